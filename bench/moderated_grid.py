@@ -44,7 +44,7 @@ from shardwise.methods.decisions import Decisions
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
-from shardwise.plot.theme import bare, data, records
+from shardwise.plot.theme import finish_chart, list_records, make_data
 from shardwise.scoring.scoring import score
 from shardwise.stats.groups import count_wins
 
@@ -411,12 +411,14 @@ def picture(null: pd.DataFrame) -> alt.LayerChart:
     x = alt.X("method:N", sort=names, title=None, axis=alt.Axis(labelAngle=0))
     y = alt.Y("error:Q", title="false alarms, %", scale=alt.Scale(type="log", domain=[0.2, 100]))
     points = (
-        alt.Chart(data(records(rows[["method", "error", "world", "place"]])))
+        alt.Chart(make_data(list_records(rows[["method", "error", "world", "place"]])))
         .mark_point(filled=True, size=14, opacity=0.5)
         .encode(x=x, y=y, xOffset="place:Q", color=alt.Color("world:N", title="world"))
     )
-    line = alt.Chart(data([{"promised": 100 * ALPHA}])).mark_rule(strokeDash=[4, 3]).encode(y="promised:Q")
-    return bare(alt.LayerChart(layer=[points, line]).properties(width=640, height=320))
+    line = (
+        alt.Chart(make_data([{"promised": 100 * ALPHA}])).mark_rule(strokeDash=[4, 3]).encode(y="promised:Q")
+    )
+    return finish_chart(alt.LayerChart(layer=[points, line]).properties(width=640, height=320))
 
 
 def main() -> None:

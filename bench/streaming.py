@@ -16,9 +16,9 @@ MANY_SPLITS = ("--shards", "20", "--splits", "40")  # of runs of 1,000 topics an
 SYSTEMS = ((500, 200), (1_000, 200), (2_000, 200))
 CODE = """
 import json, resource, sys, time
-from shardwise.cli.main import run
+from shardwise.cli.main import run_command
 start, spent = time.perf_counter(), time.process_time()
-assert run(sys.argv[1:]) == 0
+assert run_command(sys.argv[1:]) == 0
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps([time.perf_counter() - start, time.process_time() - spent, peak]), file=sys.stderr)
 """

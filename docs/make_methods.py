@@ -132,7 +132,7 @@ def cite(clause: Clause) -> str:
     -------
     str
     """
-    return "; ".join(find_source(key).cited for key in clause.citations)
+    return "; ".join(find_source(key).citation for key in clause.citations)
 
 
 def list_facts(method: Method) -> dict[str, str]:

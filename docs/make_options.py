@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from shardwise.cli import options as opt
-from shardwise.cli.commands import leaves
+from shardwise.cli.commands import list_leaf_options
 from shardwise.cli.groups import Comparing
 from shardwise.cli.schema import RESULTS, Result, field_names
 from shardwise.cli.shared import GROUPS
@@ -38,7 +38,7 @@ def escape(text: str) -> str:
 def uses(key: str) -> tuple[list[str], set[str]]:
     """Return the commands that have an option, and its defaults."""
     commands, defaults = [], set()
-    for words, command in leaves().items():
+    for words, command in list_leaf_options().items():
         kinds = get_type_hints(command, include_extras=True)
         for one in fields(command):
             info = next(
@@ -65,7 +65,7 @@ def commands_text(commands: list[str]) -> str:
         shown.append("comparing")
         commands = [name for name in commands if name not in FAMILY]
     for group in ("design", "replicate"):
-        members = [" ".join(words) for words in leaves() if words[0] == group]
+        members = [" ".join(words) for words in list_leaf_options() if words[0] == group]
         if set(members) <= set(commands):
             shown.append(group)
             commands = [name for name in commands if name not in members]

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from shardwise.cli.main import run
+from shardwise.cli.main import run_command
 
 DOCS = Path(__file__).parent
 HOME, START = DOCS / "index.md", DOCS / "start.md"
@@ -50,7 +50,7 @@ def prepare(folder: Path) -> None:
         Where the files go.
     """
     with contextlib.redirect_stdout(io.StringIO()):
-        run([*CAMPAIGN, "--out", str(folder)])
+        run_command([*CAMPAIGN, "--out", str(folder)])
     for name in ("answers.csv", "scores.csv"):
         (folder / name).write_bytes((DOCS / "start-answers.csv").read_bytes())
 
@@ -85,7 +85,7 @@ def output(arguments: str) -> str:
     str
     """
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run(shlex.split(arguments))
+        run_command(shlex.split(arguments))
     return printed.getvalue()
 
 

@@ -25,7 +25,7 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.analysis.leaderboard import leaderboard
-from shardwise.cli.main import run
+from shardwise.cli.main import run_command
 from shardwise.cli.simulate import LIST
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.papers.exhibit import Exhibit, Form, Replication
@@ -66,7 +66,7 @@ def writers(folder: Path) -> dict[str, Write]:
 
         def write(out: Path, k: int) -> None:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                run([word.format(k=k, out=out, inputs=folder) for word in words])
+                run_command([word.format(k=k, out=out, inputs=folder) for word in words])
 
         return write
 

@@ -541,7 +541,7 @@ def _try_page(case: tuple[str, bytes]) -> str:
     if kind == "report":
         read_report(_path("x.html", content))
     else:
-        AnalysisFile.read(_path("x.toml", content)).values(["compare"], (), ["compare"])
+        AnalysisFile.read_file(_path("x.toml", content)).read_values(["compare"], (), ["compare"])
     return "read"
 
 

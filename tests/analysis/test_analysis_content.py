@@ -15,7 +15,7 @@ from report_pages import simulated
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.diagnostics import identical_systems
 from shardwise.analysis.power import power_of
-from shardwise.analysis.provenance import hashed, scores_hash
+from shardwise.analysis.provenance import hash_files, scores_hash
 from shardwise.comparing.compare import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.run import run_procedure
@@ -34,7 +34,7 @@ from shardwise.stats.studentized_range import isf
 from shardwise.writing import answer, words
 from shardwise.writing.axis import make_axis
 from shardwise.writing.downloads import pairs_frame, report_json, systems_frame
-from shardwise.writing.methods import bibliography, methods_latex, methods_text
+from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.sources import SOURCES
 
 
@@ -44,8 +44,8 @@ def test_trec8_has_the_published_figures(data: Path) -> None:
     scores = read_scores(data / "trec8" / "adhoc8_ap.csv")
     content = analyze(scores, method="hsd")
     here, like = content.claims
-    assert (here.found, len(here.pairs), len(here.top)) == (3423, 8256, 7)
-    assert like.found == here.found
+    assert (here.n_significant, len(here.pairs), len(here.best_set)) == (3423, 8256, 7)
+    assert like.n_significant == here.n_significant
     said = report_json(content)
     system = next(row for row in said["anova"] if row["term"] == "system")
     assert round(system["omega_sq"], 4) == 0.3991
@@ -60,16 +60,16 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
     runs = read_collection(covid_runs, qrels)
     whole = analyze(score(runs, ["AP"])["AP"], method="hsd")
-    assert (whole.claims[0].found, len(whole.claims[0].pairs)) == (4199, 10153)
+    assert (whole.claims[0].n_significant, len(whole.claims[0].pairs)) == (4199, 10153)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
     content = analyze(scores, method="hsd", inputs=[qrels])
     filled = fill_undefined(scores, "zero")
     for claim, name in zip(content.claims, ("mean MD6 hsd", "mean MD6 hsd topic"), strict=True):
         pairs = compare(filled, name)
-        assert claim.found == int(pairs.reject(0.05).sum())
-        assert claim.top == pairs.best(0.05)
+        assert claim.n_significant == int(pairs.reject(0.05).sum())
+        assert claim.best_set == pairs.best(0.05)
     here, like = content.claims
-    assert len(like.top) > len(here.top)
+    assert len(like.best_set) > len(here.best_set)
     assert content.splits[0].pairs == 10153
     assert any("Identical scores" in remark.text for remark in content.remarks)
 
@@ -293,26 +293,26 @@ def test_every_split_is_put_to_the_very_procedure() -> None:
 def test_every_method_makes_a_report(method: str) -> None:
     content = analyze(simulated(5, holes=0.05), method=method, fill="leave")
     paragraph = methods_text(content)
-    assert content.claims[1].found <= 10
+    assert content.claims[1].n_significant <= 10
     assert "5 systems on 30 topics" in paragraph
     cited = set(re.findall(r"\\cite\{([^}]*)\}", methods_latex(content)))
     keys = {key for group in cited for key in group.split(",")}
     assert keys <= set(SOURCES)
-    assert set(re.findall(r"@\w+\{(\w+),", bibliography(content))) == keys
+    assert set(re.findall(r"@\w+\{(\w+),", format_bibliography(content))) == keys
 
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
 def test_a_difference_counts_from_the_critical_one(method: str) -> None:
     for claim in analyze(simulated(12), method=method).claims:
-        assert ((claim.pairs.difference >= claim.critical) == claim.pairs.reject(0.05)).all()
-        assert 0 < claim.found < 66
+        assert ((claim.pairs.difference >= claim.critical_difference) == claim.pairs.reject(0.05)).all()
+        assert 0 < claim.n_significant < 66
 
 
 def test_half_widths_are_those_of_the_differences() -> None:
     for claim in analyze(simulated(5), method="hsd").claims:
         frame = claim.pairs.intervals(0.95, kind="difference")
-        assert np.allclose(frame["upper"] - frame["difference"], claim.half, rtol=1e-7)
-        assert claim.uniform
+        assert np.allclose(frame["upper"] - frame["difference"], claim.half_widths, rtol=1e-7)
+        assert claim.has_common_width
 
 
 def test_tables_hold_every_system_and_pair() -> None:
@@ -333,11 +333,11 @@ def test_tables_hold_every_system_and_pair() -> None:
 
 def test_one_hash_for_the_same_file_and_scores(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
-    (one,) = hashed([tmp_path / "a"])
+    (one,) = hash_files([tmp_path / "a"])
     # FIPS 180-2, B.1
     assert one.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     with pytest.raises(InputError, match="cannot be read"):
-        hashed([tmp_path / "b"])
+        hash_files([tmp_path / "b"])
 
 
 def test_refusals() -> None:
@@ -378,7 +378,7 @@ def test_an_axis_has_a_few_round_ticks_inside(low: float, high: float) -> None:
     axis = make_axis([low, high])
     assert 2 <= len(axis.ticks) <= 7
     assert axis.low < axis.ticks[0] < axis.ticks[-1] < axis.high
-    assert 0 <= axis.place(low) <= axis.place(high) <= 1000
+    assert 0 <= axis.locate_value(low) <= axis.locate_value(high) <= 1000
 
 
 def test_other_terms_have_meanings_too() -> None:
@@ -395,7 +395,7 @@ def test_undefined_shards_may_be_left() -> None:
     assert scores.isnull().all("system").any("shard").sum() > 2
     found = analyze(scores, fill="leave", n_resamples=199)
     assert found.topics == 14
-    assert [one.procedure.name for one in found.leading] == ["moderated", "moderated holm these"]
+    assert [one.procedure.name for one in found.results_in_order] == ["moderated", "moderated holm these"]
     cells = int(scores.isnull().all("system").sum())
     assert any(f"{cells} of 42 cells of topics and shards are undefined" in one.text for one in found.remarks)
     assert "such cells were left out" in methods_text(found)

@@ -21,7 +21,7 @@ from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.procedure import Procedure
 from shardwise.writing.downloads import report_json
-from shardwise.writing.html import html
+from shardwise.writing.html import render_report
 from shardwise.writing.remarks import describe_finding
 
 SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
@@ -58,7 +58,7 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
 def test_a_method_for_another_claim_is_called_wrong(content: Analysis) -> None:
     said = [describe_finding(finding, {})[0] for finding in list_findings(content.trust)]
     assert any("MD6 hsd reports at least one" in s and "not meant for this claim" in s for s in said)
-    page = html(content)
+    page = render_report(content)
     assert "Error rate exceeded: MD6 hsd" in page
     stored = report_json(content)["calibration"]
     assert json.loads(json.dumps(stored)) == stored
@@ -80,11 +80,11 @@ def test_unequal_variances_are_warned_of() -> None:
     direct = sw.compare(wild.scores, "moderated")
     assert other.procedure.name == "moderated"
     np.testing.assert_array_equal(other.pairs.p_adjusted, direct.p_adjusted)
-    for surface in (str(wild), html(wild)):
+    for surface in (str(wild), render_report(wild)):
         assert "By moderated, for new topics like these: " in surface
-        assert f"{other.found} of 28 pairs" in surface
+        assert f"{other.n_significant} of 28 pairs" in surface
     (stored,) = report_json(wild)["instead"]
-    assert (stored["procedure"], stored["alpha"], stored["found"]) == ("moderated", 0.05, other.found)
+    assert (stored["procedure"], stored["alpha"], stored["found"]) == ("moderated", 0.05, other.n_significant)
     assert len(stored["decisions"]["p_adjusted"]) == 28
 
 
@@ -100,7 +100,7 @@ def test_where_only_another_level_helps_the_answer_at_that_level_is_given() -> N
     table = lab.table.assign(status="fails", level=0.0171)
     doubted = replace(lab, table=table, verdicts=(replace(verdict, advice=(failing, *others)),))
     trust = replace(found.trust, calibration=doubted)
-    assert trust.instead() == (failing,)
+    assert trust.list_replacements() == (failing,)
     (finding,) = [finding for finding in list_findings(trust) if finding.warning]
     remedy = "At alpha 0.017 its rate would be 5%. The answer at that level is given too."
     assert describe_finding(finding, {})[1] == remedy
@@ -111,12 +111,12 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
     scores = sw.simulate.scores(topics=10, systems=3, shards=2, seed=2)
     without = analyze(scores, calibration=0)
     assert without.trust.calibration is None
-    assert 'id="trust"' not in html(without)
+    assert 'id="trust"' not in render_report(without)
     assert report_json(without)["calibration"] is None
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
     left = analyze(holes, method="hsd", fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
-    assert "Not simulated: 1 of 60 scores" in html(left)
+    assert "Not simulated: 1 of 60 scores" in render_report(left)
 
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
@@ -159,7 +159,7 @@ def test_the_report_shows_what_its_statements_do_on_data_like_these() -> None:
     assert check is not None
     direct = sw.simulate.check_statements(scores, kinds=("intervals", "power"), repetitions=40, seed=2)
     pd.testing.assert_frame_equal(check.table, direct.table)
-    page, rows = html(content), report_json(content)["calibration"]["statements"]
+    page, rows = render_report(content), report_json(content)["calibration"]["statements"]
     assert "Statements of this report" in page
     assert "All rank ranges cover" in page
     assert [row["measured"] for row in rows] == check.table["measured"].tolist()
@@ -182,7 +182,7 @@ def test_a_baseline_is_tried_on_its_own_pairs() -> None:
     found = lab.table.set_index("method")
     assert found.loc["t holm", "power"] > every.loc["t holm", "power"]
     assert own.loc["t holm", "power"] > every.loc["t holm", "power"]
-    assert f"all were compared with {names[2]}" in html(content)
+    assert f"all were compared with {names[2]}" in render_report(content)
     with pytest.raises(sw.InputError, match="unknown system 'nobody'"):
         sw.calibrate(content.fit.scores, ["t holm"], baseline="nobody", repetitions=10)
     with pytest.raises(sw.InputError, match="a baseline is one of the systems of the scores"):

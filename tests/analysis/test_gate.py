@@ -77,7 +77,7 @@ def test_ten_right_answers_do_not_pass() -> None:
     assert found.lower < -0.2 < 0.2 < found.upper
     assert found.needed is not None
     assert found.needed > 300
-    assert "About" in found.sentence()
+    assert "About" in found.to_sentence()
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1])
@@ -140,7 +140,7 @@ def test_clusters_count_for_fewer_items() -> None:
     assert plain.needed is not None
     assert clustered.needed > 3 * plain.needed
     assert clustered.needed_clusters == np.ceil(clustered.needed / 5)
-    assert "clusters" in clustered.sentence()
+    assert "clusters" in clustered.to_sentence()
 
 
 def test_several_candidates_share_the_error() -> None:

@@ -39,7 +39,7 @@ def test_ranks_are_counts_of_significant_pairs() -> None:
     ).all()
     assert board.table["mean"].is_monotonic_decreasing
     assert board.table["to_best"].iloc[0] == 0.0
-    assert set(board.table.loc[board.table["top"], "system"]) == set(found.lead.top)
+    assert set(board.table.loc[board.table["top"], "system"]) == set(found.lead.best_set)
 
 
 @pytest.mark.parametrize("shards", [1, 4])
@@ -95,10 +95,10 @@ def test_a_system_that_lacks_scores_has_the_interval_of_those_it_has() -> None:
 def test_letters_up_to_twelve_groups(systems: int) -> None:
     found = analyze(whole(systems), n_resamples=DRAWS)
     board, groups = found.leaderboard(), found.comparisons.groups()
-    assert board.grouped == (len(groups) <= MOST_GROUPS) == ("group" in board.shown())
-    if board.grouped:
+    assert board.has_letters == (len(groups) <= MOST_GROUPS) == ("group" in board.format_table())
+    if board.has_letters:
         assert board.table["group"].tolist() == found.comparisons.letters()["letters"].tolist()
-    assert board.grouped == (systems <= 8)  # both cases are met
+    assert board.has_letters == (systems <= 8)  # both cases are met
 
 
 def test_further_measures_have_their_own_ranks() -> None:
@@ -109,7 +109,7 @@ def test_further_measures_have_their_own_ranks() -> None:
     own = other.loc[list(board.systems), ["rank", "rank_best", "rank_worst", "mean", "lower", "upper"]]
     pd.testing.assert_frame_equal(board.others["P@10"], own)
     assert board.to_frame()["P@10 mean"].tolist() == own["mean"].tolist()
-    assert "P@10" in board.shown()
+    assert "P@10" in board.format_table()
 
 
 def test_baselines_are_a_family_of_their_own() -> None:
@@ -129,7 +129,7 @@ def test_baselines_are_a_family_of_their_own() -> None:
     )
     assert others["verdict"].tolist() == wanted.tolist()
     assert {"better", "worse"} <= set(wanted)
-    marks = board.shown().set_index("system")["vs run003"]
+    marks = board.format_table().set_index("system")["vs run003"]
     assert all(
         (mark[-1] in "▲▼") == (word != "tied") for mark, word in zip(marks[others.index], wanted, strict=True)
     )

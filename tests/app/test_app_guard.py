@@ -19,7 +19,7 @@ from starlette.routing import Route
 from shardwise.app.desk import Desk
 from shardwise.app.guard import Guard
 from shardwise.app.queue import Queue
-from shardwise.app.server import build
+from shardwise.app.server import build_app
 from shardwise.app.settings import Settings
 from shardwise.app.store import Store
 
@@ -106,7 +106,7 @@ def test_a_cookie_alone_changes_nothing(headers: dict[str, str]) -> None:
 
 
 def test_the_page_itself_may_change_things() -> None:
-    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "origin": "http://127.0.0.1:8421"}
+    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "origin": "http://127.0.0.1:8421"}
     assert entered().post("/api/analyses", headers=headers).text == "in"
 
 
@@ -114,13 +114,13 @@ def test_the_page_itself_may_change_things() -> None:
     "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8421.evil"]
 )
 def test_another_origin_is_refused_whatever_it_knows(origin: str) -> None:
-    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "origin": origin, **BEARER}
+    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "origin": origin, **BEARER}
     for method in ("GET", "POST"):
         assert entered().request(method, "/", headers=headers).status_code == 403
 
 
 def test_a_request_that_a_browser_marks_as_from_elsewhere_is_refused() -> None:
-    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "sec-fetch-site": "cross-site"}
+    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "sec-fetch-site": "cross-site"}
     assert entered().post("/", headers=headers).status_code == 403
 
 
@@ -147,9 +147,9 @@ def test_every_answer_tells_the_browser_to_be_careful() -> None:
 def small(tmp_path: Path) -> Iterator[tuple[Visitor, Store]]:
     """The whole app, without workers, that takes 2 MB in 3 files."""
     settings = replace(SETTINGS, folder=tmp_path, limit=2 << 20, files=3)
-    app, store = build(settings), Store(tmp_path)
+    app, store = build_app(settings), Store(tmp_path)
     app.state.desk = Desk(settings, store, Queue(store, settings))
-    app.state.csrf = settings.secret("csrf")
+    app.state.csrf = settings.derive_secret("csrf")
     yield Visitor(app), store
     store.close()
 
@@ -164,34 +164,38 @@ def test_too_many_bytes_are_refused_whether_announced_or_not(
     small: tuple[Visitor, Store], told: bool
 ) -> None:
     visitor, store = small
-    id = store.create().id
+    id = store.create_entry().id
     content = bytes(3 << 20) if told else endless()
     answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x.csv", content=content, headers=BEARER)
     assert answer.status_code == 413
     assert "larger than 2 MB" in answer.json()["error"]
     assert "--limit" in answer.json()["error"]
-    assert list(store.inputs(id).iterdir()) == []
+    assert list(store.input_folder(id).iterdir()) == []
 
 
 def test_limits_are_of_all_files_together(small: tuple[Visitor, Store]) -> None:
     visitor, store = small
-    id = store.create().id
+    id = store.create_entry().id
 
     def put(size: int) -> int:
         path = f"/api/analyses/{id}/inputs/same.csv"
         return visitor.request("PUT", path, content=bytes(size), headers=BEARER).status_code
 
     assert [put(1 << 20), put(1 << 19), put(1 << 20), put(0), put(0)] == [201, 201, 413, 201, 413]
-    assert {path.name for path in store.inputs(id).iterdir()} == {"same.csv", "2-same.csv", "3-same.csv"}
+    assert {path.name for path in store.input_folder(id).iterdir()} == {
+        "same.csv",
+        "2-same.csv",
+        "3-same.csv",
+    }
 
 
 def test_a_disk_that_is_full_is_said(small: tuple[Visitor, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, store = small
-    id = store.create().id
+    id = store.create_entry().id
 
     async def full(*_: Any) -> Path:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shardwise.app.uploads.receive", full)
+    monkeypatch.setattr("shardwise.app.uploads.receive_stream", full)
     answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x", content=b"x", headers=BEARER)
     assert (answer.status_code, "No space left" in answer.json()["error"]) == (507, True)

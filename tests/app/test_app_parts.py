@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from app_server import TOKEN
 from command_line import shardwise
 from shardwise.app import uploads
-from shardwise.app.choices import checked, from_form
-from shardwise.app.pages import packaged
-from shardwise.app.planning import Plan, figures
-from shardwise.app.reading import understand
+from shardwise.app.choices import from_form, validate_choices
+from shardwise.app.pages import read_packaged
+from shardwise.app.planning import PlanForm, compute_figures
+from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
-from shardwise.app.together import both
+from shardwise.app.together import compare_reports
 from shardwise.cli.commands import ServeOptions
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
@@ -48,7 +48,7 @@ def inside(path: Path) -> bool:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_becomes_a_harmless_path(name: str, tmp_path: Path) -> None:
-    path = uploads.harmless(name)
+    path = uploads.sanitize_name(name)
     assert inside(path)
     target = tmp_path / path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,14 +58,14 @@ def test_a_hostile_name_becomes_a_harmless_path(name: str, tmp_path: Path) -> No
 
 @given(st.text(max_size=300))
 def test_every_name_becomes_a_harmless_path(name: str) -> None:
-    assert inside(uploads.harmless(name))
+    assert inside(uploads.sanitize_name(name))
 
 
 @pytest.mark.parametrize(
     "name", ["input.BM25+RM3.gz", "samples_task_2024-01-01T10-00-00.jsonl", "läufe (2).csv"]
 )
 def test_a_usual_name_stays_as_it_is(name: str) -> None:
-    assert str(uploads.harmless(name)) == name
+    assert str(uploads.sanitize_name(name)) == name
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> None:
@@ -79,7 +79,7 @@ def test_an_archive_is_replaced_by_what_is_in_it(tmp_path: Path) -> None:
         tmp_path / "all.zip",
         {"runs/a.run": b"a", "../../b.run": b"b", "__MACOSX/x": b"x", "runs/.DS_Store": b"x"},
     )
-    uploads.unpack(tmp_path, 1000, 10)
+    uploads.unpack_archives(tmp_path, 1000, 10)
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {"runs/a.run", "b.run"}
     assert not (tmp_path.parent.parent / "b.run").exists()
@@ -94,7 +94,7 @@ def test_links_and_devices_in_a_tar_are_passed_over(tmp_path: Path) -> None:
         member = tarfile.TarInfo("/abs/good.run")
         member.size = 2
         archive.addfile(member, io.BytesIO(b"ok"))
-    uploads.unpack(tmp_path, 10_000, 10)
+    uploads.unpack_archives(tmp_path, 10_000, 10)
     assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()] == ["abs/good.run"]
 
 
@@ -102,38 +102,38 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path) -> None:
     zipped(tmp_path / "bomb.zip", {"zeros.csv": bytes(50_000_000)})
     assert (tmp_path / "bomb.zip").stat().st_size < 100_000
     with pytest.raises(uploads.TooMuch, match="larger than 2 MB"):
-        uploads.unpack(tmp_path, 2 << 20, 10)
-    assert uploads.sizes(tmp_path)[1] < 4 << 20
+        uploads.unpack_archives(tmp_path, 2 << 20, 10)
+    assert uploads.count_bytes(tmp_path)[1] < 4 << 20
 
 
 def test_too_many_members_are_refused(tmp_path: Path) -> None:
     zipped(tmp_path / "many.zip", {f"{k}.run": b"x" for k in range(30)})
     with pytest.raises(uploads.TooMuch, match="more than 20 files"):
-        uploads.unpack(tmp_path, 1 << 20, 20)
+        uploads.unpack_archives(tmp_path, 1 << 20, 20)
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04 but no archive", b"", bytes(100)])
 def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "all.zip").write_bytes(content)
     with pytest.raises(InputError, match=r"all\.zip: cannot be unpacked"):
-        uploads.unpack(tmp_path, 1000, 10)
+        uploads.unpack_archives(tmp_path, 1000, 10)
 
 
 def test_the_store_remembers_and_says_what_was_not_finished(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    ids = {state: store.create().id for state in (READING, QUEUED, RUNNING, DONE, READY)}
-    finished = store.create().id
+    ids = {state: store.create_entry().id for state in (READING, QUEUED, RUNNING, DONE, READY)}
+    finished = store.create_entry().id
     for state, id in ids.items():
-        store.update(id, state=state, choices={"measure": ["AP"]})
-    store.update(finished, state=RUNNING)
-    store.results(finished).mkdir()  # finished, and the server died before the index knew
+        store.update_entry(id, state=state, choices={"measure": ["AP"]})
+    store.update_entry(finished, state=RUNNING)
+    store.result_folder(finished).mkdir()  # finished, and the server died before the index knew
     store.close()
     again = Store(tmp_path)
-    states = {state: again.get(id) for state, id in ids.items()}
+    states = {state: again.find_entry(id) for state, id in ids.items()}
     assert {state: entry.state for state, entry in states.items() if entry} == {
         READING: INTERRUPTED, QUEUED: INTERRUPTED, RUNNING: INTERRUPTED, DONE: DONE, READY: READY,
     }  # fmt: skip
-    entry = again.get(finished)
+    entry = again.find_entry(finished)
     assert entry is not None
     assert (entry.state, entry.message) == (DONE, "")
     assert all(entry and entry.choices == {"measure": ["AP"]} for entry in states.values())
@@ -149,14 +149,14 @@ def test_a_folder_has_one_server(tmp_path: Path) -> None:
 
 def test_a_copy_outlives_what_it_was_made_from(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    first = store.create()
-    (store.inputs(first.id) / "runs").mkdir()
-    (store.inputs(first.id) / "runs" / "a.run").write_text("x")
-    second = store.copy(first, "calibrate")
-    store.delete(first.id)
-    assert store.get(first.id) is None
-    assert not store.place(first.id).exists()
-    assert (store.inputs(second.id) / "runs" / "a.run").read_text() == "x"
+    first = store.create_entry()
+    (store.input_folder(first.id) / "runs").mkdir()
+    (store.input_folder(first.id) / "runs" / "a.run").write_text("x")
+    second = store.copy_entry(first, "calibrate")
+    store.delete_entry(first.id)
+    assert store.find_entry(first.id) is None
+    assert not store.entry_folder(first.id).exists()
+    assert (store.input_folder(second.id) / "runs" / "a.run").read_text() == "x"
     store.close()
 
 
@@ -167,7 +167,7 @@ def test_a_copy_outlives_what_it_was_made_from(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_choices_name_no_files_and_have_limits(given: Any) -> None:
     with pytest.raises(InputError):
-        checked(given, "compare")
+        validate_choices(given, "compare")
 
 
 def test_a_form_says_what_was_changed() -> None:
@@ -204,12 +204,12 @@ def test_runs_are_told_from_judgments(tmp_path: Path) -> None:
     run = "".join(f"{t} Q0 d{k} {k} {9 - k} one\n" for t in (1, 2) for k in range(3))
     folder = written(tmp_path, a__run=run, b__txt=run.replace("one", "two"), judged="1 0 d1 1\n2 0 d2 1\n")
     assert [kind_of(folder / name) for name in ("a.run", "b.txt", "judged")] == ["run", "run", "qrels"]
-    found = understand(folder, {})
+    found = describe_files(folder, {})
     assert (found["kind"], found["problem"]) == ("runs", "")
     assert [Path(one).name for one in found["inputs"]] == ["judged", "a.run", "b.txt"]
     assert found["systems"] == ["one", "two"]
     (folder / "judged").unlink()
-    assert "send the runs with their one qrels file" in understand(folder, {})["problem"]
+    assert "send the runs with their one qrels file" in describe_files(folder, {})["problem"]
 
 
 def test_a_table_is_shown_with_its_columns(tmp_path: Path) -> None:
@@ -217,34 +217,34 @@ def test_a_table_is_shown_with_its_columns(tmp_path: Path) -> None:
         f"q{k},{m},{s},{(k * 7 + s) % 3 / 2}\n" for k in range(6) for m in ("gpt", "llama") for s in (1, 2)
     )
     folder = written(tmp_path, scores__csv=f"question,model,seed,correct\n{rows}")
-    found = understand(folder, {})
+    found = describe_files(folder, {})
     assert [one["role"] for one in found["columns"]] == ["item", "system", "instance", "score"]
     assert found["columns"][0]["samples"] == ["q0", "q0", "q0"]
     assert found["sizes"] == ["6 questions", "2 models", "2 seeds"]
-    other = understand(folder, {"columns": ["item=model,system=question,instance=seed,score=correct"]})
+    other = describe_files(folder, {"columns": ["item=model,system=question,instance=seed,score=correct"]})
     assert other["sizes"] == ["2 models", "6 questions", "2 seeds"]
 
 
 def test_what_cannot_be_understood_keeps_its_columns_to_choose_from(tmp_path: Path) -> None:
     folder = written(tmp_path, x__csv="one,other,points\na,x,.1\na,y,.5\nb,x,.3\nb,y,.5\n")
-    found = understand(folder, {})
+    found = describe_files(folder, {})
     assert "could be items and systems" in found["problem"]
     assert "--" not in found["problem"]
     assert [one["name"] for one in found["columns"]] == ["one", "other", "points"]
-    assert understand(folder, {"columns": ["item=one,system=other"]})["problem"] == ""
+    assert describe_files(folder, {"columns": ["item=one,system=other"]})["problem"] == ""
 
 
 def test_the_plan_has_the_numbers_of_design() -> None:
-    plan = Plan(topics=50, variance=0.02, min_diff=0.05, systems=10)
-    told = figures(plan)
+    plan = PlanForm(topics=50, variance=0.02, min_diff=0.05, systems=10)
+    told = compute_figures(plan)
     assert told["now"]["two"] == min_diff_at(n=50, variance=0.02, power=0.8, method="paired-t")
     assert told["need"]["all"] == topics_for_power(
         variance=0.02, min_diff=0.05, systems=10, method="moderated"
     )
     varies = {"variance": 0.01, "between_seeds": 0.0009, "within_seeds": 0.0064}
-    seeded = Plan(topics=50, systems=2, seeds=5, per_answer=1.0, **varies)
+    seeded = PlanForm(topics=50, systems=2, seeds=5, per_answer=1.0, **varies)
     now = what_next(seeded.components, 5, 50, min_diff=0.05).iloc[0]
-    told = figures(seeded)
+    told = compute_figures(seeded)
     # Power in the right direction alone.
     assert told["now"]["chance"] == pytest.approx(now["power"], abs=1e-3)
     assert told["price"] == 50 * 2 * 5
@@ -260,7 +260,7 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     )
 )
 def test_no_query_breaks_a_plan(query: dict[str, str]) -> None:
-    plan = Plan.of(query)
+    plan = PlanForm.parse_query(query)
     assert 2 <= plan.topics <= 2000
     assert 0 < plan.alpha < 0.5
 
@@ -285,13 +285,13 @@ def reported(means: dict[str, float], p: float) -> dict[str, Any]:
 
 def test_two_reports_are_held_against_each_other() -> None:
     a, b = reported({"x": 0.5, "y": 0.3, "z": 0.1}, 0.01), reported({"x": 0.2, "y": 0.3, "w": 0.1}, 0.01)
-    found = both(a, b)
+    found = compare_reports(a, b)
     assert found["pairs"] == 1
     assert found["changed"] == [("x", "y", "better", "worse")]
     assert found["reversed"] == 1
     assert found["only"] == (["z"], ["w"])
-    assert both(a, a)["changed"] == []
-    assert both(a, a)["same_scores"]
+    assert compare_reports(a, a)["changed"] == []
+    assert compare_reports(a, a)["same_scores"]
 
 
 def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_pages_hold_no_inline_script_and_nothing_from_elsewhere() -> None:
     pages = [p.name for p in resources.files("shardwise.app").joinpath("templates").iterdir()]
     assert len(pages) > 10
     for name in pages:
-        text = packaged(name)
+        text = read_packaged(name)
         assert "<script>" not in text
         assert " style=" not in text
         assert " onclick" not in text

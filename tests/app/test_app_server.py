@@ -21,7 +21,7 @@ import pytest
 
 from app_server import TOKEN, Served
 from command_line import shardwise
-from shardwise.app.api import openapi
+from shardwise.app.api import describe_api
 from shardwise.writing.embedded import read_report
 
 pytestmark = pytest.mark.slow
@@ -369,7 +369,7 @@ def _state(pid: int) -> str:
 
 def test_answers_keep_to_their_description(served: Served, tmp_path: Path) -> None:
     described = served.ask("GET", "/api/openapi.json")
-    assert described == openapi()
+    assert described == describe_api()
     schemas = {"components": described["components"]}
 
     def keeps(value: Any, name: str) -> None:

@@ -151,7 +151,7 @@ def test_what_has_no_place_in_an_analysis_is_refused(value: object) -> None:
 def test_any_text_is_an_analysis_or_one_clear_error(text: str) -> None:
     said = "a.toml"
     try:
-        AnalysisFile(text, "a.toml", None).values(["compare"], parameters_of({}), COMMANDS)
+        AnalysisFile(text, "a.toml", None).read_values(["compare"], parameters_of({}), COMMANDS)
     except InputError as error:
         said = str(error)
     assert said.startswith("a.toml")

@@ -19,7 +19,7 @@ from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import COMMANDS, build_app
-from shardwise.cli.schema import FIELDS, RESULTS, TABLES, described, field_names, schema
+from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, list_described, make_schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -131,7 +131,7 @@ def test_json_keeps_to_its_schema_and_csv_to_json(
     folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    rules = schema(command)
+    rules = make_schema(command)
     jsonschema.Draft202012Validator.check_schema(rules)
     for line in LINES[command]:
         told = json.loads(said(command, line, "json"))
@@ -143,8 +143,8 @@ def test_json_keeps_to_its_schema_and_csv_to_json(
 
 
 def test_a_schema_for_every_command_and_none_else() -> None:
-    assert set(described()) == set(LINES) == set(leaves()) - {"serve", *FOLDERS}
-    assert schema("compare")["properties"]["rows"]["items"]["anyOf"][0]["required"] == PAIR_COLUMNS
+    assert set(list_described()) == set(LINES) == set(leaves()) - {"serve", *FOLDERS}
+    assert make_schema("compare")["properties"]["rows"]["items"]["anyOf"][0]["required"] == PAIR_COLUMNS
 
 
 def test_the_documentation_is_made_from_the_declarations() -> None:
@@ -152,7 +152,7 @@ def test_the_documentation_is_made_from_the_declarations() -> None:
     assert make_options.OPTIONS.read_text() == make_options.options_page()
     page = make_options.FIELDS.read_text()
     assert page == make_options.json_page(page)
-    assert all(f"| `{command}` |" in page for command in described())
+    assert all(f"| `{command}` |" in page for command in list_described())
 
 
 def test_every_field_is_used() -> None:
@@ -170,7 +170,7 @@ def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None
     text = re.findall(r"```toml.*?\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)[0]
     analysis = AnalysisFile(text, "shardwise.toml", tmp_path)
     found = {
-        name: analysis.values(name.split(), command.callback.parameters, COMMANDS)
+        name: analysis.read_values(name.split(), command.callback.parameters, COMMANDS)
         for name, command in leaves().items()
         if name in ("compare", "stability", "design power")
     }
@@ -190,7 +190,7 @@ def test_schemas_are_strict() -> None:
         "seed": 0,
         "notes": [],
     }
-    check = jsonschema.Draft202012Validator(schema("simulate"))
+    check = jsonschema.Draft202012Validator(make_schema("simulate"))
     assert check.is_valid({**told, "rows": [{"system": "a", "quality": 0.5}]})
     assert not check.is_valid({**told, "rows": [{"system": "a", "quality": 0.5, "more": 1}]})
     assert not check.is_valid({**told, "rows": [{"system": "a"}]})

@@ -13,7 +13,7 @@ import pytest
 
 from command_line import shardwise
 from shardwise.cli import groups, options
-from shardwise.cli.commands import COMMANDS, leaves
+from shardwise.cli.commands import COMMANDS, list_leaf_options
 from shardwise.cli.config import parameters_of
 from shardwise.cli.main import build_app
 from shardwise.cli.options import COMMON, Declaration
@@ -27,7 +27,7 @@ DECLARED = {name: value for name, value in vars(options).items() if isinstance(v
 def used() -> dict[str, set[int]]:
     """The declarations that commands use, by key."""
     found: dict[str, set[int]] = {}
-    for command in leaves().values():
+    for command in list_leaf_options().values():
         for annotation in get_type_hints(command, include_extras=True).values():
             for note in get_args(annotation)[1:]:
                 if isinstance(note, Declaration):
@@ -48,7 +48,7 @@ def test_there_are_at_most_a_hundred_options() -> None:
 
 def test_no_option_is_declared_elsewhere() -> None:
     """What the parser takes is what is declared."""
-    for words in leaves():
+    for words in list_leaf_options():
         command = build_app()
         for word in words:
             command = command.commands[word]
@@ -57,7 +57,7 @@ def test_no_option_is_declared_elsewhere() -> None:
 
 
 def test_the_key_is_the_name_of_the_field() -> None:
-    for command in leaves().values():
+    for command in list_leaf_options().values():
         for name, annotation in get_type_hints(command, include_extras=True).items():
             if any(isinstance(note, Declaration) for note in get_args(annotation)[1:]):
                 (parameter,) = parameters_of({name: annotation})
@@ -86,7 +86,7 @@ def test_help_begins_with_ten_options_and_has_groups() -> None:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_family_takes_the_same_input_question_and_method(name: str) -> None:
-    command = leaves()[(name,)]
+    command = list_leaf_options()[(name,)]
     assert issubclass(command, groups.Comparing)
     assert {one.name for one in fields(groups.Comparing)} <= {one.name for one in fields(command)}
 

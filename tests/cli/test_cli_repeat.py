@@ -17,8 +17,8 @@ import pytest
 
 from command_line import shardwise
 from report_pages import simulated
-from shardwise.analysis.provenance import versions
-from shardwise.cli.repeat import compared
+from shardwise.analysis.provenance import list_versions
+from shardwise.cli.repeat import compare_reports
 from shardwise.core.text import script_json
 from shardwise.writing.embedded import read_report
 from shardwise.writing.html import write_report
@@ -102,7 +102,7 @@ def test_what_a_report_says_about_itself(folder: Path) -> None:
     assert {key: table[key] for key in chosen} == chosen
     assert not {"report", "out", "quiet", "jobs", "format", "config"} & set(table)
     assert [one["path"] for one in stored["inputs"]][-2:] == ["data/runs/tfidf.run", "data/documents.txt"]
-    assert stored["versions"] == versions()
+    assert stored["versions"] == list_versions()
     page = (folder / "r.html").read_text()
     assert "shardwise compare data/qrels.txt data/runs --shards 2" in page
     assert "method = &#34;moderated&#34;" in page
@@ -114,7 +114,7 @@ def test_the_same_numbers_again(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("the same: ")
     assert "6 inputs are unchanged" in done.stdout
-    assert compared(read_report("r.html"), read_report("again.html"))["different"].sum() == 0
+    assert compare_reports(read_report("r.html"), read_report("again.html"))["different"].sum() == 0
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert set(after) - set(before) == {folder / "again.html"}
     assert all(after[path] == content for path, content in before.items())
@@ -159,7 +159,7 @@ def test_instances_again(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     again = shardwise("repeat", "seeds.html", "--inputs", tmp_path, "--out", "again.html")
     assert again.returncode == 0, (again.stdout, again.stderr)
     assert again.stdout.startswith("the same: ")
-    assert compared(stored, read_report("again.html"))["different"].sum() == 0
+    assert compare_reports(stored, read_report("again.html"))["different"].sum() == 0
 
 
 def test_samples_again(folder: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_analysis_in_the_page_is_a_config_file(folder: Path) -> None:
     Path("shardwise.toml").write_text(read_report("r.html")["recipe"]["toml"])
     done = shardwise("compare", "--config", "shardwise.toml", "--report", "third.html", "-q")
     assert done.returncode == 0, done.stderr
-    assert compared(read_report("r.html"), read_report("third.html"))["different"].sum() == 0
+    assert compare_reports(read_report("r.html"), read_report("third.html"))["different"].sum() == 0
 
 
 def test_inputs_elsewhere(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_numbers_that_differ_are_named(folder: Path) -> None:
     assert told["versions_differ"] is True
     assert told["title"].startswith("different: 1 of ")
     assert "systems[1].mean" in told["title"]
-    assert f"numpy 0.1 then, {versions()['numpy']} now" in told["notes"]
+    assert f"numpy 0.1 then, {list_versions()['numpy']} now" in told["notes"]
 
 
 def test_rounding_is_not_a_difference(folder: Path) -> None:

@@ -202,7 +202,7 @@ def test_several_splits_are_averaged_unless_another_rule_is_named() -> None:
     assert [one.procedure.name for one in usual.claims] == ["mean moderated holm these", "moderated"]
     named = sw.analyze(scores, method="unanimous MD6 hsd topic")
     each = sw.stability.over_splits(scores, sw.MD6, "hsd", generalize="topic")
-    assert named.lead.found == int(sw.stability.unanimous(each).reject().sum())
+    assert named.lead.n_significant == int(sw.stability.unanimous(each).reject().sum())
     assert (
         parse_procedure("banova MD3 marginal-1 bh").for_all_splits().name
         == "quantile banova MD3 marginal-1 bh"

@@ -155,10 +155,10 @@ def test_files_are_copied_where_they_cannot_be_linked(
 
     monkeypatch.setattr(os, "link", refuse)
     store = Store(tmp_path)
-    entry = store.create()
-    (store.inputs(entry.id) / "a.csv").write_text("text")
-    copy = store.copy(entry, "calibrate")
-    assert (store.inputs(copy.id) / "a.csv").read_text() == "text"
+    entry = store.create_entry()
+    (store.input_folder(entry.id) / "a.csv").write_text("text")
+    copy = store.copy_entry(entry, "calibrate")
+    assert (store.input_folder(copy.id) / "a.csv").read_text() == "text"
     store.close()
 
 

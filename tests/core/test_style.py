@@ -12,7 +12,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from shardwise.cli import options
-from shardwise.cli.commands import leaves
+from shardwise.cli.commands import list_leaf_options
 from shardwise.cli.options import Declaration
 from shardwise.cli.schema import FIELDS, RESULTS
 
@@ -140,7 +140,7 @@ def test_pages_are_plain(path: Path) -> None:
 def help_texts() -> Iterator[str]:
     """Everything that help and schemas say."""
     yield from (str(one.help) for one in vars(options).values() if isinstance(one, Declaration))
-    for command in leaves().values():
+    for command in list_leaf_options().values():
         yield command.__doc__ or ""
         for annotation in get_type_hints(command, include_extras=True).values():
             yield from (note for note in get_args(annotation)[1:] if isinstance(note, str))
@@ -172,4 +172,4 @@ def test_plain_words_are_left_alone(phrase: str) -> None:
 
 
 def test_every_command_has_a_docstring() -> None:
-    assert all(command.__doc__ and fields(command) for command in leaves().values())
+    assert all(command.__doc__ and fields(command) for command in list_leaf_options().values())

@@ -16,7 +16,7 @@ from bench.reading import judge_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.app.reading import understand
+from shardwise.app.reading import describe_files
 from shardwise.core.errors import InputError
 from shardwise.io.scores import read_scores
 from shardwise.io.tables import delimited, signs
@@ -326,13 +326,13 @@ def test_the_page_offers_competing_readings_as_choices(tmp_path: Path) -> None:
     folder = tmp_path / "inputs"
     folder.mkdir()
     (folder / "t.csv").write_text("flavour,colour,points\nx,red,1\ny,red,2\nx,blue,3\ny,blue,4\n")
-    found = understand(folder, {})
+    found = describe_files(folder, {})
     assert [one["columns"] for one in found["readings"]] == [
         "item=flavour,system=colour",
         "item=colour,system=flavour",
     ]
     assert found["readings"][0]["words"] == "items are in flavour, systems are in colour"
-    chosen = understand(folder, {"columns": [found["readings"][1]["columns"]]})
+    chosen = describe_files(folder, {"columns": [found["readings"][1]["columns"]]})
     assert (chosen["problem"], chosen["systems"]) == ("", ["x", "y"])
 
 

@@ -15,10 +15,10 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.planning import simulated as design_simulated
 from shardwise.planning.simulated import (
+    count_occurrences,
     critical_value,
-    draw,
-    occurrences,
-    run,
+    draw_repetitions,
+    run_tests,
     simulated_power,
 )
 from shardwise.planning.topics import power_at, width_at
@@ -34,17 +34,17 @@ def skewed(topics: int = 30, systems: int = 6) -> Floats:
 def resampled() -> tuple[Floats, Floats, Floats]:
     """Some repetitions as the simulation holds them, and the same tables written out topic by topic."""
     x = skewed() - skewed().mean(axis=0)
-    chosen, drawn = draw(5, range(20), 6, 4, 30, 17)
+    chosen, drawn = draw_repetitions(5, range(20), 6, 4, 30, 17)
     tables = np.moveaxis(x[:, chosen], 1, 0)
     explicit = np.stack([tables[b][drawn[b]] for b in range(20)])
-    return tables, occurrences(drawn, 30), explicit
+    return tables, count_occurrences(drawn, 30), explicit
 
 
 def test_each_paired_t_is_that_of_scipy() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.1, 0.0, 0.0, 0.0])
     critical = critical_value("t", 4, 17, 0.2, skewed(), 0)
-    found, width, covered, alarm = run("t", tables, weights, planted, np.array([1, 2, 3]), critical)
+    found, width, covered, alarm = run_tests("t", tables, weights, planted, np.array([1, 2, 3]), critical)
     for b, table in enumerate(explicit):
         null = [stats.ttest_rel(table[:, 0], table[:, j]) for j in (1, 2, 3)]
         moved = [stats.ttest_rel(table[:, 0] + 0.1, table[:, j]) for j in (1, 2, 3)]
@@ -60,7 +60,7 @@ def test_each_paired_t_is_that_of_scipy() -> None:
 def test_each_hsd_is_that_of_the_resampled_table() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.08, -0.08, 0.0, 0.0])
-    found, width, covered, alarm = run(
+    found, width, covered, alarm = run_tests(
         "hsd", tables, weights, planted, np.array([1]), critical_value("hsd", 4, 17, 0.3, skewed(), 0)
     )
     q = stats.studentized_range.isf(0.3, 4, 48)
@@ -77,7 +77,7 @@ def test_each_hsd_is_that_of_the_resampled_table() -> None:
 def test_each_moderated_test_is_that_of_the_resampled_table() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.08, -0.08, 0.0, 0.0])
-    found, width, covered, alarm = run("moderated", tables, weights, planted, np.array([1]), 2.5)
+    found, width, covered, alarm = run_tests("moderated", tables, weights, planted, np.array([1]), 2.5)
     for b, table in enumerate(explicit):
         t = moderated_t(table)
         gap = table[:, 0].mean() - table[:, 1].mean()

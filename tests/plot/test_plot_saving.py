@@ -14,7 +14,7 @@ import shardwise as sw
 from report_pages import HOSTILE
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
-from shardwise.plot.saving import ending_of, page
+from shardwise.plot.saving import ending_of, render_page
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -30,7 +30,7 @@ def test_names_cannot_end_the_script_of_a_page(tmp_path: Path) -> None:
     chart = drawn(EVIL, "<!--", "b", *HOSTILE)
     sw.plot.save_chart(chart, tmp_path / "chart.html")
     text = (tmp_path / "chart.html").read_text(encoding="utf-8")
-    plain = page(drawn("a", "b"))
+    plain = render_page(drawn("a", "b"))
     for mark in ("</script", "<script", "<!--", "alert(1)</"):
         assert text.count(mark) == plain.count(mark), mark
     assert EVIL not in text
@@ -41,7 +41,7 @@ def test_the_page_holds_the_whole_chart() -> None:
     """What the page gives to Vega, read as JSON, is the specification, with names as they are."""
     chart = drawn(EVIL, "b")
     found = re.search(
-        r"vegaEmbed\(document\.getElementById\(\"chart\"\), (.*), (\{.*\})\)\.catch", page(chart)
+        r"vegaEmbed\(document\.getElementById\(\"chart\"\), (.*), (\{.*\})\)\.catch", render_page(chart)
     )
     assert found is not None
     assert json.loads(found[1]) == chart.to_dict()
@@ -50,7 +50,7 @@ def test_the_page_holds_the_whole_chart() -> None:
 
 
 def test_the_page_asks_no_network() -> None:
-    outside = re.sub(r"<script>.*?</script>", "", page(drawn("a", "b")), flags=re.DOTALL)
+    outside = re.sub(r"<script>.*?</script>", "", render_page(drawn("a", "b")), flags=re.DOTALL)
     assert "default-src 'none'" in outside
     assert not re.search(r"src=|href=|<script", outside)
 

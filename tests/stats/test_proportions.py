@@ -75,7 +75,7 @@ def test_intervals_of_means_stay_within_0_and_1() -> None:
     # Wilson's with Student's t: c²/(20 + c²) below 1
     assert ends.loc["a", "lower"] == pytest.approx(20 / (20 + stats.t.isf(0.025, 19) ** 2), abs=1e-9)
     assert found.intervals(kind="difference")["upper"].iloc[0] < 1.0
-    assert sw.analyze(pd.DataFrame(y, columns=["a", "b"]), method="mcnemar holm").lead.half[0] > 0.0
+    assert sw.analyze(pd.DataFrame(y, columns=["a", "b"]), method="mcnemar holm").lead.half_widths[0] > 0.0
 
 
 def test_other_scores_are_refused() -> None:

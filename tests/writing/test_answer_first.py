@@ -21,7 +21,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.writing.answer import write_answer, write_next_step, write_pairs, write_repeats, write_scope
 from shardwise.writing.downloads import report_json, systems_frame
-from shardwise.writing.html import html
+from shardwise.writing.html import render_report
 from shardwise.writing.tables import explain_leaderboard, tabulate_baselines, tabulate_systems
 
 SAMPLES = 199
@@ -112,7 +112,7 @@ def test_every_surface_begins_with_the_answer(layout: str) -> None:
     answer, scope = write_answer(analysis), write_scope(analysis)
     assert str(analysis).splitlines()[:2] == [answer, scope]
     assert report_json(analysis)["answer"] == answer
-    shown = Text(html(analysis)).shown
+    shown = Text(render_report(analysis)).shown
     first = next(k for k, text in enumerate(shown) if text == answer)
     # above it only the title of the window, the link to skip to it, and the name of the report
     assert first <= 3
@@ -122,7 +122,7 @@ def test_every_surface_begins_with_the_answer(layout: str) -> None:
     if not analysis.baselines:
         board = analysis.leaderboard()
         assert str(board).splitlines()[:2] == [answer, scope]
-        page = entities.unescape(board.html())
+        page = entities.unescape(board.to_html())
         assert f'<p class="sw-answer">{answer}</p>' in page
         assert page.index(answer) < page.index("<table")
 
@@ -225,13 +225,13 @@ def test_the_next_step_is_what_the_command_finds(tmp_path: Path) -> None:
 
 
 def test_people_are_described_and_cited() -> None:
-    from shardwise.writing.methods import bibliography, methods_text
+    from shardwise.writing.methods import format_bibliography, methods_text
 
     analysis = analysed("people")
     paragraph = methods_text(analysis)
     assert "people labelled 30 topics as well" in paragraph
     assert "prediction-powered" in paragraph
-    assert "AngelopoulosEtAl2023," in bibliography(analysis)
+    assert "AngelopoulosEtAl2023," in format_bibliography(analysis)
 
 
 def test_every_measure_has_its_results_in_the_methods() -> None:
@@ -242,7 +242,7 @@ def test_every_measure_has_its_results_in_the_methods() -> None:
     paragraph = methods_text(first, second)
     assert "with AP and P@10" in paragraph
     for analysis in (first, second):
-        found = f"{analysis.lead.found} of 6 pairs differ significantly in {analysis.measure}"
+        found = f"{analysis.lead.n_significant} of 6 pairs differ significantly in {analysis.measure}"
         assert found in paragraph
     assert paragraph.count("We compared all 6 pairs") == 1
 
@@ -267,7 +267,7 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
         seed = {"n_resamples": SAMPLES} if name == "moderated" else {}
         expected = sw.compare(scores, name, **seed).reject(0.05).sum()
         assert row.significant == expected
-        assert row.significant - row.gained + row.lost == analysis.lead.found
-    assert "Why not t-tests with Bonferroni" in html(analysis)
+        assert row.significant - row.gained + row.lost == analysis.lead.n_significant
+    assert "Why not t-tests with Bonferroni" in render_report(analysis)
     assert explain_choice(analysed("plain 2")) is None
     assert explain_choice(analysed("baseline")) is None

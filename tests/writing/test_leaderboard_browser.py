@@ -122,7 +122,7 @@ def test_names_are_text(browser: Any, folder: Path) -> None:
 
 def test_without_a_script_it_is_a_table() -> None:
     board = analyze(simulated(5), n_resamples=99).leaderboard()
-    text = board.html()
+    text = board.to_html()
     assert text.count("<tr data-name=") == 5
     assert "onclick" not in text
     assert "http" not in text.replace("http-equiv", "")

@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from report_pages import HOSTILE, simulated
 from shardwise import Analysis, analyze
 from shardwise.core.errors import InputError
-from shardwise.writing.paper import LETTERED, numbers_latex, paper, table_latex, write_paper
+from shardwise.writing.paper import LETTERED, make_paper, numbers_latex, table_latex, write_paper
 
 MEASURES = ("AP", "nDCG@10", "P@10", "Recall@1000", "bpref", "RR")
 CLASSES = {
@@ -105,7 +105,7 @@ def test_against_baselines_above_and_below() -> None:
 
 def test_of_many_systems_superscripts_are_counts() -> None:
     (found,) = analyses(LETTERED + 1, 1)
-    wins = (found.lead.directions(found.systems) > 0).sum(axis=1)
+    wins = (found.lead.direction_matrix(found.systems) > 0).sum(axis=1)
     table = rows(table_latex([found]))
     for name, n in zip(found.systems, wins, strict=True):
         written = re.findall(r"textsuperscript\{(\d+)\}", table[name][0])
@@ -135,9 +135,9 @@ def test_numbers_have_names() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="3 columns"):
-        paper(*analyses(3, 1), columns=3)
+        make_paper(*analyses(3, 1), columns=3)
     with pytest.raises(InputError, match="other systems or baselines"):
-        paper(*analyses(3, 1), *analyses(4, 1))
+        make_paper(*analyses(3, 1), *analyses(4, 1))
 
 
 def test_an_analysis_writes_its_paper(tmp_path: Path) -> None:

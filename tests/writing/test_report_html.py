@@ -21,7 +21,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, script_json
-from shardwise.writing.html import html, write_report
+from shardwise.writing.html import render_report, write_report
 
 pytestmark = pytest.mark.slow
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
@@ -64,7 +64,7 @@ def content() -> Analysis:
 
 @pytest.fixture(scope="module")
 def page(content: Analysis) -> Page:
-    return Page(html(content))
+    return Page(render_report(content))
 
 
 def data_of(page: Page) -> dict[str, object]:
@@ -109,7 +109,7 @@ def test_the_script_gets_every_pair(content: Analysis, page: Page) -> None:
     assert found["systems"] == list(content.systems)
     r = len(content.systems)
     first, second = np.triu_indices(r, 1)
-    for stored, claim in zip(found["claims"], content.leading, strict=True):  # type: ignore[call-overload]
+    for stored, claim in zip(found["claims"], content.results_in_order, strict=True):  # type: ignore[call-overload]
         names = list(content.systems)
         square = claim.pairs.matrix().loc[names, names].to_numpy()
         assert np.allclose(stored["p"], square[first, second], rtol=5e-3)
@@ -140,15 +140,17 @@ def test_the_same_scores_give_the_same_page(content: Analysis) -> None:
     def without_pdf(text: str) -> str:
         return re.sub(r'"intervals.pdf","kind":"[^"]*","packed":"[^"]*"', "", text)
 
-    one, other = without_pdf(html(content)), without_pdf(html(again))
+    one, other = without_pdf(render_report(content)), without_pdf(render_report(again))
     assert one == other
 
 
 def test_hostile_names_stay_text() -> None:
     scores = simulated(len(HOSTILE), names=HOSTILE).rename("<img src=x>&\"'")
-    harmless = Page(html(analyze(simulated(len(HOSTILE)))))
+    harmless = Page(render_report(analyze(simulated(len(HOSTILE)))))
     found = Page(
-        html(analyze(scores, notes=["<script>alert(2)</script>"], title="</title><script>x</script>"))
+        render_report(
+            analyze(scores, notes=["<script>alert(2)</script>"], title="</title><script>x</script>")
+        )
     )
     for tag in ("script", "img", "style", "title", "iframe"):
         assert found.count(tag) == harmless.count(tag), tag
@@ -182,7 +184,7 @@ def test_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_two_systems_and_one_claim() -> None:
-    text = html(analyze(simulated(2), model="MD2"))
+    text = render_report(analyze(simulated(2), model="MD2"))
     page = Page(text)
     assert "NaN" not in "".join(page.text)
     assert not any(a.get("id") == "view" for _, a in page.tags)

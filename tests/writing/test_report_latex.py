@@ -15,9 +15,9 @@ from report_pages import HOSTILE, simulated
 from shardwise.analysis.analyze import analyze
 from shardwise.core.text import shorten_name
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
-from shardwise.writing.methods import bibliography, methods_latex
-from shardwise.writing.names import tex
+from shardwise.writing.latex import FIGURE, anova_latex, pairs_latex, render_latex, systems_latex
+from shardwise.writing.methods import format_bibliography, methods_latex
+from shardwise.writing.names import escape_tex
 from shardwise.writing.words import shorten_letters
 
 SPECIAL = re.compile(r"(?<!\\)[#$%&_{}~^\\]")
@@ -42,11 +42,11 @@ def test_systems_with_means_and_marks() -> None:
     assert [cells[1] for cells in found] == list(content.systems)
     for k, (cells, name) in enumerate(zip(found, content.systems, strict=True)):
         mean, low, high = (f"{like.intervals[column][name]:.3f}" for column in ("estimate", "lower", "upper"))
-        marks = r"\dag" * (name in like.top) + r"\ddag" * (name in here.top)
+        marks = r"\dag" * (name in like.best_set) + r"\ddag" * (name in here.best_set)
         assert cells[2] == mean + (f"$^{{{marks}}}$" if marks else "")
         ranks = like.pairs.ranks().loc[name]
         best, worst = ranks["rank_best"], ranks["rank_worst"]
-        letters = [shorten_letters(claim.letters[k]) for claim in content.shown if claim.letters]
+        letters = [shorten_letters(claim.letters[k]) for claim in content.distinct_results if claim.letters]
         assert cells[3] == f"{low} to {high}"
         assert cells[4] == (f"{best}--{worst}" if best < worst else f"{best}")
         assert cells[5:] == letters
@@ -55,9 +55,9 @@ def test_systems_with_means_and_marks() -> None:
 def test_the_top_group_of_the_moderated_test_is_marked_whole() -> None:
     content = analyze(simulated(20, topics=20), n_resamples=499)
     found = rows(systems_latex(content))
-    assert len(content.lead.top) > 1
+    assert len(content.lead.best_set) > 1
     assert [r"\dag" in cells[2].replace(r"\ddag", "") for cells in found] == [
-        name in content.lead.top for name in content.systems
+        name in content.lead.best_set for name in content.systems
     ]
     assert r"Best set (95\% confidence): $\dag$ new topics like these" in systems_latex(content)
 
@@ -75,7 +75,7 @@ def test_all_pairs_or_those_with_the_best() -> None:
 def test_stars_are_the_significant_pairs() -> None:
     content = analyze(simulated(6))
     found = rows(pairs_latex(content))
-    for k, claim in enumerate(content.leading):
+    for k, claim in enumerate(content.results_in_order):
         assert [cells[3 + k].endswith("$^{*}$") for cells in found] == claim.pairs.reject(0.05).tolist()
 
 
@@ -87,7 +87,7 @@ def test_anova_has_every_term() -> None:
 @given(st.text(max_size=80))
 @example('["*é漢ą"]')
 def test_any_name_is_plain_text_in_latex(name: str) -> None:
-    shown = tex(name)
+    shown = escape_tex(name)
     plain = re.sub(r"\\[#$%&_{}]|\\text\w+\{\}|\\ldots\{\}|\$[^$\s]*\$|\{[\[*]\}|~", "", shown)
     assert not SPECIAL.search(plain), shown
     assert not plain.startswith(("[", "*"))
@@ -108,9 +108,9 @@ def test_it_compiles(tmp_path: Path, names: list[str] | None) -> None:
     content = analyze(simulated(10, names=names).rename("nDCG@10 & <b>"))
     pdf, _ = interval_figure(content)
     (tmp_path / FIGURE).write_bytes(pdf)
-    (tmp_path / "tables.tex").write_text(latex(content), encoding="utf-8")
+    (tmp_path / "tables.tex").write_text(render_latex(content), encoding="utf-8")
     (tmp_path / "methods.tex").write_text(methods_latex(content), encoding="utf-8")
-    (tmp_path / "references.bib").write_text(bibliography(content), encoding="utf-8")
+    (tmp_path / "references.bib").write_text(format_bibliography(content), encoding="utf-8")
     (tmp_path / "paper.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs,graphicx,longtable}"
         r"\begin{document}\input{methods}\input{tables}"

@@ -14,9 +14,9 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import analyze
 from shardwise.writing import answer, words
 from shardwise.writing.downloads import report_json
-from shardwise.writing.html import html
-from shardwise.writing.latex import latex
-from shardwise.writing.methods import bibliography, explain_test, methods_latex, methods_text
+from shardwise.writing.html import render_report
+from shardwise.writing.latex import render_latex
+from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import format_p
 
 DRAWS = 199
@@ -135,7 +135,7 @@ class TestGrid:
             text = " ".join([*sentences(found), *str(found).splitlines()])
             for one in found.claims:  # the names and titles of procedures are ours
                 text = text.replace(one.procedure.name, "").replace(one.procedure.plain_title, "")
-                text = text.replace(answer.capitalize(one.procedure.plain_title), "")
+                text = text.replace(answer.capitalize_sentence(one.procedure.plain_title), "")
             assert not re.search(r"\b(topics|systems|instances)\b", text), text
 
     def test_numbers_of_pairs_are_those_that_differ(
@@ -145,11 +145,13 @@ class TestGrid:
         total = systems * (systems - 1) // 2
         if total > 1:
             counts = re.findall(r"(\d+) of (\d+) pairs differs? significantly", methods_text(found))
-            assert [(int(a), int(n)) for a, n in counts] == [(len(told(one)), total) for one in found.shown]
+            assert [(int(a), int(n)) for a, n in counts] == [
+                (len(told(one)), total) for one in found.distinct_results
+            ]
         for one in found.claims:
             assert answer.count_pairs(one).startswith(f"{len(told(one))} of {total} pair")
-            if one.uniform:  # "differences from … on are significant"
-                assert ((one.pairs.difference >= one.critical * (1 - 1e-9)) == one.reject()).all()
+            if one.has_common_width:  # "differences from … on are significant"
+                assert ((one.pairs.difference >= one.critical_difference * (1 - 1e-9)) == one.reject()).all()
         if len(found.claims) == 2 and not found.claims[0].same_pairs(found.claims[1]):
             here, like = (told(one) for one in found.claims)
             only = re.findall(
@@ -175,7 +177,7 @@ class TestGrid:
             assert format_p(least, one.resolution).startswith("≤") == (
                 one.resolution > 0 and bool(np.isclose(least, 1 / (DRAWS + 1)))
             )
-        entries = bibliography(found)
+        entries = format_bibliography(found)
         assert ("RomanoWolf2005" in entries) == any(
             one.procedure.method.name == "moderated" and not one.procedure.correction and systems > 2
             for one in found.claims
@@ -187,11 +189,11 @@ class TestGrid:
     ) -> None:
         found = analysed(layout, systems, method)
         said = words.explain_bars(found)
-        assert ("that do not overlap" in said) == all(one.comparison for one in found.claims)
+        assert ("that do not overlap" in said) == all(one.has_comparison_intervals for one in found.claims)
         if "do not overlap" not in said or "exact" in said:
             return
         for one in found.claims:
-            table = one.bars
+            table = one.chart_intervals
             for row in one.pairs.to_frame().itertuples():
                 low, high = sorted(
                     (table.loc[row.a], table.loc[row.b]), key=lambda system: system["estimate"]
@@ -220,7 +222,7 @@ class TestGrid:
 )
 def test_a_page_comes_out_and_reads_well(layout: str, systems: int, method: str | None) -> None:
     found = analysed(layout, systems, method)
-    text = Text(html(found)).shown
+    text = Text(render_report(found)).shown
     for piece in text:
         for wrong in (ONE, re.compile(r"\(\s*\)|\bnan\b|\bNone\b|\{|\}")):
             assert not wrong.search(piece), piece
@@ -234,20 +236,24 @@ def test_a_page_comes_out_and_reads_well(layout: str, systems: int, method: str 
     stored = report_json(found)
     assert [one["leads"] for one in stored["claims"]].count(True) == 1
     for word in ("nan", "None"):
-        assert not re.search(rf"\b{word}\b", latex(found))
+        assert not re.search(rf"\b{word}\b", render_latex(found))
 
 
 @pytest.mark.slow
 def test_twin_cards_are_not_drawn() -> None:
     """One claim, one card; two claims, two cards that differ, the leading one first."""
-    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("shards", 3, "hsd")))
+    cards = re.findall(
+        r'<article class="card (\w+)">\s*<h3>([^<]*)', render_report(analysed("shards", 3, "hsd"))
+    )
     assert cards == [("lead", "New topics like these"), ("beside", "Exactly these topics")]
     asked = analyze(data("shards", 3), method="hsd", generalize="these")
-    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(asked))
+    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', render_report(asked))
     assert cards == [("lead", "Exactly these topics"), ("beside", "New topics like these")]
-    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("plain", 3, None)))
+    cards = re.findall(
+        r'<article class="card (\w+)">\s*<h3>([^<]*)', render_report(analysed("plain", 3, None))
+    )
     assert cards == [("lead", "New topics like these")]
-    same = html(analysed("plain", 3, "hsd"))
+    same = render_report(analysed("plain", 3, "hsd"))
     assert len(analysed("plain", 3, "hsd").claims) == 2
     assert re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', same) == [
         ("lead", "New topics like these")
@@ -259,9 +265,9 @@ def test_twin_cards_are_not_drawn() -> None:
 def test_against_a_baseline_and_among_some() -> None:
     table = data("shards", 5 + 2)
     against = analyze(table, baseline="run002", n_resamples=DRAWS)
-    assert against.lead.top == ()
+    assert against.lead.best_set == ()
     assert "run002" in answer.write_answer(against)
-    page = html(against)
+    page = render_report(against)
     assert "nan" not in Text(page).shown
     assert page.count('<tr><th scope="row"><bdi') == 6
     assert (page.count(">▲</td>"), page.count(">▼</td>")) == tuple(
@@ -270,7 +276,7 @@ def test_against_a_baseline_and_among_some() -> None:
     some = analyze(table, only=["run001", "run004", "run002"], n_resamples=DRAWS)
     assert set(some.systems) == {"run001", "run002", "run004"}
     assert "We scored 3 systems" in methods_text(some)
-    assert html(some).count('<tr data-k="') == 3
+    assert render_report(some).count('<tr data-k="') == 3
 
 
 def test_both_claims_are_of_all_splits_and_in_one_order() -> None:
@@ -308,7 +314,7 @@ def test_the_methods_say_how_splits_became_one_answer(
     found = analyze(data("splits", 3), method=method, n_resamples=DRAWS)
     assert said in methods_text(found)
     for key in sources:
-        assert f"{{{key}," in bibliography(found)
+        assert f"{{{key}," in format_bibliography(found)
         assert key in methods_latex(found)
 
 

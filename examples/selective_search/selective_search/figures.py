@@ -12,7 +12,7 @@ import xarray as xr
 
 from selective_search.analysis import against, measures, rates
 from selective_search.instances import AGAIN, EXHAUSTIVE, rate_name
-from shardwise.plot.theme import COLOURS, Chart, bare
+from shardwise.plot.theme import COLOURS, Chart, finish_chart
 
 GREY = "#b8b8b8"
 DASH = [5, 4]
@@ -328,4 +328,4 @@ def _row(
     if words:
         below = alt.TitleParams(words, orient="bottom", fontWeight="normal", fontSize=11, offset=8)
         row = row.properties(title=below)
-    return bare(row)
+    return finish_chart(row)

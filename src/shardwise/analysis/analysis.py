@@ -103,22 +103,22 @@ class PairResult:
         return self.pairs.names[0]
 
     @cached_property
-    def found(self) -> int:
+    def n_significant(self) -> int:
         """Number of significant pairs."""
         return int(self.pairs.reject(self.alpha).sum())
 
     @cached_property
-    def top(self) -> tuple[str, ...]:
+    def best_set(self) -> tuple[str, ...]:
         """The best set, empty where not all pairs were compared."""
         return self.pairs.best(self.alpha) if self.pairs.complete else ()
 
     @property
     def may_be_best(self) -> bool:
         """Whether the best set holds the best system with probability 1 - alpha."""
-        return bool(self.top) and self.pairs.error_rate == "family"
+        return bool(self.best_set) and self.pairs.error_rate == "family"
 
     @property
-    def comparison(self) -> bool:
+    def has_comparison_intervals(self) -> bool:
         """Whether there are comparison intervals."""
         return self.pairs.has_comparison_intervals
 
@@ -128,18 +128,18 @@ class PairResult:
         return self.pairs.intervals(1.0 - self.alpha).loc[list(self.names)]
 
     @cached_property
-    def bars(self) -> pd.DataFrame:
+    def chart_intervals(self) -> pd.DataFrame:
         """Comparison intervals for charts, or confidence intervals of the means where there are none."""
-        kind = "comparison" if self.comparison else "mean"
+        kind = "comparison" if self.has_comparison_intervals else "mean"
         return self.pairs.intervals(1.0 - self.alpha, kind).loc[list(self.names)]
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def pair_table(self) -> pd.DataFrame:
         """All pairs with the confidence intervals of their differences."""
         return self.pairs.to_frame(1.0 - self.alpha)
 
     @cached_property
-    def half(self) -> Floats:
+    def half_widths(self) -> Floats:
         """Half-width of the interval of each pair's difference, NaN where the test has none."""
         return self.pairs.half_widths(1.0 - self.alpha)
 
@@ -169,24 +169,26 @@ class PairResult:
         return self.pairs.resolution
 
     @cached_property
-    def critical(self) -> float:
+    def critical_difference(self) -> float:
         """The difference from which on a pair is significant, NaN where no one figure serves all pairs."""
         return self.pairs.critical_difference(self.alpha)
 
     @property
-    def uniform(self) -> bool:
+    def has_common_width(self) -> bool:
         """Whether one critical difference serves all pairs."""
-        return self.critical == self.critical and (self.comparison or len(self.pairs) == 1)
+        return self.critical_difference == self.critical_difference and (
+            self.has_comparison_intervals or len(self.pairs) == 1
+        )
 
-    def positions(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
+    def locate_systems(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
         """Return the positions of the two systems of each pair in another order of the systems."""
         position = {name: k for k, name in enumerate(systems)}
         mapped = np.array([position.get(name, -1) for name in self.pairs.estimates.labels], dtype=np.int64)
         return mapped[self.pairs.ia], mapped[self.pairs.ib]
 
-    def directions(self, systems: tuple[str, ...]) -> Ints:
+    def direction_matrix(self, systems: tuple[str, ...]) -> Ints:
         """(R, R): 1 where the system of the row is significantly better, -1 where it is worse, 0 where neither."""
-        a, b = self.positions(systems)
+        a, b = self.locate_systems(systems)
         sign = self.pairs.directions(self.alpha)
         square = np.zeros((len(systems), len(systems)), dtype=np.int64)
         square[a, b], square[b, a] = sign, -sign
@@ -209,7 +211,7 @@ class PairResult:
     def found_beyond(self, other: PairResult) -> int:
         """Number of pairs that are significant here, and not in the same direction for the other claim."""
         names = self.pairs.names
-        here, elsewhere = self.directions(names), other.directions(names)
+        here, elsewhere = self.direction_matrix(names), other.direction_matrix(names)
         return int(((here != 0) & (here != elsewhere)).sum()) // 2
 
     def same_pairs(self, other: PairResult) -> bool:
@@ -327,14 +329,14 @@ class Analysis:
         return self.lead.procedure
 
     @property
-    def leading(self) -> tuple[ClaimResult, ...]:
+    def results_in_order(self) -> tuple[ClaimResult, ...]:
         """The results, that of the claim that leads first."""
         return tuple(sorted(self.claims, key=lambda result: result.key != self.leads))
 
     @property
-    def shown(self) -> tuple[ClaimResult, ...]:
+    def distinct_results(self) -> tuple[ClaimResult, ...]:
         """The results that say different things: the leading one alone where the other has the same p-values."""
-        first, *others = self.leading
+        first, *others = self.results_in_order
         return (first, *(result for result in others if not result.same_pairs(first)))
 
     @property
@@ -350,9 +352,9 @@ class Analysis:
     @property
     def decimals(self) -> int:
         """Digits after the point that scores and differences are shown with."""
-        return choose_decimals(result.half for result in self.claims)
+        return choose_decimals(result.half_widths for result in self.claims)
 
-    def noun(self, dimension: str) -> str:
+    def noun_for(self, dimension: str) -> str:
         """Return the user's word for a dimension: ``question`` for topic.
 
         Parameters
@@ -385,9 +387,9 @@ class Analysis:
         str
             The word in the plural, such as ``questions``.
         """
-        return pluralize_noun(self.noun(dimension))
+        return pluralize_noun(self.noun_for(dimension))
 
-    def counted(self, n: int, dimension: str) -> str:
+    def format_count(self, n: int, dimension: str) -> str:
         """Return a number of levels of a dimension in the user's words: ``200 questions``.
 
         Parameters
@@ -402,7 +404,7 @@ class Analysis:
         str
             Number and word, such as ``200 questions``.
         """
-        return format_count(n, self.noun(dimension))
+        return format_count(n, self.noun_for(dimension))
 
     @property
     def topics(self) -> int:
@@ -422,7 +424,7 @@ class Analysis:
         return int(counts.min()), int(counts.max())
 
     @property
-    def labelled(self) -> int:
+    def n_labelled(self) -> int:
         """Number of topics that people scored too; 0 where none did."""
         if HUMAN not in self.analysed.coords:
             return 0

@@ -20,7 +20,7 @@ from shardwise.analysis.diagnostics import (
     residual_figures,
 )
 from shardwise.analysis.power import power_of
-from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
+from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_default, choose_for_repeats
 from shardwise.comparing.comparisons import Comparisons
@@ -118,8 +118,8 @@ class AnalysisOptions:
     recipe: Recipe | None = None
 
     @property
-    def run(self) -> dict[str, Any]:
-        """What a procedure is told when it runs."""
+    def run_options(self) -> dict[str, Any]:
+        """Options of `run_procedure`."""
         return {
             "only": self.only,
             "baseline": self.baseline,
@@ -161,14 +161,14 @@ def analyze(
     >>> rng = np.random.default_rng(1)
     >>> table = xr.DataArray(rng.normal([.5, .3, .1], .05, (30, 3)), dims=("topic", "system"), name="AP")
     >>> found = analyze(table)
-    >>> found.comparisons.claim, found.lead.found
+    >>> found.comparisons.claim, found.lead.n_significant
     ('new topics like these 30', 3)
     """
     with lend_executor(executor):
-        return _analyzed(data, replace(options or AnalysisOptions(), **choices), progress)
+        return _analyze_scores(data, replace(options or AnalysisOptions(), **choices), progress)
 
 
-def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
+def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
     original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
     if original.sizes.get("split") == 1:
@@ -177,35 +177,39 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
     original, generalize = by_units(original, chosen.generalize)
     chosen = replace(chosen, generalize=generalize)
     nouns = nouns_of(original)
-    table, filled, policy = _filled(original, chosen.fill)
-    items = table if original is given else _filled(unstack_tasks(given), chosen.fill)[0]
-    procedures, unsupported = procedures_of(table, chosen)
-    table = _usable(table, procedures)
-    procedures, unsupported = procedures_of(table, chosen)  # what is left may have no gaps
+    # which scores are used, and by which procedures
+    table, filled, policy = _fill_scores(original, chosen.fill)
+    items = table if original is given else _fill_scores(unstack_tasks(given), chosen.fill)[0]
+    procedures, unsupported = choose_procedures(table, chosen)
+    table = _drop_useless_topics(table, procedures)
+    # what remains may have no gaps, which admits other procedures
+    procedures, unsupported = choose_procedures(table, chosen)
     first = table.isel(split=0, drop=True) if "split" in table.dims else table
     whole = original.isel(split=0) if "split" in original.dims else original
     undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
-    model = _model_of(procedures[0], first)
+    # the fit describes the scores even where another method decides
+    model = _choose_model(procedures[0], first)
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
-    claims, lead = _in_one_order(
-        [make_result(table, one, alpha, chosen.run) for one in procedures], chosen, nouns
+    claims, lead = _order_results(
+        [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures], chosen, nouns
     )
-    repeats, doubt = _repeats(first, lead.procedure, chosen)
+    repeats, doubt = _describe_repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
-        tuple(one.on_one_split for one in procedures),
+        tuple(procedure.on_one_split for procedure in procedures),
         alpha=alpha,
-        budget=chosen.calibration if Scores(first).human is None else 0,  # no world has a judge
+        # no simulation scenario has a judge
+        budget=chosen.calibration if Scores(first).human is None else 0,
         seed=chosen.seed or 0,
         baseline=chosen.baseline,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
-    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.layouts]
+    tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
-    planned = any(one.procedure.claim == LIKE for one in claims) and Scores(first).human is None
+    planned = any(claim.procedure.claim == LIKE for claim in claims) and Scores(first).human is None
     return Analysis(
         scores=original,
         analysed=table,
@@ -220,7 +224,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         unsupported=unsupported,
         repeats=repeats,
         splits=tuple(
-            _over_splits(table, claim, chosen, _part(progress, k, len(tried), steps))
+            _summarize_splits(table, claim, chosen, _scale_progress(progress, k, len(tried), steps))
             for k, claim in enumerate(tried)
         ),
         power=power_of(fit.estimates(generalize=LIKE), int(fit.scores.sizes["topic"]), alpha)
@@ -231,8 +235,8 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         remarks=(
             *check_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
             *check_gaps(original, isinstance(chosen.fill, str), policy, nouns),
-            *_unused(unused, nouns),
-            *_notes(fit, lead),
+            *_remark_unused_topics(unused, nouns),
+            *_collect_fit_notes(fit, lead),
             *doubt,
             *check_residuals(residuals, lead.procedure, nouns),
             *(
@@ -257,13 +261,18 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
             **(chosen.settings or {}),
             "scores_sha256": scores_hash(given),
         },
-        inputs=hashed(chosen.inputs),
-        versions=versions(),
+        inputs=hash_files(chosen.inputs),
+        versions=list_versions(),
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            make_result(table, _of_splits(parse_procedure(one.method), table), one.alpha, chosen.run)
-            for one in trust.instead()
+            make_result(
+                table,
+                _extend_to_splits(parse_procedure(advice.method), table),
+                advice.alpha,
+                chosen.run_options,
+            )
+            for advice in trust.list_replacements()
         ),
     )
 
@@ -294,8 +303,8 @@ def make_result(
     return ClaimResult(key=key, procedure=procedure, pairs=pairs, alpha=alpha)
 
 
-def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
-    """The table without topics that say nothing of any system to a procedure, so that no claim counts them.
+def _drop_useless_topics(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
+    """Drop topics that say nothing of any system to a procedure, so that no claim counts them.
 
     Classic tests of topic means need every shard of a topic, the moderated one those that any system has; models take
     the cells that are there.
@@ -303,20 +312,20 @@ def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArra
     gaps = table.isnull()
     others = [d for d in table.dims if d not in ("topic", "system")]
     of_system = gaps.all(others) if others else gaps
-    in_cells = any(one.method.fits_cells for one in procedures)
+    in_cells = any(procedure.method.fits_cells for procedure in procedures)
     if others and "instance" not in table.dims and not in_cells:
-        common = gaps.all("system") & all(leaves_out_gaps(one, table) for one in procedures)
+        common = gaps.all("system") & all(leaves_out_gaps(procedure, table) for procedure in procedures)
         of_system |= (gaps & ~common).any(others)
     useless = of_system.all("system").to_numpy()
     return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
 
 
-def _unused(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
+def _remark_unused_topics(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
     return [Remark("topics left out", True, {"topics": topics}, nouns)] if topics else []
 
 
-def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
-    """Notes of the fits; gaps have remarks of their own, and the table of variance matters only where it decides."""
+def _collect_fit_notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
+    """Collect notes of the fits; gaps have remarks of their own, and the ANOVA table matters only where it decides."""
     decides = lead.procedure.method.model is not None
     of_fit = [note for note in fit.notes if decides or "exactly" in note]
     notes = dict.fromkeys((*of_fit, *(note for note in lead.pairs.notes if not _covered_elsewhere(note))))
@@ -328,10 +337,10 @@ def _covered_elsewhere(note: str) -> bool:
     return "missing" in note or "split's own" in note
 
 
-def _repeats(
+def _describe_repeats(
     table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
 ) -> tuple[RepeatsTaken | None, list[Remark]]:
-    """What instances were taken for, and a warning where the scores contradict it."""
+    """Say what instances were taken for, with a warning where the scores contradict it."""
     if "instance" not in table.dims or "instance" not in procedure.claim:
         return None, []
     kind = procedure.method.repeats_kind or "seeds"
@@ -354,13 +363,15 @@ def _find_components(table: xr.DataArray, kind: str) -> VarianceComponents | Non
         return None
 
 
-def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
-    """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
+def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
+    """Choose the procedures of an analysis, that of these topics first, and say why none covers new topics."""
     dims, nouns = layout_of(table), nouns_of(table)
-    lead = _procedure(table, chosen)
+    lead = _choose_lead_procedure(table, chosen)
     within = dims if dims in lead.layouts else tuple(d for d in dims if d != "split")
-    beside = tuple(d for d in dims if d != "split")
-    known = list_claims(lead, within) | {c: p for c, p in list_claims(lead, beside).items() if c == HERE}
+    without_split = tuple(d for d in dims if d != "split")
+    known = list_claims(lead, within) | {
+        c: p for c, p in list_claims(lead, without_split).items() if c == HERE
+    }
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",
@@ -374,7 +385,7 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     elif asked == HERE and LIKE in known:
         asked = LIKE
     if asked not in known:
-        words = "; ".join(one.phrase(nouns) for one in known)
+        words = "; ".join(procedure.phrase(nouns) for procedure in known)
         raise InputError(
             f"{lead.method.name} cannot support a claim about {asked.phrase(nouns)}",
             remedy=f"it supports claims about {words}",
@@ -382,23 +393,25 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
             value=asked.over,
         )
     wanted = dict.fromkeys((HERE, LIKE if asked == HERE else asked))
-    found = [known[claim] for claim in wanted if claim in known]
-    found = [one for one in found if leaves_out_gaps(one, table) or one.claim == asked]
+    procedures = [known[claim] for claim in wanted if claim in known]
+    procedures = [
+        procedure for procedure in procedures if leaves_out_gaps(procedure, table) or procedure.claim == asked
+    ]
     unsupported = (
         ""
-        if len(found) > 1 or found[0].claim.over
+        if len(procedures) > 1 or procedures[0].claim.over
         else f"{lead.method.name} supports claims about {HERE.phrase(nouns)} only"
     )
-    return [_of_splits(one, table) for one in found], unsupported
+    return [_extend_to_splits(procedure, table) for procedure in procedures], unsupported
 
 
-def _of_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
-    """The procedure that puts all splits of the scores to use."""
+def _extend_to_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
+    """Return the procedure that puts all splits of the scores to use."""
     return procedure.for_all_splits() if "split" in table.dims else procedure
 
 
-def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
-    """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+def _choose_lead_procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
+    """Choose the procedure asked for by name, by a correction of a model, or by the layout of the scores."""
     dims = layout_of(table)
     if chosen.repeats is not None:
         named = chosen.method if chosen.model is None else str(chosen.model)
@@ -419,25 +432,25 @@ def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
     return parse_procedure(chosen.method)
 
 
-def _in_one_order(
+def _order_results(
     claims: list[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]
 ) -> tuple[tuple[ClaimResult, ...], ClaimResult]:
-    """The results with their systems in the order of that which leads, and that one: the one asked for, or the last."""
+    """Put the systems of all results into the order of the leading result, the one asked for or the last."""
     asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
-    lead = next((one for one in claims if one.procedure.claim == asked), claims[-1])
-    ordered = tuple(one.in_order(lead.pairs.names) for one in claims)
+    lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
+    ordered = tuple(result.in_order(lead.pairs.names) for result in claims)
     return ordered, ordered[claims.index(lead)]
 
 
-def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
+def _choose_model(procedure: Procedure, scores: xr.DataArray) -> Model:
     model = procedure.method.model
     if isinstance(model, Model):
         return model if not (model == MD1 and "shard" in scores.dims) else MD6
     return MD6 if "shard" in scores.dims else MD1
 
 
-def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
-    """Scores without undefined cells unless they are to be left, how many cells or topics that took, and how.
+def _fill_scores(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
+    """Fill undefined cells unless they are to be left; also return how many cells or topics that took, and how.
 
     A missing score is filled only by a number that was named.
     """
@@ -455,14 +468,14 @@ def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, 
     return done.where(~missing_cells(table)), int(undefined.sum()), fill
 
 
-def _over_splits(
+def _summarize_splits(
     table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):
         try:
-            each.append(run_procedure(procedure, table.isel(split=i, drop=True), **chosen.run))
+            each.append(run_procedure(procedure, table.isel(split=i, drop=True), **chosen.run_options))
         except InputError as error:
             raise error.add_location(f"split {i}") from error
         if progress is not None:
@@ -481,8 +494,8 @@ def _over_splits(
     )
 
 
-def _part(progress: Progress | None, part: int, parts: int, steps: int) -> Progress | None:
-    """Progress of one of several equal parts, told as progress of the whole."""
+def _scale_progress(progress: Progress | None, part: int, parts: int, steps: int) -> Progress | None:
+    """Report the progress of one of several equal parts as progress of the whole."""
     if progress is None:
         return None
     return lambda done, total: progress(part * steps + done, parts * steps)

@@ -161,7 +161,7 @@ def check_gaps(
     """
     gaps = int(missing_cells(original).sum())
     if gaps and left_out and "instance" in original.dims:
-        absent = _absent(original)
+        absent = _find_absent_instances(original)
         fewer = np.flatnonzero(absent.any(axis=1))
         if fewer.size:
             names, most = level_names(original, "system"), original.sizes["instance"]
@@ -173,8 +173,8 @@ def check_gaps(
         yield Remark("missing scores", True, facts, nouns)
 
 
-def _absent(original: xr.DataArray) -> Bools:
-    """(R, M): instances of which a system has no score at all."""
+def _find_absent_instances(original: xr.DataArray) -> Bools:
+    """Find (R, M) the instances of which a system has no score at all."""
     return np.asarray(original.isnull().all("topic").transpose("system", "instance").to_numpy(), dtype=bool)
 
 

@@ -114,7 +114,7 @@ class Gate(Shown):
         figures: dict[str, float] = late.call_bound("flat_figures", self)
         return figures
 
-    def sentence(self) -> str:
+    def to_sentence(self) -> str:
         """Return what may be said, in one or two sentences.
 
         Returns
@@ -142,7 +142,7 @@ class Gates(Shown):
     @property
     def passes(self) -> bool:
         """Whether every new system passes."""
-        return all(found.passes for found in self.each)
+        return all(gate.passes for gate in self.each)
 
     def to_frame(self) -> pd.DataFrame:
         """Return all figures, one row a new system.
@@ -152,10 +152,10 @@ class Gates(Shown):
         DataFrame
             As of `Gate.to_frame`.
         """
-        return pd.concat([found.to_frame() for found in self.each], ignore_index=True)
+        return pd.concat([gate.to_frame() for gate in self.each], ignore_index=True)
 
     def __repr__(self) -> str:
-        return f"<Gates of {len(self.each)}: {', '.join(found.verdict for found in self.each)}>"
+        return f"<Gates of {len(self.each)}: {', '.join(gate.verdict for gate in self.each)}>"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.each))
@@ -226,7 +226,7 @@ def gate(
     table, base_name, candidates = arrange_systems(base, new, scores)
     table = declare_range(table, range, lower_is_better)
     each = tuple(
-        _judge(table, base_name, name, len(candidates), margin, power, alpha, repeats, comparisons)
+        _judge_candidate(table, base_name, name, len(candidates), margin, power, alpha, repeats, comparisons)
         for name in candidates
     )
     return each[0] if len(each) == 1 else Gates(each)
@@ -308,7 +308,7 @@ def _single_systems(data: Any, name: str) -> xr.DataArray:
     return as_scores(data)
 
 
-def _judge(
+def _judge_candidate(
     scores: xr.DataArray,
     base: str,
     new: str,
@@ -393,14 +393,14 @@ class Evidence:
 def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, alpha: float) -> Evidence:
     """Evidence of bounded scores, by the variance and the degrees of freedom of the test that was run."""
     width = bounded.bounds.width
-    moments, precision = _measure(bounded, se, df)
+    moments, precision = _measure_pair(bounded, se, df)
     critical = float(scipy.stats.t.isf(alpha / 2.0, df))
     lower, upper = intervals.difference_limits(moments, critical, precision)
     p = intervals.p_no_worse(moments, margin / width, precision)
     return Evidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
 
 
-def _measure(bounded: BoundedScores, se: float, df: float) -> tuple[PairMoments, Precision]:
+def _measure_pair(bounded: BoundedScores, se: float, df: float) -> tuple[PairMoments, Precision]:
     ia, ib = np.array([0]), np.array([1])
     moments = bounded.sum_pairs(ia, ib)
     variance = np.array([(se / bounded.bounds.width) ** 2])
@@ -442,10 +442,10 @@ def _count_needed(
     width = bounded.bounds.width
     moments = bounded.sum_pairs(np.array([0]), np.array([1]))
     effect = moments.items / bounded.count_pairs(np.array([0]), np.array([1]), moments)
-    found = intervals.items_needed(
+    needed = intervals.items_needed(
         moments, margin / width, alpha=alpha, power=power, design_effect=effect, fixed=fixed / width**2
     )
-    return float(found[0])
+    return float(needed[0])
 
 
 def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) -> tuple[xr.DataArray, int]:

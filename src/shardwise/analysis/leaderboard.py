@@ -62,8 +62,8 @@ class Leaderboard:
     @property
     def decimals(self) -> Mapping[str, int]:
         """Digits after the point of each measure."""
-        own = {self.measure: choose_decimals([self.result.half])}
-        return own | {analysis.measure: analysis.decimals for analysis in self.analyses}
+        leading = {self.measure: choose_decimals([self.result.half_widths])}
+        return leading | {analysis.measure: analysis.decimals for analysis in self.analyses}
 
     @property
     def resolution(self) -> float:
@@ -76,7 +76,7 @@ class Leaderboard:
         return tuple(map(str, self.table["system"]))
 
     @property
-    def grouped(self) -> bool:
+    def has_letters(self) -> bool:
         """Whether letters show which systems are tied."""
         return "group" in self.table
 
@@ -89,12 +89,12 @@ class Leaderboard:
             ]
         return pd.concat(parts, axis=1)
 
-    def shown(self) -> pd.DataFrame:
+    def format_table(self) -> pd.DataFrame:
         """Return the table as people read it: ranks as 2–5, rounded numbers, ▲ and ▼."""
         frame: pd.DataFrame = late.call_bound("leaderboard_table", self)
         return frame
 
-    def html(self, *, page: bool = True, name: str = "leaderboard") -> str:
+    def to_html(self, *, page: bool = True, name: str = "leaderboard") -> str:
         """Return it as a page that needs nothing else, or as a fragment to put into one.
 
         Parameters
@@ -115,7 +115,7 @@ class Leaderboard:
         path
             Where to write it.
         """
-        write_atomically(Path(path), self.html().encode("utf-8", "backslashreplace"))
+        write_atomically(Path(path), self.to_html().encode("utf-8", "backslashreplace"))
 
     def __repr__(self) -> str:
         return f"<Leaderboard of {len(self)} by {self.measure}>"
@@ -126,15 +126,15 @@ class Leaderboard:
 
     def _repr_html_(self) -> str:
         """The board as a notebook shows it."""
-        return self.html(page=False)
+        return self.to_html(page=False)
 
 
-def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -> Leaderboard:
+def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None) -> Leaderboard:
     """Rank systems by the first of one or several analyses of the same systems, one a measure.
 
     Parameters
     ----------
-    found
+    analyses
         Analyses of all pairs of the same systems, one a measure; the first one ranks.
     baseline
         A system, or several, with which all others are compared besides: a family of comparisons of its own.
@@ -151,16 +151,16 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
     >>> board.against["b"]["verdict"].tolist()
     ['better', '', 'worse']
     """
-    first, *others = found
-    _check(found)
+    first, *others = analyses
+    _check_analyses(analyses)
     bases = list_baselines(baseline)
-    pairs = against(first, bases) if bases else None
+    pairs = compare_with_baselines(first, bases) if bases else None
     board = rank_pairs(first.lead, first.measure, pairs, bases)
     names = list(first.systems)
     further = {
         analysis.measure: _list_figures(analysis.lead.pairs, analysis.alpha).loc[names] for analysis in others
     }
-    return replace(board, others=further, analyses=found)
+    return replace(board, others=further, analyses=analyses)
 
 
 def rank_pairs(
@@ -186,7 +186,7 @@ def rank_pairs(
     """
     table = _list_figures(result.pairs, result.alpha)[list(FIGURES)].reset_index()
     table.insert(3, "system", table.pop("system"))
-    systems, best = [str(name) for name in table["system"]], set(result.top)
+    systems, best = [str(name) for name in table["system"]], set(result.best_set)
     if result.letters is not None:
         table["group"] = ["".join(letters) for letters in result.letters]
     table["to_best"] = table["mean"] - float(table["mean"].iloc[0])
@@ -194,22 +194,24 @@ def rank_pairs(
     rows = {}
     if baselines is not None:
         for base in names:
-            rows[base] = versus(baselines, base, result.alpha).reindex(systems).fillna({"verdict": ""})
+            rows[base] = (
+                tabulate_against(baselines, base, result.alpha).reindex(systems).fillna({"verdict": ""})
+            )
     total = 0 if baselines is None else len(baselines)
     return Leaderboard(table, result, measure, {}, rows, comparisons=total)
 
 
-def _check(found: Sequence[Analysis]) -> None:
-    first = found[0]
-    for one in found:
-        if one.baselines:
+def _check_analyses(analyses: Sequence[Analysis]) -> None:
+    first = analyses[0]
+    for analysis in analyses:
+        if analysis.baselines:
             raise InputError(
                 "a leaderboard needs all pairs, but this analysis has only those with a baseline",
                 remedy="analyse all pairs, and give the baseline to the leaderboard",
             )
-        if set(one.systems) != set(first.systems):
+        if set(analysis.systems) != set(first.systems):
             raise InputError(
-                f"{one.measure} was analysed for other {first.nouns_for('system')} than {first.measure}",
+                f"{analysis.measure} was analysed for other {first.nouns_for('system')} than {first.measure}",
                 remedy="give analyses of the same ones",
             )
 
@@ -220,27 +222,27 @@ def _list_figures(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     return pairs.ranks(1.0 - alpha).join(intervals)
 
 
-def against(found: Analysis, baselines: Sequence[str]) -> Comparisons:
+def compare_with_baselines(analysis: Analysis, baselines: Sequence[str]) -> Comparisons:
     """Return the comparisons of all systems with baselines, by the procedure that leads and corrected for these pairs.
 
     Parameters
     ----------
-    found
+    analysis
         An analysis, whose scores are compared again.
     baselines
         Names of systems.
     """
     return run_procedure(
-        found.procedure,
-        found.analysed,
-        only=found.systems,
+        analysis.procedure,
+        analysis.analysed,
+        only=analysis.systems,
         baseline=baselines,
-        n_resamples=found.lead.n_resamples,
-        seed=found.configuration["seed"] or 0,
+        n_resamples=analysis.lead.n_resamples,
+        seed=analysis.configuration["seed"] or 0,
     )
 
 
-def versus(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
+def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
     """Return one row a system compared with a baseline: `difference, lower, upper, p, p_adjusted, verdict`.
 
     Parameters
@@ -254,24 +256,24 @@ def versus(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - alpha)
     sign = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)
-    own, sign = frame[sign != 0.0], sign[sign != 0.0]
-    p_adjusted = own["p_adjusted"].to_numpy()
-    ends = np.sort(np.stack([own["lower"] * sign, own["upper"] * sign]), axis=0)
+    rows, sign = frame[sign != 0.0], sign[sign != 0.0]
+    p_adjusted = rows["p_adjusted"].to_numpy()
+    ends = np.sort(np.stack([rows["lower"] * sign, rows["upper"] * sign]), axis=0)
     columns = {
-        "difference": own["difference"] * sign,
+        "difference": rows["difference"] * sign,
         "lower": ends[0],
         "upper": ends[1],
-        "p": own["p"],
+        "p": rows["p"],
         "p_adjusted": p_adjusted,
-        "verdict": verdicts((own["difference"] * sign).to_numpy(), p_adjusted, alpha),
+        "verdict": decide_verdicts((rows["difference"] * sign).to_numpy(), p_adjusted, alpha),
     }
-    names = np.where(own["b"] == baseline, own["a"], own["b"])
+    names = np.where(rows["b"] == baseline, rows["a"], rows["b"])
     return pd.DataFrame(
         {name: np.asarray(x) for name, x in columns.items()}, index=pd.Index(names, name="system")
     )
 
 
-def verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
+def decide_verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
     """Return whether each system is better than, worse than or tied with what it is compared with.
 
     Parameters
@@ -281,7 +283,7 @@ def verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
     alpha
         Level of significance.
 
-    >>> verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
+    >>> decide_verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
     ['better', 'worse', 'tied']
     """
     signs = np.where(p_adjusted <= alpha, np.sign(difference), 0.0)

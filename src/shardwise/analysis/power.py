@@ -66,7 +66,7 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     if not np.isfinite(detectable):
         return None
     target = round_below(0.7 * detectable)
-    differences = around(target)
+    differences = list_round_differences(target)
     two, every = (
         np.asarray(
             topics_for_power(
@@ -163,15 +163,15 @@ def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[st
     """
     pairs = result.pairs
     if len(pairs) == 1:
-        ties = [] if result.found else [0]
+        ties = [] if result.n_significant else [0]
     elif baselines:
         ties = [int(k) for k in np.flatnonzero(~result.reject() & (pairs.difference > 0))][:1]
-    elif len(result.top) > 1:
-        ties = [result.find_pair(result.top[0], result.top[1])[0]]
+    elif len(result.best_set) > 1:
+        ties = [result.find_pair(result.best_set[0], result.best_set[1])[0]]
     else:
         ties = []
     for k in ties:
-        row = result.frame.iloc[k]
+        row = result.pair_table.iloc[k]
         return str(row["a"]), str(row["b"]), abs(float(row["difference"]))
     return None
 
@@ -243,20 +243,20 @@ def round_below(x: float) -> float:
     >>> [round_below(x) for x in (.047, .02, .19)]
     [0.02, 0.02, 0.1]
     """
-    return max(d for d in _steps(x) if d <= x * (1 + 1e-9))
+    return max(d for d in _list_round_steps(x) if d <= x * (1 + 1e-9))
 
 
-def around(target: float) -> list[float]:
-    """Round differences from finer than the target to coarser.
+def list_round_differences(target: float) -> list[float]:
+    """List round differences from finer than the target to coarser.
 
-    >>> around(0.02)
+    >>> list_round_differences(0.02)
     [0.005, 0.01, 0.02, 0.05, 0.1]
     """
-    steps = _steps(target)
+    steps = _list_round_steps(target)
     middle = steps.index(target)
     return steps[middle - 2 : middle + 3]
 
 
-def _steps(x: float) -> list[float]:
+def _list_round_steps(x: float) -> list[float]:
     exponent = int(np.floor(np.log10(x)))
     return [float(f"{m}e{k}") for k in range(exponent - 2, exponent + 3) for m in (1, 2, 5)]

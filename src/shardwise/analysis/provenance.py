@@ -41,18 +41,18 @@ class Recipe:
     toml: str  # inputs and options of the command, defaults written out
 
     @property
-    def typed(self) -> str:
+    def command_line(self) -> str:
         """The command line, quoted as a shell reads it.
 
-        >>> Recipe(("compare",), ("compare", "my scores.csv"), "").typed
+        >>> Recipe(("compare",), ("compare", "my scores.csv"), "").command_line
         "shardwise compare 'my scores.csv'"
         """
         return shlex.join(("shardwise", *self.arguments))
 
 
-def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
+def hash_files(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
     """Read each file once and take its SHA-256."""
-    found = []
+    files = []
     for item in paths:
         path = Path(item)
         if str(item).startswith(IRDS):  # a name, not a file
@@ -65,16 +65,16 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
             )
         try:
             if is_store(path):
-                found.append(Hashed(path.name, *store_hash(path), str(item)))
+                files.append(Hashed(path.name, *store_hash(path), str(item)))
                 continue
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            found.append(Hashed(path.name, path.stat().st_size, digest, str(item)))
+            files.append(Hashed(path.name, path.stat().st_size, digest, str(item)))
         except OSError as error:
             raise InputError(
                 f"cannot be read ({error.strerror})", where=str(path), remedy="check the path"
             ) from None
-    return tuple(found)
+    return tuple(files)
 
 
 def scores_hash(scores: xr.DataArray) -> str:
@@ -93,7 +93,7 @@ def scores_hash(scores: xr.DataArray) -> str:
     return digest.hexdigest()
 
 
-def versions() -> dict[str, str]:
-    """Versions of the program, of Python and of the libraries that the numbers depend on."""
+def list_versions() -> dict[str, str]:
+    """List the versions of the program, of Python and of the libraries that the numbers depend on."""
     installed = {name: metadata.version(name) for name in LIBRARIES}
     return {"shardwise": shardwise.__version__, "Python": platform.python_version(), **installed}

@@ -152,7 +152,7 @@ def gate_sequentially(
             "items are not independent given the seeds, so that a sequential gate cannot count them",
             remedy=("use a gate without ", Option("sequential"), ", or ", Option("repeats", "samples")),
         )
-    previous = _load(Path(path)) if Path(path).exists() else None
+    previous = _load_state(Path(path)) if Path(path).exists() else None
     if previous is not None and range is None:
         range = (previous.bounds.low, previous.bounds.high)
     bounded = bound_scores(declare_range(two, range, lower_is_better))
@@ -171,14 +171,14 @@ def gate_sequentially(
     units, gaps = _list_units(two, bounded)
     digests = [hashlib.sha256(unit.encode()).hexdigest()[:16] for unit in units]
     fresh = np.array([digest not in started.seen for digest in digests], dtype=bool)
-    found = replace(
+    state = replace(
         started,
         state=update_state(started.state, gaps[fresh]),
         seen=started.seen | set(digests),
         added=int(fresh.sum()),
     )
-    found.save(path)
-    return found
+    state.save(path)
+    return state
 
 
 def _list_units(two: xr.DataArray, bounded: BoundedScores) -> tuple[list[str], Floats]:
@@ -193,8 +193,8 @@ def _list_units(two: xr.DataArray, bounded: BoundedScores) -> tuple[list[str], F
     return [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)
 
 
-def _load(path: Path) -> SequentialGate:
-    """The state of the looks so far, or a refusal that names the file."""
+def _load_state(path: Path) -> SequentialGate:
+    """Load the state of the looks so far, or refuse with the name of the file."""
     try:
         saved: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if saved["format"] != FORMAT:

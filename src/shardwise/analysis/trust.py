@@ -88,16 +88,16 @@ class Trust:
         table = self.calibration.table
         return table.assign(used=table["method"].isin(self.used) & table["meant"])
 
-    def instead(self) -> tuple[Advice, ...]:
-        """What to use in place of the methods of the report that are shown to fail, claim by claim."""
+    def list_replacements(self) -> tuple[Advice, ...]:
+        """List what to use in place of the methods of the report that are shown to fail, claim by claim."""
         rows = self.rows
         failed = rows[rows["used"] & (rows["status"] == "fails")] if len(rows) else rows
         return tuple(
-            one
+            advice
             for _, row in failed.iterrows()
             for verdict in self.verdicts
-            for one in verdict.advice
-            if (verdict.claim, one.error_rate) == (row["claim"], row["error_rate"])
+            for advice in verdict.advice
+            if (verdict.claim, advice.error_rate) == (row["claim"], row["error_rate"])
         )
 
 
@@ -133,16 +133,24 @@ def trust_in(
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"no simulation for scores by {', '.join(dims)}")
-    own = [one for one in procedures if dims in one.layouts and one.claim.over in CLAIMS[dims]]
-    used = tuple(one.name for one in own)
-    claims = dict.fromkeys((*DEFAULT_CLAIMS[dims], *(one.claim.over for one in own)))
+    testable = [
+        procedure
+        for procedure in procedures
+        if dims in procedure.layouts and procedure.claim.over in CLAIMS[dims]
+    ]
+    used = tuple(procedure.name for procedure in testable)
+    claims = dict.fromkeys((*DEFAULT_CLAIMS[dims], *(procedure.claim.over for procedure in testable)))
     usual = [
-        declared_procedure(dims, one.claim, one.error_rate) for one in own
+        declared_procedure(dims, procedure.claim, procedure.error_rate) for procedure in testable
     ]  # what stays unless it is shown to fail
-    every = (*own, *(one for one in usual if one is not None), *map(parse_procedure, ALTERNATIVES[dims]))
-    names = {one.name: one for one in every}
+    every = (
+        *testable,
+        *(procedure for procedure in usual if procedure is not None),
+        *map(parse_procedure, ALTERNATIVES[dims]),
+    )
+    names = {procedure.name: procedure for procedure in every}
     try:
-        found = calibrate(
+        calibration = calibrate(
             table,
             list(names.values()),
             claims=list(claims),
@@ -156,7 +164,7 @@ def trust_in(
     except InputError as error:
         return Trust(None, used, str(error))
     statements = check_report(table, procedures, alpha=alpha, tables=tables, seed=seed, baseline=baseline)
-    return Trust(found, used, "", nouns_of(table), statements)
+    return Trust(calibration, used, "", nouns_of(table), statements)
 
 
 def check_report(
@@ -242,9 +250,11 @@ def list_findings(trust: Trust) -> tuple[Finding, ...]:
     for _, row in rows[rows["method"].isin(trust.used)].iterrows():
         if not row["used"] and row["status"] != "fails":
             continue
-        (verdict,) = [one for one in trust.verdicts if one.claim == row["claim"]]
+        (verdict,) = [advice for advice in trust.verdicts if advice.claim == row["claim"]]
         others = [
-            one.method for one in verdict.advice if one.error_rate == row["error_rate"] and not one.calibrated
+            advice.method
+            for advice in verdict.advice
+            if advice.error_rate == row["error_rate"] and not advice.calibrated
         ]
         findings.append(
             Finding(

@@ -46,7 +46,7 @@ def id_of(request: Request) -> str:
     return str(request.path_params["id"])
 
 
-def described(desk: Desk, entry: Entry) -> dict[str, Any]:
+def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
     """Return all that is known of an analysis.
 
     Parameters
@@ -64,9 +64,9 @@ def described(desk: Desk, entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "message": entry.message,
         "choices": entry.choices,
-        "progress": desk.queue.progress(entry.id) or None,
-        "reading": desk.store.reading(entry.id) or None,
-        "results": [path.name for path in desk.results(entry.id)],
+        "progress": desk.queue.describe_progress(entry.id) or None,
+        "reading": desk.store.read_reading(entry.id) or None,
+        "results": [path.name for path in desk.list_results(entry.id)],
     }
 
 
@@ -78,39 +78,45 @@ async def body_of(request: Request) -> dict[str, Any]:
         if len(held) > MOST_BODY:
             raise Refused(413, "The request is too long.")
     try:
-        found = json.loads(held or b"{}")
+        body = json.loads(held or b"{}")
     except ValueError:
         raise Refused(400, "The request is no JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise Refused(400, "The request is no JSON object.")
-    return found
+    return body
 
 
-async def create(request: Request) -> Response:
+async def create_analysis(request: Request) -> Response:
     """Make a new analysis, to which files can be sent."""
     given = await body_of(request)
     kind = given.get("kind", "compare")
     if kind not in ALLOWED:
         raise Refused(400, f"An analysis is one of {', '.join(ALLOWED)}.")
     desk = desk_of(request)
-    return JSONResponse(described(desk, desk.store.create(kind)), status_code=201)
+    return JSONResponse(describe_entry(desk, desk.store.create_entry(kind)), status_code=201)
 
 
-async def listed(request: Request) -> Response:
+async def list_analyses(request: Request) -> Response:
     """Return all analyses, the newest first."""
-    found = desk_of(request).store.entries()
+    entries = desk_of(request).store.list_entries()
     return JSONResponse(
         [
-            {"id": one.id, "kind": one.kind, "state": one.state, "created": one.created, "title": one.title}
-            for one in found
+            {
+                "id": entry.id,
+                "kind": entry.kind,
+                "state": entry.state,
+                "created": entry.created,
+                "title": entry.title,
+            }
+            for entry in entries
         ]
     )
 
 
-async def status(request: Request) -> Response:
+async def get_status(request: Request) -> Response:
     """Return how an analysis stands."""
     desk = desk_of(request)
-    return JSONResponse(described(desk, desk.entry(id_of(request))))
+    return JSONResponse(describe_entry(desk, desk.find_entry(id_of(request))))
 
 
 async def put_file(request: Request) -> Response:
@@ -118,69 +124,69 @@ async def put_file(request: Request) -> Response:
     length = request.headers.get("content-length", "0")
     name = str(request.path_params["name"])
     size = int(length) if length.isdecimal() else 0
-    path = await desk_of(request).upload(id_of(request), name, size, request.stream())
+    path = await desk_of(request).receive_file(id_of(request), name, size, request.stream())
     return JSONResponse({"name": path.name, "bytes": path.stat().st_size}, status_code=201)
 
 
-async def read(request: Request) -> Response:
+async def read_files(request: Request) -> Response:
     """Have the files read."""
     desk = desk_of(request)
-    entry = desk.read(id_of(request), await body_of(request))
-    return JSONResponse(described(desk, desk.entry(entry.id)), status_code=202)
+    entry = desk.submit_reading(id_of(request), await body_of(request))
+    return JSONResponse(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
 
 
-async def run(request: Request) -> Response:
+async def run_analysis(request: Request) -> Response:
     """Put the analysis into the queue."""
     desk = desk_of(request)
-    entry = desk.run(id_of(request), await body_of(request))
-    return JSONResponse(described(desk, desk.entry(entry.id)), status_code=202)
+    entry = desk.submit_run(id_of(request), await body_of(request))
+    return JSONResponse(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
 
 
-async def cancel(request: Request) -> Response:
+async def cancel_analysis(request: Request) -> Response:
     """Stop an analysis."""
     desk = desk_of(request)
-    return JSONResponse(described(desk, await desk.cancel(id_of(request))))
+    return JSONResponse(describe_entry(desk, await desk.cancel_entry(id_of(request))))
 
 
-async def delete(request: Request) -> Response:
+async def delete_analysis(request: Request) -> Response:
     """Remove an analysis with all its files."""
-    await desk_of(request).delete(id_of(request))
+    await desk_of(request).delete_entry(id_of(request))
     return Response(status_code=204)
 
 
-async def result(request: Request) -> Response:
+async def get_result(request: Request) -> Response:
     """Return what came out, as JSON: for a comparison what ``report.json`` holds."""
     desk = desk_of(request)
-    entry = desk.entry(id_of(request))
+    entry = desk.find_entry(id_of(request))
     if entry.state != DONE:
         raise Refused(409, f"The analysis is not done: {entry.state}. {entry.message}".strip())
-    return FileResponse(desk.result(entry.id, RESULT[entry.kind]), media_type="application/json")
+    return FileResponse(desk.find_result(entry.id, RESULT[entry.kind]), media_type="application/json")
 
 
-async def result_file(request: Request) -> Response:
+async def get_result_file(request: Request) -> Response:
     """Return one of the files that came out; pages in a sandbox."""
-    path = desk_of(request).result(id_of(request), str(request.path_params["name"]))
+    path = desk_of(request).find_result(id_of(request), str(request.path_params["name"]))
     kind = KINDS.get(path.suffix, "application/octet-stream")
     if path.suffix == ".html" and "download" not in request.query_params:
         return FileResponse(path, media_type=kind, headers={"content-security-policy": SANDBOX})
     return FileResponse(path, media_type=kind, filename=path.name)
 
 
-async def description(request: Request) -> Response:
+async def get_description(request: Request) -> Response:
     """Return the OpenAPI description of all this."""
-    return JSONResponse(openapi())
+    return JSONResponse(describe_api())
 
 
 ROUTES = (
-    ("GET", "/api/analyses", listed, "All analyses, the newest first.", None, 200),
-    ("POST", "/api/analyses", create, "A new analysis.", "Kind", 201),
-    ("GET", "/api/analyses/{id}", status, "How an analysis stands.", None, 200),
-    ("DELETE", "/api/analyses/{id}", delete, "Remove an analysis with all its files.", None, 204),
+    ("GET", "/api/analyses", list_analyses, "All analyses, the newest first.", None, 200),
+    ("POST", "/api/analyses", create_analysis, "A new analysis.", "Kind", 201),
+    ("GET", "/api/analyses/{id}", get_status, "How an analysis stands.", None, 200),
+    ("DELETE", "/api/analyses/{id}", delete_analysis, "Remove an analysis with all its files.", None, 204),
     ("PUT", "/api/analyses/{id}/inputs/{name:path}", put_file, "Send a file, as the body.", "File", 201),
     (
         "POST",
         "/api/analyses/{id}/read",
-        read,
+        read_files,
         "Read the files, to see how they are understood.",
         "Choices",
         202,
@@ -188,28 +194,35 @@ ROUTES = (
     (
         "POST",
         "/api/analyses/{id}/run",
-        run,
+        run_analysis,
         "Put it into the queue; files that were not read are.",
         "Choices",
         202,
     ),
-    ("POST", "/api/analyses/{id}/cancel", cancel, "Stop it.", None, 200),
-    ("GET", "/api/analyses/{id}/result", result, "What came out, as JSON.", None, 200),
-    ("GET", "/api/analyses/{id}/results/{name}", result_file, "One of the files that came out.", None, 200),
-    ("GET", "/api/openapi.json", description, "This description.", None, 200),
+    ("POST", "/api/analyses/{id}/cancel", cancel_analysis, "Stop it.", None, 200),
+    ("GET", "/api/analyses/{id}/result", get_result, "What came out, as JSON.", None, 200),
+    (
+        "GET",
+        "/api/analyses/{id}/results/{name}",
+        get_result_file,
+        "One of the files that came out.",
+        None,
+        200,
+    ),
+    ("GET", "/api/openapi.json", get_description, "This description.", None, 200),
 )
 """Method, path, function, meaning, schema of the body, and status of every request of the API."""
 
 
-def routes() -> list[Route]:
+def list_api_routes() -> list[Route]:
     """Return the routes of the API."""
     return [Route(path, function, methods=[method]) for method, path, function, *_ in ROUTES]
 
 
-def openapi() -> dict[str, Any]:
+def describe_api() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API, made from the table of its requests.
 
-    >>> sorted(openapi()["paths"]["/api/analyses"])
+    >>> sorted(describe_api()["paths"]["/api/analyses"])
     ['get', 'post']
     """
     paths: dict[str, dict[str, Any]] = {}
@@ -218,10 +231,10 @@ def openapi() -> dict[str, Any]:
         names = [part[1:-1] for part in plain.split("/") if part.startswith("{")]
         json_answer = code != 204 and not path.endswith("/results/{name}")
         schema = (
-            {"type": "array", "items": _ref("Listed")}
-            if function is listed
-            else _ref("Analysis")
-            if function in (create, status, read, run, cancel)
+            {"type": "array", "items": _refer_to("Listed")}
+            if function is list_analyses
+            else _refer_to("Analysis")
+            if function in (create_analysis, get_status, read_files, run_analysis, cancel_analysis)
             else {"type": "object"}
         )
         content = {"application/json": {"schema": schema}} if json_answer else {}
@@ -236,7 +249,10 @@ def openapi() -> dict[str, Any]:
             "responses": {
                 str(code): {"description": meaning, **({"content": content} if content else {})},
                 **{
-                    status: {"description": why, "content": {"application/json": {"schema": _ref("Refusal")}}}
+                    status: {
+                        "description": why,
+                        "content": {"application/json": {"schema": _refer_to("Refusal")}},
+                    }
                     for status, why in refusals.items()
                 },
             },
@@ -246,7 +262,7 @@ def openapi() -> dict[str, Any]:
                 "content": {"application/octet-stream": {"schema": {"type": "string"}}}
             }
         elif body:
-            operation["requestBody"] = {"content": {"application/json": {"schema": _ref(body)}}}
+            operation["requestBody"] = {"content": {"application/json": {"schema": _refer_to(body)}}}
         paths.setdefault(plain, {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -255,16 +271,16 @@ def openapi() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": _schemas(),
+            "schemas": _list_schemas(),
         },
     }
 
 
-def _ref(name: str) -> dict[str, str]:
+def _refer_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _schemas() -> dict[str, Any]:
+def _list_schemas() -> dict[str, Any]:
     text, number = {"type": "string"}, {"type": "number"}
     states = [DRAFT, READING, READY, QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED]
     options = sorted({name for names in ALLOWED.values() for name in names})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardwise.app.store import Choices
-from shardwise.app.uploads import harmless
+from shardwise.app.uploads import sanitize_name
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 
@@ -27,7 +27,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 SHARDS = "5"  # how many are suggested
 
 
-def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def list_claim_choices(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what an answer may be about: the value of the option generalize, its words, and a hint.
 
     With one score of each system on each topic, exactly these topics cannot be tested; so there is
@@ -38,7 +38,7 @@ def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     reading
         How the files were understood.
 
-    >>> claims({"kind": "scores", "dims": ["topic", "system"], "nouns": {"topic": "question"}})
+    >>> list_claim_choices({"kind": "scores", "dims": ["topic", "system"], "nouns": {"topic": "question"}})
     [('', 'New questions like these', 'Would the result be the same with other questions?')]
     """
     nouns, dims = reading.get("nouns") or {}, reading.get("dims") or ()
@@ -66,7 +66,7 @@ def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 MOST, LONGEST = 200, 500  # values of an option, and characters of one
 
 
-def checked(given: Any, kind: str) -> Choices:
+def validate_choices(given: Any, kind: str) -> Choices:
     """Return choices that are lists of text under names of options, or refuse them.
 
     Parameters
@@ -76,28 +76,28 @@ def checked(given: Any, kind: str) -> Choices:
     kind
         The command.
 
-    >>> checked({"measure": ["AP", "P@10"], "shards": 5, "model": ""}, "compare")
+    >>> validate_choices({"measure": ["AP", "P@10"], "shards": 5, "model": ""}, "compare")
     {'measure': ['AP', 'P@10'], 'shards': ['5']}
     """
     if not isinstance(given, dict):
         raise InputError("the choices are not an object", remedy='give for instance {"measure": ["AP"]}')
-    found: Choices = {}
+    choices: Choices = {}
     for name, value in given.items():
         if name not in ALLOWED[kind]:
             raise refuse_unknown("option", name, ALLOWED[kind])
         values = value if isinstance(value, list) else [value]
-        if len(values) > MOST or not all(isinstance(one, str | int | float) for one in values):
+        if len(values) > MOST or not all(isinstance(item, str | int | float) for item in values):
             raise InputError(f"{name} must be text, a number or a list of them")
-        texts = [str(one).strip() for one in values]
+        texts = [str(item).strip() for item in values]
         if any(len(text) > LONGEST for text in texts):
             raise InputError(f"{name} is longer than {LONGEST} characters")
         if kept := [text for text in texts if text]:
             if name == "corpus" and not kept[-1].isdecimal():
                 raise InputError("the corpus is a number of documents here", remedy="count them")
-            if name == "human" and kept[-1] != str(harmless(kept[-1])):
+            if name == "human" and kept[-1] != str(sanitize_name(kept[-1])):
                 raise not_sent(kept[-1])
-            found[name] = kept
-    return found
+            choices[name] = kept
+    return choices
 
 
 def not_sent(name: str) -> InputError:
@@ -111,7 +111,7 @@ def not_sent(name: str) -> InputError:
     return InputError(f"{name!r} is not one of the files that were sent", remedy="send it with them")
 
 
-def fitting(choices: Choices, kind: str) -> Choices:
+def keep_common_choices(choices: Choices, kind: str) -> Choices:
     """Return those choices that another command has too.
 
     Parameters
@@ -121,7 +121,7 @@ def fitting(choices: Choices, kind: str) -> Choices:
     kind
         The other command.
 
-    >>> fitting({"measure": ["AP"], "method": ["t holm"], "baseline": ["a"]}, "calibrate")
+    >>> keep_common_choices({"measure": ["AP"], "method": ["t holm"], "baseline": ["a"]}, "calibrate")
     {'measure': ['AP']}
     """
     return {name: value for name, value in choices.items() if name in ALLOWED[kind] and name != "method"}
@@ -142,25 +142,25 @@ def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind:
     fields: dict[str, list[str]] = {}
     for name, value in form:
         fields.setdefault(name, []).append(value)
-    said: dict[str, Any] = {name: fields[name] for name in ALLOWED[kind] if name in fields}
-    if "measure" in said:
-        said["measure"] = [part.strip() for text in said["measure"] for part in text.split(";")]
+    given: dict[str, Any] = {name: fields[name] for name in ALLOWED[kind] if name in fields}
+    if "measure" in given:
+        given["measure"] = [part.strip() for text in given["measure"] for part in text.split(";")]
     if "role" in fields and (columns := chosen_columns(reading, fields["role"])):
-        said["columns"] = columns
+        given["columns"] = columns
     if fields.get("versus") == ["all"]:
-        said.pop("baseline", None)
-    elif fields.get("versus") == ["baseline"] and not any(said.get("baseline", [])):
+        given.pop("baseline", None)
+    elif fields.get("versus") == ["baseline"] and not any(given.get("baseline", [])):
         raise InputError("no baseline is chosen", remedy=("choose one in ", Option("baseline")))
     if (
         reading.get("kind") == "runs"
-        and said.get("generalize") == ["these"]
-        and not any(said.get("shards", []))
+        and given.get("generalize") == ["these"]
+        and not any(given.get("shards", []))
     ):
         raise InputError(
             "a claim about exactly these topics needs shards",
             remedy=("choose ", Option("shards", SHARDS)),
         )
-    return checked(said, kind)
+    return validate_choices(given, kind)
 
 
 def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str]:
@@ -179,13 +179,13 @@ def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str
     """
     columns = reading["columns"]
     if len(roles) != len(columns) or all(
-        one["role"] == role for one, role in zip(columns, roles, strict=True)
+        column["role"] == role for column, role in zip(columns, roles, strict=True)
     ):
         return []
     named: dict[str, list[str]] = {}
-    for one, role in zip(columns, roles, strict=True):
+    for column, role in zip(columns, roles, strict=True):
         if role in ROLES:
-            named.setdefault(role, []).append(str(one["name"]))
+            named.setdefault(role, []).append(str(column["name"]))
     twice = next(
         (role for role, names in named.items() if len(names) > 1 and role not in ("system", "score")), None
     )

@@ -34,7 +34,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings = app, settings
         self.cookie = f"shardwise-{settings.port}"
-        self.session, self.csrf = settings.secret("session"), settings.secret("csrf")
+        self.session, self.csrf = settings.derive_secret("session"), settings.derive_secret("csrf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on; every answer has the headers that tell the browser to be careful."""
@@ -50,35 +50,44 @@ class Guard:
                 headers.setdefault("content-security-policy", POLICY)
             await send(message)
 
-        refused = self._refused(scope, Headers(scope=scope))
+        refused = self._find_refusal(scope, Headers(scope=scope))
         await (refused or self.app)(scope, receive, careful)
 
-    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def _find_refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
-        if self.settings.local and _name(host) not in {"127.0.0.1", "localhost", "[::1]", self.settings.host}:
-            return _no("this server is asked for by another name than its own")
-        if (entered := self._entered(scope)) is not None:
+        if self.settings.local and _strip_port(host) not in {
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            self.settings.host,
+        }:
+            return _make_refusal("this server is asked for by another name than its own")
+        if (entered := self._enter_by_token(scope)) is not None:
             return entered
         bearer = headers.get("authorization", "")
-        program = _same(bearer.removeprefix("Bearer "), self.settings.token) and bearer.startswith("Bearer ")
-        if not program and not _same(_cookie(headers, self.cookie), self.session):
-            return _no("open the address that shardwise serve printed: it holds the token that lets you in")
+        program = _compare_secrets(bearer.removeprefix("Bearer "), self.settings.token) and bearer.startswith(
+            "Bearer "
+        )
+        if not program and not _compare_secrets(_read_cookie(headers, self.cookie), self.session):
+            return _make_refusal(
+                "open the address that shardwise serve printed: it holds the token that lets you in"
+            )
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return _no("the request comes from another page")
+            return _make_refusal("the request comes from another page")
         if scope["method"] in SAFE:
             return None
         if site not in ("same-origin", "none"):
-            return _no("the request comes from another page")
-        if not program and not _same(headers.get(CSRF, ""), self.csrf):
-            return _no("the request does not come from the page; reload it")
+            return _make_refusal("the request comes from another page")
+        if not program and not _compare_secrets(headers.get(CSRF, ""), self.csrf):
+            return _make_refusal("the request does not come from the page; reload it")
         return None
 
-    def _entered(self, scope: Scope) -> Response | None:
+    def _enter_by_token(self, scope: Scope) -> Response | None:
         """The way in: an address with the token gives a cookie, and the address without it."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]
-        if scope["method"] != "GET" or not given or not _same(given[-1], self.settings.token):
+        if scope["method"] != "GET" or not given or not _compare_secrets(given[-1], self.settings.token):
             return None
         rest = urlencode([pair for pair in query if pair[0] != "token"])
         path = "/" + scope["path"].lstrip("/\\")  # never another host
@@ -87,22 +96,22 @@ class Guard:
         return answer
 
 
-def _no(why: str) -> Response:
+def _make_refusal(why: str) -> Response:
     return PlainTextResponse(f"Refused: {why}.\n", status_code=403)
 
 
-def _same(a: str, b: str) -> bool:
+def _compare_secrets(a: str, b: str) -> bool:
     return hmac.compare_digest(a.encode("utf-8", "replace"), b.encode())
 
 
-def _name(host: str) -> str:
+def _strip_port(host: str) -> str:
     """The host without its port."""
     return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
-def _cookie(headers: Headers, name: str) -> str:
+def _read_cookie(headers: Headers, name: str) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
-    return found.value if found is not None else ""
+    return cookie.value if cookie is not None else ""

@@ -16,12 +16,12 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.api import desk_of, id_of, result_file
-from shardwise.app.choices import ROLES, claims, from_form
+from shardwise.app.api import desk_of, get_result_file, id_of
+from shardwise.app.choices import ROLES, from_form, list_claim_choices
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.store import DONE, Entry, read_json
-from shardwise.app.together import both
-from shardwise.app.wording import LABELS, in_words
+from shardwise.app.together import compare_reports
+from shardwise.app.wording import LABELS, describe_error
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name
@@ -48,7 +48,7 @@ METHODS = ("moderated", "moderated holm", "moderated bh", "t holm", "t bh", "max
 """Methods that the page suggests; others can be typed."""
 
 
-def packaged(name: str) -> str:
+def read_packaged(name: str) -> str:
     """Return a template, script or style of the app, or the style that it shares with the report."""
     room, folder = ("writing", "templates") if name == "report.css" else (
         "app", "templates" if name.endswith(".html") else "static"
@@ -57,7 +57,7 @@ def packaged(name: str) -> str:
 
 
 ENVIRONMENT = jinja2.Environment(
-    loader=jinja2.FunctionLoader(packaged),
+    loader=jinja2.FunctionLoader(read_packaged),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
@@ -74,164 +74,174 @@ ENVIRONMENT.globals.update(
 )
 
 
-def page(request: Request, name: str, status: int = 200, **content: Any) -> HTMLResponse:
+def render_page(request: Request, name: str, status: int = 200, **content: Any) -> HTMLResponse:
     """Render a template."""
     csrf = request.app.state.csrf
     text = ENVIRONMENT.get_template(name).render(csrf=csrf, path=request.url.path, **content)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-async def home(request: Request) -> Response:
+async def show_home(request: Request) -> Response:
     """Where files are dropped, and all analyses that there are."""
     desk = desk_of(request)
-    shown = page(request, "home.html", entries=desk.store.entries(), settings=desk.settings)
+    shown = render_page(request, "home.html", entries=desk.store.list_entries(), settings=desk.settings)
     shown.background = BackgroundTask(import_module, PLANNING)  # while one looks at it
     return shown
 
 
-def shown(desk: Desk, entry: Entry, problem: str = "") -> dict[str, Any]:
+def describe_entry_page(desk: Desk, entry: Entry, problem: str = "") -> dict[str, Any]:
     """Return what the templates of one analysis need."""
-    place = desk.store.place(entry.id)
-    summary = read_json(desk.store.results(entry.id) / "summary.json")
+    folder = desk.store.entry_folder(entry.id)
+    summary = read_json(desk.store.result_folder(entry.id) / "summary.json")
     return {
         "entry": entry,
-        "reading": desk.store.reading(entry.id),
-        "claims": claims(desk.store.reading(entry.id)),
-        "progress": desk.queue.progress(entry.id),
+        "reading": desk.store.read_reading(entry.id),
+        "claims": list_claim_choices(desk.store.read_reading(entry.id)),
+        "progress": desk.queue.describe_progress(entry.id),
         "summary": summary,
-        "results": [path.name for path in desk.results(entry.id)],
-        "partial": read_json(place / "partial.json"),
+        "results": [path.name for path in desk.list_results(entry.id)],
+        "partial": read_json(folder / "partial.json"),
         "problem": problem,
         "others": [
-            one for one in desk.store.entries() if one.kind == entry.kind == "compare" and one.state == DONE
+            other
+            for other in desk.store.list_entries()
+            if other.kind == entry.kind == "compare" and other.state == DONE
         ],
     }
 
 
-async def one(request: Request) -> Response:
+async def show_entry(request: Request) -> Response:
     """One analysis, at its own address: what it shows depends on how it stands."""
     desk = desk_of(request)
-    return page(request, "entry.html", **shown(desk, desk.entry(id_of(request))))
+    return render_page(request, "entry.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
 
 
-async def partial(request: Request) -> Response:
+async def show_partial(request: Request) -> Response:
     """The rates of a calibration under way, as far as there are."""
     desk = desk_of(request)
-    place = desk.store.place(desk.entry(id_of(request)).id)
-    return page(request, "partial.html", partial=read_json(place / "partial.json"))
+    folder = desk.store.entry_folder(desk.find_entry(id_of(request)).id)
+    return render_page(request, "partial.html", partial=read_json(folder / "partial.json"))
 
 
-async def _form(request: Request, desk: Desk, entry: Entry) -> dict[str, list[str]]:
+async def _read_form(request: Request, desk: Desk, entry: Entry) -> dict[str, list[str]]:
     form = await request.form(max_files=0, max_fields=500)
     fields = [(name, str(value)) for name, value in form.multi_items()]
-    return from_form(fields, desk.store.reading(entry.id), entry.kind)
+    return from_form(fields, desk.store.read_reading(entry.id), entry.kind)
 
 
-async def ask(request: Request) -> Response:
+async def submit_form(request: Request) -> Response:
     """Read again or run, as the form says; a refusal stands above the form."""
     desk = desk_of(request)
-    entry = desk.entry(id_of(request))
-    act = desk.read if request.url.path.endswith("/read") else desk.run
+    entry = desk.find_entry(id_of(request))
+    act = desk.submit_reading if request.url.path.endswith("/read") else desk.submit_run
     problem = ""
     try:
-        act(entry.id, await _form(request, desk, entry))
+        act(entry.id, await _read_form(request, desk, entry))
     except InputError as error:
-        problem = in_words(error)
+        problem = describe_error(error)
     except Refused as refused:
         problem = refused.why
-    return page(request, "stage.html", **shown(desk, desk.entry(entry.id), problem))
+    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(entry.id), problem))
 
 
-async def cancel(request: Request) -> Response:
+async def cancel_entry(request: Request) -> Response:
     """Stop an analysis."""
     desk = desk_of(request)
-    return page(request, "stage.html", **shown(desk, await desk.cancel(id_of(request))))
+    return render_page(
+        request, "stage.html", **describe_entry_page(desk, await desk.cancel_entry(id_of(request)))
+    )
 
 
-async def again(request: Request) -> Response:
+async def copy_entry(request: Request) -> Response:
     """Make another analysis of the same files, and go there."""
-    made = desk_of(request).again(id_of(request), str(request.path_params["kind"]))
+    made = desk_of(request).copy_entry(id_of(request), str(request.path_params["kind"]))
     return Response(headers={"HX-Redirect": f"/a/{made.id}"})
 
 
-async def delete(request: Request) -> Response:
+async def delete_entry(request: Request) -> Response:
     """Remove an analysis, and go home."""
-    await desk_of(request).delete(id_of(request))
+    await desk_of(request).delete_entry(id_of(request))
     return Response(headers={"HX-Redirect": "/"})
 
 
-async def events(request: Request) -> Response:
+async def stream_events(request: Request) -> Response:
     """How an analysis goes, as server-sent events."""
     desk = desk_of(request)
-    entry = desk.entry(id_of(request))
+    entry = desk.find_entry(id_of(request))
 
     async def lines() -> AsyncIterator[str]:
-        async for told in desk.queue.events(entry.id):
-            yield f"data: {json.dumps(told)}\n\n"
+        async for message in desk.queue.stream_events(entry.id):
+            yield f"data: {json.dumps(message)}\n\n"
         yield "event: end\ndata: {}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 
 
-async def compared(request: Request) -> Response:
+async def show_compared(request: Request) -> Response:
     """Two analyses beside each other."""
     desk = desk_of(request)
     chosen = request.query_params.getlist("with")
     if len(chosen) != 2:
-        return page(request, "home.html", 400, entries=desk.store.entries(), settings=desk.settings,
+        return render_page(request, "home.html", 400, entries=desk.store.list_entries(), settings=desk.settings,
                     problem="Choose two analyses to compare.")  # fmt: skip
-    entries = [desk.entry(id) for id in chosen]
-    reports = [await run_in_threadpool(read_json, desk.result(one.id, "report.json")) for one in entries]
-    return page(request, "compare.html", entries=entries, both=both(*reports), reports=reports)
+    entries = [desk.find_entry(id) for id in chosen]
+    reports = [
+        await run_in_threadpool(read_json, desk.find_result(entry.id, "report.json")) for entry in entries
+    ]
+    return render_page(
+        request, "compare.html", entries=entries, both=compare_reports(*reports), reports=reports
+    )
 
 
-async def plan(request: Request) -> Response:
+async def show_plan(request: Request) -> Response:
     """Sliders, and what they reach."""
     planning = await run_in_threadpool(import_module, PLANNING)
     desk = desk_of(request)
     sources = []
-    for entry in desk.store.entries():
-        found = read_json(desk.store.results(entry.id) / "summary.json") if entry.state == DONE else {}
-        if found.get("variance") or found.get("components"):
-            sources.append({"id": entry.id, "title": entry.title, **found})
+    for entry in desk.store.list_entries():
+        summary = (
+            read_json(desk.store.result_folder(entry.id) / "summary.json") if entry.state == DONE else {}
+        )
+        if summary.get("variance") or summary.get("components"):
+            sources.append({"id": entry.id, "title": entry.title, **summary})
     chosen = planning.Plan.of(request.query_params, sources)
     try:
-        told = await run_in_threadpool(planning.figures, chosen)
+        figures = await run_in_threadpool(planning.figures, chosen)
         problem = ""
     except InputError as error:
-        told, problem = None, in_words(error)
+        figures, problem = None, describe_error(error)
     name = "plan-figures.html" if "hx-request" in request.headers else "plan.html"
-    return page(request, name, plan=chosen, figures=told, sources=sources, problem=problem)
+    return render_page(request, name, plan=chosen, figures=figures, sources=sources, problem=problem)
 
 
-async def static(request: Request) -> Response:
+async def send_static(request: Request) -> Response:
     """A script or style of the package, by a name that is in a list."""
     name = str(request.path_params["name"])
     if name not in STATIC:
         raise Refused(404, "There is no such file.")
-    return Response(packaged(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
+    return Response(read_packaged(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
-async def favicon(request: Request) -> Response:
+async def send_no_icon(request: Request) -> Response:
     """No picture."""
     return Response(status_code=204)
 
 
-def routes() -> list[Route]:
+def list_page_routes() -> list[Route]:
     """Return the routes of the pages."""
     return [
-        Route("/", home),
-        Route("/plan", plan),
-        Route("/compare", compared),
-        Route("/static/{name}", static),
-        Route("/favicon.ico", favicon),
-        Route("/a/{id}", one),
-        Route("/a/{id}/partial", partial),
-        Route("/a/{id}/events", events),
-        Route("/a/{id}/files/{name}", result_file),
-        Route("/a/{id}/cancel", cancel, methods=["POST"]),
-        Route("/a/{id}/delete", delete, methods=["POST"]),
-        Route("/a/{id}/again/{kind}", again, methods=["POST"]),
-        Route("/a/{id}/read", ask, methods=["POST"]),
-        Route("/a/{id}/run", ask, methods=["POST"]),
+        Route("/", show_home),
+        Route("/plan", show_plan),
+        Route("/compare", show_compared),
+        Route("/static/{name}", send_static),
+        Route("/favicon.ico", send_no_icon),
+        Route("/a/{id}", show_entry),
+        Route("/a/{id}/partial", show_partial),
+        Route("/a/{id}/events", stream_events),
+        Route("/a/{id}/files/{name}", get_result_file),
+        Route("/a/{id}/cancel", cancel_entry, methods=["POST"]),
+        Route("/a/{id}/delete", delete_entry, methods=["POST"]),
+        Route("/a/{id}/again/{kind}", copy_entry, methods=["POST"]),
+        Route("/a/{id}/read", submit_form, methods=["POST"]),
+        Route("/a/{id}/run", submit_form, methods=["POST"]),
     ]

@@ -16,7 +16,7 @@ AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanForm:
     """A design: its sizes, what scores vary by, what is to be found, and prices."""
 
     topics: int = 50
@@ -35,7 +35,7 @@ class Plan:
     source: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str], sources: Sequence[Mapping[str, Any]] = ()) -> Plan:
+    def parse_query(cls, query: Mapping[str, str], sources: Sequence[Mapping[str, Any]] = ()) -> PlanForm:
         """Return what a query says, within what makes sense; what it does not say is as usual.
 
         Parameters
@@ -45,27 +45,27 @@ class Plan:
         sources
             Analyses whose variance can be taken: id, variance, components.
 
-        >>> Plan.of({"topics": "80", "alpha": "7"}).topics, Plan.of({"alpha": "x"}).alpha
+        >>> PlanForm.parse_query({"topics": "80", "alpha": "7"}).topics, PlanForm.parse_query({"alpha": "x"}).alpha
         (80, 0.05)
         """
         known: dict[str, Any] = {}
-        for one in fields(cls):
-            text = query.get(one.name, "")
-            if one.name in BOUNDS:
-                low, high = BOUNDS[one.name]
+        for item in fields(cls):
+            text = query.get(item.name, "")
+            if item.name in BOUNDS:
+                low, high = BOUNDS[item.name]
                 try:
                     number = float(text)
                 except ValueError:
                     continue
                 if math.isfinite(number):
                     number = min(max(number, low), high)
-                    known[one.name] = int(number) if isinstance(one.default, int) else number
-        found = next((one for one in sources if one["id"] == query.get("source")), None)
-        if found is not None:
-            parts = found.get("components") or {}
+                    known[item.name] = int(number) if isinstance(item.default, int) else number
+        source = next((item for item in sources if item["id"] == query.get("source")), None)
+        if source is not None:
+            parts = source.get("components") or {}
             known |= {
-                "source": str(found["id"]),
-                "variance": float(f"{parts.get('topic:system') or found['variance']:.3g}"),
+                "source": str(source["id"]),
+                "variance": float(f"{parts.get('topic:system') or source['variance']:.3g}"),
                 "between_seeds": float(f"{parts.get('system:instance', 0.0):.3g}"),
                 "within_seeds": float(f"{parts.get('error', 0.0):.3g}")
                 if "system:instance" in parts
@@ -76,9 +76,9 @@ class Plan:
     @property
     def price(self) -> float:
         """What it costs: topics, judgments, and answers of every seed of every system."""
-        return self.priced(self.topics)
+        return self.price_with(self.topics)
 
-    def priced(self, topics: int) -> float:
+    def price_with(self, topics: int) -> float:
         """Return what it costs with another number of topics.
 
         Parameters
@@ -86,7 +86,7 @@ class Plan:
         topics
             That number.
 
-        >>> Plan(topics=10, depth=100, per_judgment=.5, per_topic=2).priced(20)
+        >>> PlanForm(topics=10, depth=100, per_judgment=.5, per_topic=2).price_with(20)
         1040.0
         """
         return topics * (self.each_topic + self.systems * self.seeds * self.per_answer)
@@ -97,7 +97,7 @@ class Plan:
         return self.per_topic + self.depth * self.per_judgment
 
     @property
-    def seeded(self) -> bool:
+    def has_seeds(self) -> bool:
         """Whether seeds are planned for, and something is known of what they do."""
         return self.seeds > 1 and self.between_seeds + self.within_seeds > 0.0
 
@@ -116,7 +116,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
-def figures(plan: Plan) -> dict[str, Any]:
+def compute_figures(plan: PlanForm) -> dict[str, Any]:
     """Return what a design reaches: the numbers of ``shardwise design``, and the price.
 
     Parameters
@@ -125,23 +125,23 @@ def figures(plan: Plan) -> dict[str, Any]:
         The design.
     """
     around = sorted({max(2, round(plan.topics * times)) for times in AROUND})
-    told = _with_seeds(plan, around) if plan.seeded else _plain(plan, around)
-    return {**told, "price": plan.price, "priced": plan.price > 0.0}
+    reached = _plan_with_seeds(plan, around) if plan.has_seeds else _plan_without_seeds(plan, around)
+    return {**reached, "price": plan.price, "priced": plan.price > 0.0}
 
 
-def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
+def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     """One score of each system on each topic: any two of all systems by the default test, and two chosen in advance."""
-    one: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
-    pair: dict[str, Any] = {**one, "method": "paired-t"}
-    all_of: dict[str, Any] = {**one, "method": "moderated", "systems": plan.systems}
+    basis: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
+    pair: dict[str, Any] = {**basis, "method": "paired-t"}
+    all_of: dict[str, Any] = {**basis, "method": "moderated", "systems": plan.systems}
     rows = [
         {
             "topics": n,
             "two": float(min_diff_at(n=n, power=plan.power, **pair)),
             "all": float(min_diff_at(n=n, power=plan.power, **all_of)),
-            "half_width": float(width_at(n=n, **one)) / 2.0,
+            "half_width": float(width_at(n=n, **basis)) / 2.0,
             "chance": float(power_at(n=n, min_diff=plan.min_diff, **all_of)),
-            "price": plan.priced(n),
+            "price": plan.price_with(n),
         }
         for n in around
     ]
@@ -152,7 +152,7 @@ def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
     return {"rows": rows, "now": next(row for row in rows if row["topics"] == plan.topics), "need": need}
 
 
-def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
+def _plan_with_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     """Several seeds or samples of each system: any two of all systems by the default test."""
     kind = "seeds" if plan.between_seeds > 0.0 else "samples"
     how: dict[str, Any] = {
@@ -171,16 +171,18 @@ def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
                 "half_width": now.half_width,
                 "chance": now.power,
                 "all": now.detectable,
-                "price": plan.priced(n),
+                "price": plan.price_with(n),
             }
         )
-    found = plan_from_components(plan.components, kind, items=plan.topics, repeats=plan.seeds, **how, **costs)
+    design = plan_from_components(
+        plan.components, kind, items=plan.topics, repeats=plan.seeds, **how, **costs
+    )
     return {
         "rows": rows,
         "now": next(row for row in rows if row["topics"] == plan.topics),
-        "sentences": write_repeat_plan(found, {}, priced=plan.price > 0.0),
+        "sentences": write_repeat_plan(design, {}, priced=plan.price > 0.0),
         "need": {
-            "topics": None if found.more_items is None else found.more_items.items,
-            "seeds": None if found.more_repeats is None else found.more_repeats.repeats,
+            "topics": None if design.more_items is None else design.more_items.items,
+            "seeds": None if design.more_repeats is None else design.more_repeats.repeats,
         },
     }

@@ -68,8 +68,8 @@ class Queue:
         self._idle: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
         self._news = {True: asyncio.Event(), False: asyncio.Event()}
         for reading in [True] + [False] * self.settings.workers:
-            self._keep(self._lane(reading))
-        self._keep(self._hire())
+            self._keep_task(self._work_in_turn(reading))
+        self._keep_task(self._start_process())
 
     async def stop(self) -> None:
         """Stop the workers; what they were at says that it was not finished."""
@@ -81,14 +81,14 @@ class Queue:
                 process.kill()
             await process.wait()
         for job in self._jobs.values():
-            self.store.update(job.id, state=INTERRUPTED, message=STOPPED)
+            self.store.update_entry(job.id, state=INTERRUPTED, message=STOPPED)
 
-    def _keep(self, work: Any) -> None:
+    def _keep_task(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _hire(self) -> None:
+    async def _start_process(self) -> None:
         """Start a process; it is idle once it has loaded what it needs."""
         self._hiring += 1
         process = await asyncio.create_subprocess_exec(
@@ -102,23 +102,23 @@ class Queue:
             await self._idle.put(process)
         else:
             await asyncio.sleep(1)
-            self._dismiss(process)
+            self._replace_process(process)
 
-    def _dismiss(self, process: asyncio.subprocess.Process) -> None:
+    def _replace_process(self, process: asyncio.subprocess.Process) -> None:
         """Forget a process that has ended, and start another."""
         self._processes.discard(process)
-        self._keep(self._hire())
+        self._keep_task(self._start_process())
 
-    def submit(self, entry: Entry, *, reading: bool = False) -> None:
+    def submit_entry(self, entry: Entry, *, reading: bool = False) -> None:
         """Put an analysis at the end of the queue."""
         job = Job(entry.id, "read" if reading else entry.kind)
-        self.store.update(entry.id, state=READING if reading else QUEUED, message="")
+        self.store.update_entry(entry.id, state=READING if reading else QUEUED, message="")
         self._jobs[entry.id] = job
         self._waiting[reading].append(job)
         self._news[reading].set()
-        self._tell(entry.id)
+        self._notify_listeners(entry.id)
 
-    def cancel(self, id: str) -> None:
+    def cancel_entry(self, id: str) -> None:
         """Stop an analysis: one that waits is taken out, one that is worked on loses its worker."""
         job = self._jobs.get(id)
         if job is None:
@@ -129,29 +129,29 @@ class Queue:
         else:
             with suppress(ValueError):
                 self._waiting[job.kind == "read"].remove(job)
-            self._end(job, state=CANCELLED, message="")
+            self._end_job(job, state=CANCELLED, message="")
 
-    def progress(self, id: str) -> dict[str, Any]:
+    def describe_progress(self, id: str) -> dict[str, Any]:
         """Return what is being done, how much of it of how much, how many wait before it, and when some came last."""
         job = self._jobs.get(id)
         if job is None:
             return {}
         waiting = self._waiting[job.kind == "read"]
         ahead = waiting.index(job) if job in waiting else 0
-        some = self.store.place(id) / "partial.json"
+        some = self.store.entry_folder(id) / "partial.json"
         seen = some.stat().st_mtime if some.is_file() else 0
         return {**job.told, "ahead": ahead, "partial": seen}
 
-    async def events(self, id: str) -> AsyncIterator[dict[str, Any]]:
+    async def stream_events(self, id: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the state and progress of an analysis, at once and whenever they change, until no worker has it."""
         news = asyncio.Event()
         self._listeners.setdefault(id, set()).add(news)
         try:
             while True:
-                entry = self.store.get(id)
+                entry = self.store.find_entry(id)
                 if entry is None:
                     return
-                yield {"state": entry.state, **self.progress(id)}
+                yield {"state": entry.state, **self.describe_progress(id)}
                 if not entry.moving:
                     return
                 with suppress(TimeoutError):  # a word now and then keeps the line open
@@ -162,11 +162,11 @@ class Queue:
             if not self._listeners[id]:
                 del self._listeners[id]
 
-    def _tell(self, id: str) -> None:
-        for one in self._listeners.get(id, ()):
-            one.set()
+    def _notify_listeners(self, id: str) -> None:
+        for listener in self._listeners.get(id, ()):
+            listener.set()
 
-    async def _lane(self, reading: bool) -> None:
+    async def _work_in_turn(self, reading: bool) -> None:
         """Work on one analysis after the other."""
         while True:
             while not self._waiting[reading]:
@@ -174,25 +174,25 @@ class Queue:
                 await self._news[reading].wait()
             process = await self._idle.get()
             if process.returncode is not None:  # killed from outside
-                self._dismiss(process)
+                self._replace_process(process)
                 continue
             if not self._waiting[reading]:  # taken out meanwhile
                 self._idle.put_nowait(process)
                 continue
-            await self._work(self._waiting[reading].popleft(), process)
+            await self._work_on_job(self._waiting[reading].popleft(), process)
 
-    async def _work(self, job: Job, process: asyncio.subprocess.Process) -> None:
-        entry = self.store.get(job.id)
+    async def _work_on_job(self, job: Job, process: asyncio.subprocess.Process) -> None:
+        entry = self.store.find_entry(job.id)
         assert entry is not None
         assert process.stdin is not None
         assert process.stdout is not None
         job.process = process
         if len(self._processes) + self._hiring < self.settings.workers + 2:
-            self._keep(self._hire())
+            self._keep_task(self._start_process())
         if job.kind != "read":
-            self.store.update(job.id, state=RUNNING)
+            self.store.update_entry(job.id, state=RUNNING)
         order = {
-            "folder": str(self.store.place(job.id).absolute()),
+            "folder": str(self.store.entry_folder(job.id).absolute()),
             "kind": job.kind,
             "choices": entry.choices,
             "limits": [self.settings.limit, self.settings.files],
@@ -202,25 +202,25 @@ class Queue:
             process.stdin.write(json.dumps(order).encode() + b"\n")
             await process.stdin.drain()
             while line := await process.stdout.readline():
-                said = json.loads(line)
-                if "end" in said:
-                    ended = said
+                message = json.loads(line)
+                if "end" in message:
+                    ended = message
                     break
-                job.told = said
-                self._tell(job.id)
+                job.told = message
+                self._notify_listeners(job.id)
         if ended and not job.cancelled:
             self._idle.put_nowait(process)
         else:
             await process.wait()
-            self._dismiss(process)
+            self._replace_process(process)
         if ended.get("end") == "done":
-            self._end(job, state=READY if job.kind == "read" else DONE, title=ended["title"], message="")
+            self._end_job(job, state=READY if job.kind == "read" else DONE, title=ended["title"], message="")
         elif job.cancelled:
-            self._end(job, state=CANCELLED, message="")
+            self._end_job(job, state=CANCELLED, message="")
         else:
-            self._end(job, state=FAILED, message=ended.get("message", CRASHED))
+            self._end_job(job, state=FAILED, message=ended.get("message", CRASHED))
 
-    def _end(self, job: Job, **fields: Any) -> None:
+    def _end_job(self, job: Job, **fields: Any) -> None:
         del self._jobs[job.id]
-        self.store.update(job.id, **fields)
-        self._tell(job.id)
+        self.store.update_entry(job.id, **fields)
+        self._notify_listeners(job.id)

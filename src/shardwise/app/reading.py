@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from shardwise.app.wording import in_words
+from shardwise.app.wording import describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
@@ -27,7 +27,7 @@ SAMPLES = 3  # values of a column that are shown
 MOST_COLUMNS = 60  # columns that are shown
 
 
-def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Say what the files of an analysis are, which column is what, and what is in them; or what is the matter.
 
     Parameters
@@ -38,34 +38,34 @@ def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, 
         What the person has said already, as for the command line: columns, missing, names, measure.
     """
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
         "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "readings": [],
     }  # fmt: skip
     try:
         kinds = {path: kind_of(path) for path in paths}
-        found["files"] = [
+        facts["files"] = [
             {"name": str(path.relative_to(folder)), "what": kinds[path], "bytes": path.stat().st_size}
             for path in paths
         ]
         people = {folder / name for name in choices.get("human", ())}
-        kind, inputs = _chosen({path: what for path, what in kinds.items() if path not in people})
-        found |= {"kind": kind, "inputs": list(map(str, inputs))}
+        kind, inputs = _choose_inputs({path: what for path, what in kinds.items() if path not in people})
+        facts |= {"kind": kind, "inputs": list(map(str, inputs))}
         if kind == "report":
-            found |= _of_report(inputs[0])
+            facts |= _describe_report(inputs[0])
         elif kind == "runs":
-            found |= _of_runs(inputs, choices)
+            facts |= _describe_runs(inputs, choices)
         else:
-            found |= _of_scores(inputs, choices, found)
+            facts |= _describe_scores(inputs, choices, facts)
     except InputError as error:
-        found["problem"] = in_words(error)
+        facts["problem"] = describe_error(error)
         if error.argument == "columns":
-            found["readings"] = [
+            facts["readings"] = [
                 {"columns": str(choice), "words": describe_choice(choice)}
                 for choice in error.choices
                 if isinstance(choice, Mapping)
             ]
-    return found
+    return facts
 
 
 def describe_choice(choice: Mapping[str, str]) -> str:
@@ -88,9 +88,9 @@ def describe_choice(choice: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
+def _choose_inputs(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
     """What all files are together, and those that are read, as the command line takes them."""
-    of = {kind: [path for path, own in kinds.items() if own == kind] for kind in kinds.values()}
+    of = {kind: [path for path, found_kind in kinds.items() if found_kind == kind] for kind in kinds.values()}
     if not kinds:
         raise InputError("no files were sent", remedy="choose some")
     if "report" in of:
@@ -114,17 +114,19 @@ def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
     return "scores", of["scores"]
 
 
-def _of_report(path: Path) -> dict[str, Any]:
+def _describe_report(path: Path) -> dict[str, Any]:
     """A report that was made before: its title, and which of its inputs are needed to repeat it."""
     before = read_report(path)
     listed = before.get("inputs")
     needed = (
-        [str(one.get("name")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        [str(item.get("name")) for item in listed if isinstance(item, dict)]
+        if isinstance(listed, list)
+        else []
     )
     return {"said": f"a report: {before.get('title', '')}", "needed": needed}
 
 
-def _of_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _describe_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     how: dict[str, Any] = {name: choices[name][-1] for name in ("missing", "names") if choices.get(name)}
     read = read_collection([str(path) for path in inputs[1:]], str(inputs[0]), **how)
     systems = list(map(str, read.systems))
@@ -137,36 +139,36 @@ def _of_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> di
     }
 
 
-def _of_scores(
-    inputs: Sequence[Path], choices: Mapping[str, Sequence[str]], found: dict[str, Any]
+def _describe_scores(
+    inputs: Sequence[Path], choices: Mapping[str, Sequence[str]], facts: dict[str, Any]
 ) -> dict[str, Any]:
     columns = parse_columns(choices.get("columns", ()))
     if Path(bare_name(inputs[0])).suffix.lower() not in (".nc", ".nc4", ".netcdf", ".h5"):
         first = read_file(inputs[0], Wishes())
         if isinstance(first, Sheet):
             # shown also where no reading is chosen
-            found["columns"] = _columns(first, None)
+            facts["columns"] = _describe_columns(first, None)
             reading = choose_reading(first, columns)
-            found |= {"columns": _columns(first, reading), "wide": reading.wide}
+            facts |= {"columns": _describe_columns(first, reading), "wide": reading.wide}
     missing: Any = next(iter(choices.get("missing", ())), None) or None
     scores = read_scores(list(inputs), columns=columns, missing=missing)
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
     measures = [str(name) for name in scores.data_vars]
-    one = scores[measures[0]]
-    nouns = nouns_of(one)
+    table = scores[measures[0]]
+    nouns = nouns_of(table)
     return {
-        "systems": [str(name) for name in one["system"].values],
+        "systems": [str(name) for name in table["system"].values],
         "measures": measures,
         "primary": str(scores.attrs.get("primary", "")),
-        "dims": [str(d) for d in one.dims],
-        "nouns": {str(d): nouns.get(str(d), str(d)) for d in one.dims},
-        "sizes": [format_count(int(one.sizes[d]), nouns.get(str(d), str(d))) for d in one.dims],
-        "said": str(one.attrs.get("read_as", "")),
+        "dims": [str(d) for d in table.dims],
+        "nouns": {str(d): nouns.get(str(d), str(d)) for d in table.dims},
+        "sizes": [format_count(int(table.sizes[d]), nouns.get(str(d), str(d))) for d in table.dims],
+        "said": str(table.attrs.get("read_as", "")),
     }
 
 
-def _columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:
+def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:
     """The columns of a table with some of their values, what each is taken for, and why others are left out."""
     roles: dict[str, str] = {}
     if reading is not None:

@@ -29,7 +29,7 @@ from shardwise.core.errors import InputError, Option
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
 
 
-def build(settings: Settings) -> Starlette:
+def build_app(settings: Settings) -> Starlette:
     """Put the application together.
 
     Parameters
@@ -43,7 +43,7 @@ def build(settings: Settings) -> Starlette:
         store = Store(settings.folder)
         queue = Queue(store, settings)
         app.state.desk = Desk(settings, store, queue)
-        app.state.csrf = settings.secret("csrf")
+        app.state.csrf = settings.derive_secret("csrf")
         await queue.start()
         try:
             yield
@@ -52,28 +52,28 @@ def build(settings: Settings) -> Starlette:
             store.close()
 
     return Starlette(
-        routes=[*pages.routes(), *api.routes()],
+        routes=[*pages.list_page_routes(), *api.list_api_routes()],
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers={Refused: _refused, HTTPException: _http},
+        exception_handlers={Refused: _handle_refusal, HTTPException: _handle_http_error},
         lifespan=life,
     )
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _handle_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
-    return _said(request, error.status, error.why)
+    return _render_refusal(request, error.status, error.why)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _said(request, error.status_code, str(error.detail))
+    return _render_refusal(request, error.status_code, str(error.detail))
 
 
-def _said(request: Request, status: int, why: str) -> Response:
+def _render_refusal(request: Request, status: int, why: str) -> Response:
     """A refusal for a program as JSON, and for people as a page."""
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": why}, status_code=status)
-    return pages.page(request, "refused.html", status, why=why)
+    return pages.render_page(request, "refused.html", status, why=why)
 
 
 def serve(options: ServeOptions) -> None:
@@ -95,7 +95,7 @@ def serve(options: ServeOptions) -> None:
             f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
         )
     workers = options.workers or usual_workers()
-    listening = _socket(options.host, options.port)
+    listening = _open_socket(options.host, options.port)
     port = int(listening.getsockname()[1])
     folder = options.folder or usual_folder()
     settings = Settings(
@@ -121,7 +121,7 @@ def serve(options: ServeOptions) -> None:
     if options.open:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     config = uvicorn.Config(
-        build(settings),
+        build_app(settings),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
@@ -130,7 +130,7 @@ def serve(options: ServeOptions) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _socket(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -56,7 +56,7 @@ class Settings:
         """Whether only this machine can reach it."""
         return is_local(self.host)
 
-    def secret(self, purpose: str) -> str:
+    def derive_secret(self, purpose: str) -> str:
         """Return a secret made from the token: whoever learns it does not learn the token."""
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 

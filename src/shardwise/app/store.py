@@ -75,91 +75,91 @@ class Store:
             raise InputError(
                 f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --folder"
             ) from None
-        self._recover()
+        self._recover_entries()
 
     def close(self) -> None:
         """Let another server have the folder."""
         self._index.close()
         self._lock.close()
 
-    def _recover(self) -> None:
+    def _recover_entries(self) -> None:
         """What was under way when the last server stopped is finished if its results are there, and else says so."""
-        for entry in self.entries():
+        for entry in self.list_entries():
             if entry.moving:
-                finished = entry.state != READING and self.results(entry.id).is_dir()
-                self.update(
+                finished = entry.state != READING and self.result_folder(entry.id).is_dir()
+                self.update_entry(
                     entry.id, state=DONE if finished else INTERRUPTED, message="" if finished else STOPPED
                 )
 
-    def create(self, kind: str = "compare") -> Entry:
+    def create_entry(self, kind: str = "compare") -> Entry:
         """Make room for a new analysis."""
         entry = Entry(secrets.token_hex(8), time.time(), kind, DRAFT, "", "", {})
-        self.inputs(entry.id).mkdir(parents=True)
+        self.input_folder(entry.id).mkdir(parents=True)
         row = (entry.id, entry.created, kind, DRAFT, "", "", "{}")
         self._index.execute("INSERT INTO analyses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return entry
 
-    def copy(self, entry: Entry, kind: str) -> Entry:
+    def copy_entry(self, entry: Entry, kind: str) -> Entry:
         """Make another analysis of the same files, with the same reading and choices; the bytes are shared."""
-        made = self.create(kind)
-        here, there = self.inputs(entry.id), self.inputs(made.id)
+        made = self.create_entry(kind)
+        here, folder = self.input_folder(entry.id), self.input_folder(made.id)
         for path in here.rglob("*"):
-            target = there / path.relative_to(here)
+            target = folder / path.relative_to(here)
             if path.is_dir():
                 target.mkdir(parents=True, exist_ok=True)
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                _share(path, target)
-        read = self.place(entry.id) / "reading.json"
+                _link_or_copy(path, target)
+        read = self.entry_folder(entry.id) / "reading.json"
         if read.is_file():
-            _share(read, self.place(made.id) / "reading.json")
-        return self.update(made.id, state=READY, title=entry.title, choices=entry.choices)
+            _link_or_copy(read, self.entry_folder(made.id) / "reading.json")
+        return self.update_entry(made.id, state=READY, title=entry.title, choices=entry.choices)
 
-    def get(self, id: str) -> Entry | None:
+    def find_entry(self, id: str) -> Entry | None:
         """Return an analysis, if there is one by this name."""
-        found = self._rows("WHERE id = ?", (id,))
-        return found[0] if found else None
+        entries = self._select_entries("WHERE id = ?", (id,))
+        return entries[0] if entries else None
 
-    def entries(self) -> list[Entry]:
+    def list_entries(self) -> list[Entry]:
         """Return all analyses, the newest first."""
-        return self._rows("ORDER BY created DESC", ())
+        return self._select_entries("ORDER BY created DESC", ())
 
-    def _rows(self, which: str, values: Sequence[Any]) -> list[Entry]:
+    def _select_entries(self, which: str, values: Sequence[Any]) -> list[Entry]:
         rows = self._index.execute(f"SELECT * FROM analyses {which}", values).fetchall()
         return [
             Entry(**dict(zip(NAMES, row, strict=True)) | {"choices": json.loads(row[-1])}) for row in rows
         ]
 
-    def update(self, id: str, **fields: Any) -> Entry:
+    def update_entry(self, id: str, **fields: Any) -> Entry:
         """Change what the index says of an analysis; on the disk when this returns."""
         if "choices" in fields:
             fields["choices"] = json.dumps(fields["choices"])
-        said = ", ".join(f"{name} = ?" for name in fields)
-        self._index.execute(f"UPDATE analyses SET {said} WHERE id = ?", (*fields.values(), id))
-        entry = self.get(id)
+        assignments = ", ".join(f"{name} = ?" for name in fields)
+        self._index.execute(f"UPDATE analyses SET {assignments} WHERE id = ?", (*fields.values(), id))
+        entry = self.find_entry(id)
         assert entry is not None
         return entry
 
-    def delete(self, id: str) -> None:
+    def delete_entry(self, id: str) -> None:
         """Remove an analysis with its files."""
         self._index.execute("DELETE FROM analyses WHERE id = ?", (id,))
-        shutil.rmtree(self.place(id), ignore_errors=True)
+        shutil.rmtree(self.entry_folder(id), ignore_errors=True)
 
-    def place(self, id: str) -> Path:
+    def entry_folder(self, id: str) -> Path:
         """Return the folder of an analysis; the name is one that `create` made."""
         return self.folder / "analyses" / id
 
-    def inputs(self, id: str) -> Path:
+    def input_folder(self, id: str) -> Path:
         """Return the folder of the files it is made from."""
-        return self.place(id) / "inputs"
+        return self.entry_folder(id) / "inputs"
 
-    def results(self, id: str) -> Path:
+    def result_folder(self, id: str) -> Path:
         """Return the folder of what came out, which is there when it is complete."""
-        return self.place(id) / "results"
+        return self.entry_folder(id) / "results"
 
-    def reading(self, id: str) -> dict[str, Any]:
+    def read_reading(self, id: str) -> dict[str, Any]:
         """Return how the files were understood; nothing where they have not been read."""
-        return read_json(self.place(id) / "reading.json")
+        return read_json(self.entry_folder(id) / "reading.json")
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
@@ -175,7 +175,7 @@ def _lock_folder(folder: Path) -> sqlite3.Connection:
     return lock
 
 
-def _share(path: Path, target: Path) -> None:
+def _link_or_copy(path: Path, target: Path) -> None:
     """Give a file a second name; a copy where the file system has no such thing."""
     try:
         os.link(path, target)
@@ -186,7 +186,7 @@ def _share(path: Path, target: Path) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a file of ours; nothing where there is none yet."""
     try:
-        found: Mapping[str, Any] = json.loads(path.read_bytes())
+        content: Mapping[str, Any] = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
-    return dict(found)
+    return dict(content)

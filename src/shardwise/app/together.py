@@ -9,7 +9,7 @@ Report = Mapping[str, Any]
 BETTER, WORSE, NEITHER = "better", "worse", "tied"
 
 
-def both(a: Report, b: Report) -> dict[str, Any]:
+def compare_reports(a: Report, b: Report) -> dict[str, Any]:
     """Return what two reports say of the same systems: settings, places, means, and pairs judged differently.
 
     Parameters
@@ -17,9 +17,9 @@ def both(a: Report, b: Report) -> dict[str, Any]:
     a, b
         What ``report.json`` holds.
     """
-    first, second = ({str(row["system"]): row for row in one["systems"]} for one in (a, b))
+    first, second = ({str(row["system"]): row for row in report["systems"]} for report in (a, b))
     common = [name for name in first if name in second]
-    judged, other = dict(_verdicts(a)), dict(_verdicts(b))
+    judged, other = dict(_list_verdicts(a)), dict(_list_verdicts(b))
     shared = [pair for pair in judged if pair in other]
     changed = [(*pair, judged[pair], other[pair]) for pair in shared if judged[pair] != other[pair]]
     return {
@@ -44,7 +44,7 @@ def both(a: Report, b: Report) -> dict[str, Any]:
     }
 
 
-def _verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
+def _list_verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
     """What the leading claim says of every pair, its systems in alphabetical order."""
     lead = next(claim for claim in report["claims"] if claim["leads"])
     names = [str(row["system"]) for row in report["systems"]]
@@ -55,5 +55,5 @@ def _verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
         a, b, sign = names[i], names[j], difference or 0.0
         if b < a:
             a, b, sign = b, a, -sign
-        told = p is not None and p <= lead["alpha"]
-        yield (a, b), (BETTER if sign > 0 else WORSE) if told else NEITHER
+        significant = p is not None and p <= lead["alpha"]
+        yield (a, b), (BETTER if sign > 0 else WORSE) if significant else NEITHER

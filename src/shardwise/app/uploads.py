@@ -24,7 +24,7 @@ class TooMuch(InputError):
     """More was sent than the server takes."""
 
 
-def harmless(name: str) -> Path:
+def sanitize_name(name: str) -> Path:
     r"""Return the relative path that stands for a name from elsewhere: no way up, nothing hidden, nothing strange.
 
     Parameters
@@ -32,15 +32,15 @@ def harmless(name: str) -> Path:
     name
         As the browser or an archive has it.
 
-    >>> str(harmless("../../etc/passwd")), str(harmless("C:\\runs\\bm25.gz")), str(harmless(".."))
+    >>> str(sanitize_name("../../etc/passwd")), str(sanitize_name("C:\\runs\\bm25.gz")), str(sanitize_name(".."))
     ('etc/passwd', 'C_/runs/bm25.gz', 'file')
     """
-    parts = [_part(part) for part in name.replace("\\", "/").split("/")]
+    parts = [_sanitize_part(part) for part in name.replace("\\", "/").split("/")]
     kept = [part for part in parts if part][-DEEPEST - 1 :]
     return Path(*kept) if kept else Path("file")
 
 
-def _part(text: str) -> str:
+def _sanitize_part(text: str) -> str:
     kept = "".join(c if c.isalnum() or c in ALLOWED else "_" for c in text).strip(" ").lstrip(".- ")
     ending = Path(kept).suffix[:20]
     raw = kept.encode("utf-8", "replace")
@@ -49,13 +49,15 @@ def _part(text: str) -> str:
     return kept
 
 
-def sizes(folder: Path) -> tuple[int, int]:
+def count_bytes(folder: Path) -> tuple[int, int]:
     """Return the number of files in a folder, and their bytes."""
-    found = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
-    return len(found), sum(found)
+    lengths = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    return len(lengths), sum(lengths)
 
 
-async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, limit: int, files: int) -> Path:
+async def receive_stream(
+    stream: AsyncIterator[bytes], folder: Path, name: str, limit: int, files: int
+) -> Path:
     """Write a stream to a file as it comes; what is too much is refused, and what is half there removed.
 
     Parameters
@@ -69,8 +71,8 @@ async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, limit: 
     limit, files
         Bytes and number of all files of the analysis.
     """
-    count, size = sizes(folder)
-    target = _vacant(folder, name)
+    count, size = count_bytes(folder)
+    target = _find_vacant_path(folder, name)
     if count >= files:
         raise _too_many(files)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +89,9 @@ async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, limit: 
     return target
 
 
-def _vacant(folder: Path, name: str) -> Path:
+def _find_vacant_path(folder: Path, name: str) -> Path:
     """A path that no file has; one that would go through a file gives up its folders."""
-    wanted = folder / harmless(name)
+    wanted = folder / sanitize_name(name)
     if any(parent.is_file() for parent in wanted.parents if parent.is_relative_to(folder)):
         wanted = folder / wanted.name
     target, k = wanted, 2
@@ -113,7 +115,7 @@ def _too_many(files: int) -> TooMuch:
     )
 
 
-def unpack(folder: Path, limit: int, files: int) -> None:
+def unpack_archives(folder: Path, limit: int, files: int) -> None:
     """Replace archives in a folder by what is in them, as far as the limits go.
 
     Parameters
@@ -123,14 +125,14 @@ def unpack(folder: Path, limit: int, files: int) -> None:
     limit, files
         Bytes and number of all files of the analysis, once unpacked.
     """
-    count, size = sizes(folder)
+    count, size = count_bytes(folder)
     for archive in sorted(path for path in folder.rglob("*") if path.name.lower().endswith(ARCHIVES)):
         try:
-            for name, stream in _members(archive):
+            for name, stream in _list_members(archive):
                 count += 1
                 if count > files:
                     raise _too_many(files)
-                target = _vacant(folder, name)
+                target = _find_vacant_path(folder, name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with stream, target.open("wb") as file:
                     while part := stream.read(CHUNK):  # what it says of its size is not believed
@@ -155,21 +157,21 @@ def unpack(folder: Path, limit: int, files: int) -> None:
         archive.unlink()
 
 
-def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _list_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Regular files of an archive, one by one; links and folders are passed over, hidden files too."""
     if archive.name.lower().endswith(".zip"):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
-                if not info.is_dir() and _wanted(info.filename):
+                if not info.is_dir() and _is_wanted(info.filename):
                     yield info.filename, packed.open(info)
         return
     with tarfile.open(archive, "r|*") as stored:
         for member in stored:
-            found = stored.extractfile(member) if member.isreg() and _wanted(member.name) else None
-            if found is not None:
-                yield member.name, found
+            stream = stored.extractfile(member) if member.isreg() and _is_wanted(member.name) else None
+            if stream is not None:
+                yield member.name, stream
 
 
-def _wanted(name: str) -> bool:
+def _is_wanted(name: str) -> bool:
     parts = name.split("/")
     return not parts[-1].startswith(".") and "__MACOSX" not in parts

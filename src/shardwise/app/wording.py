@@ -32,20 +32,20 @@ LABELS = {
 """What the page calls the options that it has."""
 
 
-def spelled(option: Option) -> str:
+def spell_option(option: Option) -> str:
     """Write an argument as the page has it.
 
-    >>> spelled(Option("names", "file")), spelled(Option("min_diff", 0.1))
+    >>> spell_option(Option("names", "file")), spell_option(Option("min_diff", 0.1))
     ('the setting “Names of systems”: file', 'min diff 0.1')
     """
     name = LABELS.get(option.name)
-    said = f"the setting “{name}”" if name else option.name.replace("_", " ")
+    setting = f"the setting “{name}”" if name else option.name.replace("_", " ")
     if option.value is None or option.value is True:
-        return said
-    return f"{said}{':' if name else ''} {option.value}"
+        return setting
+    return f"{setting}{':' if name else ''} {option.value}"
 
 
-def in_words(error: InputError) -> str:
+def describe_error(error: InputError) -> str:
     """Return the line that a refusal has on the page: files are named as they were sent.
 
     Parameters
@@ -54,10 +54,10 @@ def in_words(error: InputError) -> str:
         The refusal.
 
     >>> error = InputError("has more than one run tag", where="inputs/a.run", remedy=("use ", Option("names", "file")))
-    >>> in_words(error)
+    >>> describe_error(error)
     'a.run: has more than one run tag; use the setting “Names of systems”: file'
     """
-    text = error.text(spelled, command=True)
+    text = error.text(spell_option, command=True)
     for name, label in LABELS.items():
         text = re.sub(rf"--{name}\b", f"the setting “{label}”", text)
     return text.removeprefix("inputs/").replace(" inputs/", " ")

@@ -25,29 +25,29 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(5)  # the page stays quick
     jobs: queue.Queue[dict[str, Any]] = queue.Queue()
-    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    threading.Thread(target=_listen_for_jobs, args=(jobs,), daemon=True).start()
     from shardwise.app import work  # takes seconds to load, which is why a worker stays
 
     # beyond what the libraries have set aside by now, or will for charts
     limit_memory(CHARTS + int(sys.argv[1]))
-    _say(out, ready=True)
+    _send_message(out, ready=True)
     while True:
         job = jobs.get()
         os.chdir(job["folder"])
-        _say(out, **_done(work.do, job, out))
+        _send_message(out, **_do_job(work.do_work, job, out))
         os.chdir("/")
 
 
-def _listen(jobs: queue.Queue[dict[str, Any]]) -> None:
+def _listen_for_jobs(jobs: queue.Queue[dict[str, Any]]) -> None:
     """Take jobs; a server that is gone, however it went, takes its workers with it."""
     for line in sys.stdin:
         jobs.put(json.loads(line))
     os._exit(0)
 
 
-def _done(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
+def _do_job(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
     """How a job ended: done, or refused or failed with a line that says why."""
-    from shardwise.app.wording import in_words
+    from shardwise.app.wording import describe_error
     from shardwise.core.errors import InputError
 
     last = 0.0
@@ -57,12 +57,12 @@ def _done(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
         now = time.monotonic()
         if done in (0, total) or now - last > OFTEN:
             last = now
-            _say(out, doing=doing, done=done, total=total)
+            _send_message(out, doing=doing, done=done, total=total)
 
     try:
         return {"end": "done", "title": do(job["kind"], job["choices"], tuple(job["limits"]), tell)}
     except InputError as error:
-        return {"end": "failed", "message": in_words(error)}
+        return {"end": "failed", "message": describe_error(error)}
     except MemoryError:
         return {
             "end": "failed",
@@ -71,12 +71,12 @@ def _done(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
     except Exception as error:
         traceback.print_exc()
         Path("error.txt").write_text(traceback.format_exc())
-        said = f"Something went wrong that is not your fault: {type(error).__name__}: {str(error)[:300]}"
-        return {"end": "failed", "message": said}
+        message = f"Something went wrong that is not your fault: {type(error).__name__}: {str(error)[:300]}"
+        return {"end": "failed", "message": message}
 
 
-def _say(out: IO[str], **told: Any) -> None:
-    out.write(json.dumps(told) + "\n")
+def _send_message(out: IO[str], **message: Any) -> None:
+    out.write(json.dumps(message) + "\n")
     out.flush()
 
 

@@ -23,7 +23,7 @@ from shardwise.cli.inputs import (
     parse_model,
     pick_measure,
 )
-from shardwise.cli.output import progress
+from shardwise.cli.output import show_progress
 from shardwise.cli.shared import current_call, was_given
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
@@ -156,14 +156,14 @@ def analyze_measures(
         if options.fit == "bootstrap":
             procedure = bootstrap_procedure(options, read.scores[name].dims)
             choices = replace(choices, model=None, method=procedure)
-        with progress(f"{name}: comparing", options.quiet) as bar:
+        with show_progress(f"{name}: comparing", options.quiet) as bar:
             analysis = analyze(read.scores_of(name), choices, executor=executor, progress=bar)
         if options.resamples is not None and analysis.lead.n_resamples is None:
             raise InputError(
                 f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
                 remedy="remove it, or choose another --method",
             )
-        analyses.append(record(analysis, options, reader, read, calibration) if report else analysis)
+        analyses.append(record_recipe(analysis, options, reader, read, calibration) if report else analysis)
     return analyses
 
 
@@ -243,7 +243,7 @@ def list_files(options: Comparing, reader: InputReader, files: tuple[Path, ...])
     return (*map(str, files), *(str(path) for path in named if path is not None), *corpus, *lists)
 
 
-def record(
+def record_recipe(
     analysis: Analysis, options: Comparing, reader: InputReader, read: Read, calibration: int | None
 ) -> Analysis:
     """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
@@ -264,7 +264,7 @@ def record(
     used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
     # The name of the method says what repeats were taken for; a report has all tables.
     idle = ("repeats", "design", "table", "trim")
-    recipe = call.recipe(reader.situation(read), without=idle, **used)
+    recipe = call.make_recipe(reader.describe_situation(read), without=idle, **used)
     return replace(analysis, recipe=recipe)
 
 

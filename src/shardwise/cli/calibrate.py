@@ -11,7 +11,7 @@ from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit, progress
+from shardwise.cli.output import emit_table, show_progress, write_chart
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, layout_of, nouns_of
@@ -28,16 +28,22 @@ BESIDE = "t holm"  # to compare a named model with
 
 def calibrate_methods(options: CalibrateOptions) -> None:
     """Try methods on simulated tables like the scores, and print how often they err."""
-    format, alpha, seed, jobs, quiet = options.shown, options.alpha, options.seed, options.jobs, options.quiet
+    format, alpha, seed, jobs, quiet = (
+        options.chosen_format,
+        options.alpha,
+        options.seed,
+        options.jobs,
+        options.quiet,
+    )
     inputs.parse_fill(options.fill)  # refused before the long work
-    read = inputs.InputReader.of(options).one_measure().read()
-    scores, told = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
+    read = inputs.InputReader.from_options(options).one_measure().read_input()
+    scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
-    chosen = _methods(options.model, options.method, scores)
-    claims = [_claim(text) for text in options.generalize] if options.generalize else None
+    chosen = _list_methods(options.model, options.method, scores)
+    claims = [_parse_claim(text) for text in options.generalize] if options.generalize else None
     with on_cluster(options.cluster, quiet) as executor:
-        with progress("simulating", quiet) as bar:
+        with show_progress("simulating", quiet) as bar:
             lab = calibrate(
                 scores,
                 chosen,
@@ -52,9 +58,11 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 progress=bar,
             )
         facts = describe_calibration(lab)
-        said = [*read.notes, *told]
+        lines = [*read.notes, *gaps]
         if options.halves:
-            with progress(f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
+            with show_progress(
+                f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet
+            ) as bar:
                 check = split_half(
                     scores,
                     chosen,
@@ -66,10 +74,10 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                     progress=bar,
                 )
             facts["halves"] = check.table.reset_index().to_dict("records")
-            said += str(check).splitlines()
+            lines += str(check).splitlines()
         statements = None
         if _makes_statements(chosen, claims, scores):
-            with progress("checking statements", quiet):
+            with show_progress("checking statements", quiet):
                 statements = check_statements(
                     scores,
                     margin=options.margin,
@@ -79,11 +87,11 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 )
             facts["statements"] = statements.table.to_dict("records")
     if options.chart is not None:
-        draw(lab.plot(), options.chart)
+        write_chart(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
-    notes = () if quiet else tuple(said)
-    emit(table, format, options.out, title=title, notes=notes, facts=facts, quiet=quiet)
+    notes = () if quiet else tuple(lines)
+    emit_table(table, format, options.out, title=title, notes=notes, facts=facts, quiet=quiet)
 
 
 def _makes_statements(
@@ -97,23 +105,23 @@ def _makes_statements(
     return default and like and plain and gated.human is None
 
 
-def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
+def _list_methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
     """Names of the methods to try; nothing for the usual ones."""
     if not model:
         return named or None
     dims = tuple(d for d in ("split", "topic", "system", "shard", "instance") if d in scores.dims)
     known = list_procedures(dims)
     short = inputs.parse_model(model).name
-    own = [name for name in known if name.split()[0] == short and name.split()[1] in USUAL]
-    if not own:
+    of_model = [name for name in known if name.split()[0] == short and name.split()[1] in USUAL]
+    if not of_model:
         raise InputError(
             f"{model} cannot be tried on scores by {', '.join(dims)}",
             remedy="MD1 takes whole collections, MD2 to MD6 take shards (--shards 5)",
         )
-    return list(dict.fromkeys([*own, *named, BESIDE]))
+    return list(dict.fromkeys([*of_model, *named, BESIDE]))
 
 
-def _claim(text: str) -> tuple[str, ...]:
+def _parse_claim(text: str) -> tuple[str, ...]:
     return () if text.strip() == "these" else inputs.parse_dimensions(text)
 
 
@@ -126,7 +134,7 @@ def describe_calibration(lab: Calibration) -> dict[str, Any]:
         "seed": lab.seed,
         "scores": lab.scores,
         "worlds": list(lab.notes),
-        "verdicts": [one.to_dict(command=True) for one in lab.verdicts],
+        "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
         "rates": lab.rates.to_dict("records"),
         "power": lab.power.to_dict("records"),
     }

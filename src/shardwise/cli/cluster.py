@@ -24,12 +24,12 @@ LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.appli
 
 @contextmanager
 def on_cluster(
-    address: str | None, quiet: bool = False, left: str = "nothing was written"
+    address: str | None, quiet: bool = False, consequence: str = "nothing was written"
 ) -> Iterator[Executor | None]:
     """An executor of the cluster at an address, or of processes of this machine; None without an address.
 
     A worker that is lost costs time: its work is done again by others. Where the scheduler itself is lost, the same
-    command does again what was not done, with the same figures; ``left`` says what that is.
+    command does again what was not done, with the same figures; ``consequence`` says what that is.
     """
     if address is None:
         yield None
@@ -54,7 +54,7 @@ def on_cluster(
                 client = distributed.Client(held.enter_context(cluster))
             else:
                 client = distributed.Client(address, timeout=WAIT)
-            held.callback(_closed, client)
+            held.callback(_close_quietly, client)
         except (OSError, ValueError, TimeoutError, RuntimeError) as error:
             if address == LOCAL:
                 raise InputError(
@@ -75,22 +75,22 @@ def on_cluster(
             if isinstance(error, OSError) and error.errno in FULL:
                 raise InputError(
                     f"a worker of the cluster cannot write ({error.strerror})",
-                    remedy=f"free its disk or leave it out, and repeat the command: {left}",
+                    remedy=f"free its disk or leave it out, and repeat the command: {consequence}",
                 ) from None
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
                     "several workers of the cluster died at the same task",
-                    remedy=f"give them more memory, and repeat the command: {left}",
+                    remedy=f"give them more memory, and repeat the command: {consequence}",
                 ) from None
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise InputError(
                 "the connection to the cluster was lost",
-                remedy=f"start it and repeat the command: {left}",
+                remedy=f"start it and repeat the command: {consequence}",
             ) from None
 
 
-def _closed(client: Any) -> None:
+def _close_quietly(client: Any) -> None:
     """Close what may be lost already: its complaints would hide what is said of the loss."""
     try:
         client.close(timeout=PARTING)

@@ -18,11 +18,11 @@ from shardwise.cli.groups import (
     Rankings,
     Running,
     Sharding,
-    Tables,
+    TableGroup,
     Threads,
     Written,
 )
-from shardwise.cli.options import several
+from shardwise.cli.options import make_list_field
 
 OptionalInputs = Annotated[
     list[Path],
@@ -128,7 +128,7 @@ class GateOptions(Comparing, Written):
             metavar="INPUTS",
         ),
     ]
-    new: Annotated[list[str], opt.NEW] = several()
+    new: Annotated[list[str], opt.NEW] = make_list_field()
     margin: Annotated[float | None, opt.MARGIN, "Largest loss that does not matter."] = 0.01
     lower_is_better: Annotated[bool, opt.LOWER_IS_BETTER] = False
     sequential: Annotated[Path | None, opt.SEQUENTIAL] = None
@@ -137,20 +137,20 @@ class GateOptions(Comparing, Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(Tables, Rankings, Sharding, Threads, Drawn, Written):
+class CalibrateOptions(TableGroup, Rankings, Sharding, Threads, Drawn, Written):
     """Measure the false-alarm rate and power of methods on simulated data like yours.
 
     Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model MD6
     """
 
     method: Annotated[list[str], opt.METHOD_, "Method to try, such as 'MD6 hsd topic' or 't holm'."] = (
-        several()
+        make_list_field()
     )
     model: Annotated[str, opt.MODEL, "Try this model with common corrections: MD1 to MD6."] = ""
     generalize: Annotated[
         list[str], opt.GENERALIZE, "Claim to try: these, topic, shard or topic,shard. Default: all."
-    ] = several()
-    scenario: Annotated[list[str], opt.SCENARIO] = several()
+    ] = make_list_field()
+    scenario: Annotated[list[str], opt.SCENARIO] = make_list_field()
     repetitions: Annotated[int | None, opt.REPETITIONS] = None
     budget: Annotated[int | None, opt.BUDGET] = None
     halves: Annotated[int, opt.HALVES] = 0
@@ -189,13 +189,13 @@ PLAN = "How many topics, how deep a pool, at what cost: plan a test collection o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sourced(Tables, Conventional, Threads, Drawn, Written):
+class Sourced(TableGroup, Conventional, Threads, Drawn, Written):
     """Options that say where the variance comes from."""
 
-    inputs: OptionalInputs = several()
-    variance: Annotated[list[str], opt.VARIANCE] = several()
+    inputs: OptionalInputs = make_list_field()
+    variance: Annotated[list[str], opt.VARIANCE] = make_list_field()
     variance_method: Annotated[str, opt.VARIANCE_METHOD] = ""
-    also: Annotated[list[str], opt.ALSO] = several()
+    also: Annotated[list[str], opt.ALSO] = make_list_field()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,11 +207,13 @@ class PowerOptions(Sourced):
     Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10
     """
 
-    min_diff: Annotated[list[float], opt.MIN_DIFF] = several(0.1)
-    systems: Annotated[list[int], opt.SYSTEMS] = several(2)
-    alpha: Annotated[list[float], opt.ALPHA] = several(0.05)
-    power: Annotated[list[float], opt.POWER] = several(0.8)
-    topics: Annotated[list[int], opt.TOPICS, "Show what this number of topics detects instead."] = several()
+    min_diff: Annotated[list[float], opt.MIN_DIFF] = make_list_field(0.1)
+    systems: Annotated[list[int], opt.SYSTEMS] = make_list_field(2)
+    alpha: Annotated[list[float], opt.ALPHA] = make_list_field(0.05)
+    power: Annotated[list[float], opt.POWER] = make_list_field(0.8)
+    topics: Annotated[list[int], opt.TOPICS, "Show what this number of topics detects instead."] = (
+        make_list_field()
+    )
     test: Annotated[str, opt.TEST] = ""
 
 
@@ -222,15 +224,15 @@ class IntervalOptions(Sourced):
     Example: shardwise design interval --variance 0.053 --width 0.1
     """
 
-    width: Annotated[list[float], opt.WIDTH] = several(0.1)
-    alpha: Annotated[list[float], opt.ALPHA] = several(0.05)
+    width: Annotated[list[float], opt.WIDTH] = make_list_field(0.1)
+    alpha: Annotated[list[float], opt.ALPHA] = make_list_field(0.05)
     topics: Annotated[list[int], opt.TOPICS, "Show the width that this number of topics gives instead."] = (
-        several()
+        make_list_field()
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(Sourced):
+class DesignTableOptions(Sourced):
     """Topics needed over a whole grid, measures side by side (Sakai 2014, Tables 4 to 8).
 
     --chart draws topics against the number of systems, for the first min-diff, alpha and power, or against the width.
@@ -238,11 +240,13 @@ class TableOptions(Sourced):
     Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --test sakai
     """
 
-    min_diff: Annotated[list[float], opt.MIN_DIFF] = several(0.02, 0.05, 0.10, 0.20, 0.25)
-    systems: Annotated[list[int], opt.SYSTEMS] = several(10, 100)
-    alpha: Annotated[list[float], opt.ALPHA] = several(0.01, 0.05)
-    power: Annotated[list[float], opt.POWER] = several(0.9, 0.8)
-    width: Annotated[list[float], opt.WIDTH, "Table for intervals of these widths instead."] = several()
+    min_diff: Annotated[list[float], opt.MIN_DIFF] = make_list_field(0.02, 0.05, 0.10, 0.20, 0.25)
+    systems: Annotated[list[int], opt.SYSTEMS] = make_list_field(10, 100)
+    alpha: Annotated[list[float], opt.ALPHA] = make_list_field(0.01, 0.05)
+    power: Annotated[list[float], opt.POWER] = make_list_field(0.9, 0.8)
+    width: Annotated[list[float], opt.WIDTH, "Table for intervals of these widths instead."] = (
+        make_list_field()
+    )
     test: Annotated[str, opt.TEST] = ""
 
     @property
@@ -252,16 +256,16 @@ class TableOptions(Sourced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pooled(Tables, Rankings, Threads, Drawn, Written):
+class Pooled(TableGroup, Rankings, Threads, Drawn, Written):
     """Options of studies of pools."""
 
-    pool: Annotated[list[int], opt.POOL] = several(10, 30, 50, 70, 100)
-    measure: Annotated[list[str], opt.MEASURE] = several("AP")
+    pool: Annotated[list[int], opt.POOL] = make_list_field(10, 30, 50, 70, 100)
+    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP")
     alpha: Annotated[float, opt.ALPHA] = 0.05
     power: Annotated[float, opt.POWER] = 0.8
     test: Annotated[str, opt.TEST] = "moderated"
     variance_method: Annotated[str, opt.VARIANCE_METHOD] = ""
-    also: Annotated[list[str], opt.ALSO] = several()
+    also: Annotated[list[str], opt.ALSO] = make_list_field()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,16 +297,18 @@ class BudgetOptions(Pooled):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repeated(Tables, Threads, Drawn, Written):
+class Repeated(TableGroup, Threads, Drawn, Written):
     """Options of plans for systems with repeated scores."""
 
-    topics: Annotated[list[int], opt.TOPICS, "Numbers of topics to plan for."] = several(25, 50, 100, 200)
+    topics: Annotated[list[int], opt.TOPICS, "Numbers of topics to plan for."] = make_list_field(
+        25, 50, 100, 200
+    )
     alpha: Annotated[float, opt.ALPHA] = 0.05
     power: Annotated[float, opt.POWER] = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRepeatsOptions(Tables, Threads, Drawn, Written):
+class PlanRepeatsOptions(TableGroup, Threads, Drawn, Written):
     """More questions or more samples? How many of either detect a difference, and what they cost.
 
     Plans for the default test of all pairs, from scores with repeats: samples of answers, or seeds of trainings.
@@ -353,8 +359,8 @@ class F19Options(Replicated):
     Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/
     """
 
-    measure: Annotated[list[str], opt.MEASURE] = several("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
-    shards: Annotated[list[int], opt.SHARDS_] = several(2, 3, 4, 5, 10, 25, 50)
+    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
+    shards: Annotated[list[int], opt.SHARDS_] = make_list_field(2, 3, 4, 5, 10, 25, 50)
     splits: Annotated[int, opt.SPLITS] = 10
     corpus: Annotated[str | None, opt.CORPUS] = None
     seed: Annotated[int, opt.SEED] = 0
@@ -372,9 +378,11 @@ class FF21Options(Replicated):
     Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/
     """
 
-    measure: Annotated[list[str], opt.MEASURE] = several("AP", "P@10")
-    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = several(2, 3, 5)
-    fill_shards: Annotated[list[int], opt.FILL_SHARDS] = several(5, 10, 25)
+    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP", "P@10")
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = make_list_field(
+        2, 3, 5
+    )
+    fill_shards: Annotated[list[int], opt.FILL_SHARDS] = make_list_field(5, 10, 25)
     splits: Annotated[int, opt.SPLITS] = 5
     corpus: Annotated[str | None, opt.CORPUS] = None
     resamples: Annotated[int | None, opt.RESAMPLES] = None
@@ -392,10 +400,10 @@ class J15Options(Folder, Running):
     Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/
     """
 
-    inputs: OptionalInputs = several()
+    inputs: OptionalInputs = make_list_field()
     baseline: Annotated[
         list[str], opt.BASELINE, "The deterministic system. Default: the one whose repeats are identical."
-    ] = several()
+    ] = make_list_field()
     margin: Annotated[float, opt.MARGIN, "Largest loss that does not matter."] = 0.01
     pools: Annotated[int, opt.POOLS] = 50
     repetitions: Annotated[int, opt.REPETITIONS, "Simulated comparisons of Figure 4."] = 500
@@ -415,8 +423,8 @@ class S14Options(Replicated):
     Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out s14/
     """
 
-    also: Annotated[list[str], opt.ALSO] = several()
-    pool: Annotated[list[int], opt.POOL, "Pool depth of Table 9. Default: 10 to 100."] = several()
+    also: Annotated[list[str], opt.ALSO] = make_list_field()
+    pool: Annotated[list[int], opt.POOL, "Pool depth of Table 9. Default: 10 to 100."] = make_list_field()
     test: Annotated[str, opt.TEST, "How topics are counted: sakai or exact."] = "sakai"
 
 
@@ -432,9 +440,9 @@ class V17Options(Replicated):
 
     measure: Annotated[
         list[str], opt.MEASURE, "Measure. Default: AP and P@10, or xinfAP for a pool sampled by strata."
-    ] = several()
+    ] = make_list_field()
     related: Annotated[Path | None, opt.RELATED] = None
-    shards: Annotated[list[int], opt.SHARDS_, "Numbers of parts of Table 3."] = several(2, 3, 5)
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of parts of Table 3."] = make_list_field(2, 3, 5)
     splits: Annotated[int, opt.SPLITS, "Number of independent splits into two parts."] = 11
     corpus: Annotated[str | None, opt.CORPUS] = None
     resamples: Annotated[int, opt.RESAMPLES, "Resamples of the randomization test."] = 10_000
@@ -455,7 +463,7 @@ class ScoreOptions(Rankings, Sharding, Printed, Threads):
         list[Path],
         typer.Argument(help="A qrels file and runs (files, folders, patterns).", metavar="INPUTS"),
     ]
-    measure: Annotated[list[str], opt.MEASURE] = several("AP")
+    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP")
     missing: Annotated[str, opt.MISSING] = ""
     max_memory: Annotated[str, opt.MAX_MEMORY] = ""
     cluster: Annotated[str | None, opt.CLUSTER] = None
@@ -526,19 +534,19 @@ class RepeatOptions(Printed, Threads):
 
 
 COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
-    "demo": (DemoOptions, "shardwise.cli.demo:demo"),
+    "demo": (DemoOptions, "shardwise.cli.demo:run_demo"),
     "compare": (CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (PaperOptions, "shardwise.cli.paper:write_files"),
-    "gate": (GateOptions, "shardwise.cli.gate:judge"),
+    "gate": (GateOptions, "shardwise.cli.gate:judge_systems"),
     "design": {
-        "power": (PowerOptions, "shardwise.cli.design:power"),
-        "interval": (IntervalOptions, "shardwise.cli.design:interval"),
-        "table": (TableOptions, "shardwise.cli.design:table"),
-        "pools": (PoolsOptions, "shardwise.cli.design:pools"),
-        "budget": (BudgetOptions, "shardwise.cli.design:budget"),
-        "repeats": (PlanRepeatsOptions, "shardwise.cli.design:repeats"),
-        "equivalence": (PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
+        "power": (PowerOptions, "shardwise.cli.design:plan_power"),
+        "interval": (IntervalOptions, "shardwise.cli.design:plan_intervals"),
+        "table": (DesignTableOptions, "shardwise.cli.design:plan_table"),
+        "pools": (PoolsOptions, "shardwise.cli.design:plan_pools"),
+        "budget": (BudgetOptions, "shardwise.cli.design:plan_budget"),
+        "repeats": (PlanRepeatsOptions, "shardwise.cli.design:print_repeat_plan"),
+        "equivalence": (PlanEquivalenceOptions, "shardwise.cli.design:plan_margin"),
     },
     "calibrate": (CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
     "stability": (StabilityOptions, "shardwise.cli.stability:compare_splits"),
@@ -550,9 +558,9 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "v17": (V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "score": (ScoreOptions, "shardwise.cli.score:score_runs"),
-    "simulate": (SimulateOptions, "shardwise.cli.simulate:simulate"),
-    "serve": (ServeOptions, "shardwise.cli.serve:serve"),
-    "repeat": (RepeatOptions, "shardwise.cli.repeat:repeat"),
+    "simulate": (SimulateOptions, "shardwise.cli.simulate:simulate_campaign"),
+    "serve": (ServeOptions, "shardwise.cli.serve:start_server"),
+    "repeat": (RepeatOptions, "shardwise.cli.repeat:repeat_report"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
@@ -575,12 +583,12 @@ FORMER = {
 """Commands that became part of another one."""
 
 
-def leaves() -> dict[tuple[str, ...], type]:
+def list_leaf_options() -> dict[tuple[str, ...], type]:
     """Return the options of every command by its words, such as ``("design", "power")``."""
-    found: dict[tuple[str, ...], type] = {}
+    leaf_options: dict[tuple[str, ...], type] = {}
     for name, command in COMMANDS.items():
         if isinstance(command, dict):
-            found |= {(name, inner): options for inner, (options, _) in command.items()}
+            leaf_options |= {(name, inner): options for inner, (options, _) in command.items()}
         else:
-            found[(name,)] = command[0]
-    return found
+            leaf_options[(name,)] = command[0]
+    return leaf_options

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import verdicts
+from shardwise.analysis.leaderboard import decide_verdicts
 from shardwise.cli.analyzing import (
     analyze_measures,
     check_choices,
@@ -25,7 +25,7 @@ from shardwise.cli.groups import Comparing
 from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit, write_text
+from shardwise.cli.output import emit_table, write_chart, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
@@ -55,15 +55,15 @@ TABLES = ("", "systems", "pairs", *OF_REPEATS)
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print which differ; draw it and write a report of it where asked."""
-    _check(options)
-    reader = InputReader.of(options)
+    _check_options(options)
+    reader = InputReader.from_options(options)
     if reader.is_streamed or options.save_moments is not None:
         compare_streamed(options, reader)
         return
-    page = options.shown is Format.html
+    page = options.chosen_format is Format.html
     if options.report is not None or options.chart is not None or page or options.items:
         reader.one_measure()
-    read = reader.read()
+    read = reader.read_input()
     if not reader.measure and len(read.measures) > 1:
         # Refuses to choose.
         pick_measure(read)
@@ -73,13 +73,13 @@ def compare_systems(options: CompareOptions) -> None:
     pair = parse_pair(options.items, level_names(pick_measure(read), "system")) if options.items else None
     if options.table in OF_REPEATS or is_for_two(options):
         # Loaded here, since it needs charts.
-        from shardwise.cli.repeats import show
+        from shardwise.cli.repeats import show_repeats
 
-        show(options, read)
+        show_repeats(options, read)
         return
     _check_pairs(options, read)
     with on_cluster(options.cluster, options.quiet) as executor:
-        found = analyze_measures(
+        analyses = analyze_measures(
             options,
             reader,
             read,
@@ -88,30 +88,30 @@ def compare_systems(options: CompareOptions) -> None:
             calibration=options.calibration,
         )
     if options.report is not None:
-        found[0].report(options.report)
+        analyses[0].report(options.report)
     if options.chart is not None:
-        _draw(found[0], options)
+        _draw_chart(analyses[0], options)
     if options.items:
-        _show_items(found[0], pair, options)
+        _show_items(analyses[0], pair, options)
     elif page:
         # Loaded here, since it needs charts and templates.
-        from shardwise.writing.html import html
+        from shardwise.writing.html import render_report
 
-        write_text(html(found[0]), options.out, quiet=options.quiet)
+        write_text(render_report(analyses[0]), options.out, quiet=options.quiet)
     else:
-        _show(found, options)
+        _show_result(analyses, options)
 
 
-def _draw(analysis: Analysis, options: CompareOptions) -> None:
+def _draw_chart(analysis: Analysis, options: CompareOptions) -> None:
     """Draw the differences against the margin, or the systems where there is none."""
     assert options.chart is not None
     tested = test_margin(analysis.comparisons, options)
     level = 1.0 - options.alpha
     chart = analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
-    draw(chart, options.chart)
+    write_chart(chart, options.chart)
 
 
-def _check(options: CompareOptions) -> None:
+def _check_options(options: CompareOptions) -> None:
     """Refuse what cannot be done, before the long work."""
     check_choices(options)
     validate_choice(options.table, "table", TABLES)
@@ -138,18 +138,20 @@ def _shows_pairs(options: CompareOptions) -> bool:
     """Whether the table has a row for each pair: by default in formats for programs."""
     if options.table:
         return options.table == "pairs"
-    return options.shown is not Format.text
+    return options.chosen_format is not Format.text
 
 
-def _show(analyses: list[Analysis], options: CompareOptions) -> None:
+def _show_result(analyses: list[Analysis], options: CompareOptions) -> None:
     """Print or write the result: systems as text, pairs in the other formats."""
-    format = options.shown
+    format = options.chosen_format
     if format is Format.text and options.out is None:
         for analysis in analyses:
-            table = _table(analysis, options)
-            emit(table, format, title=_title(analysis, options), notes=_notes(analysis, options))
+            table = _make_table(analysis, options)
+            emit_table(
+                table, format, title=_write_title(analysis, options), notes=_list_notes(analysis, options)
+            )
         return
-    tables = [_table(analysis, options) for analysis in analyses]
+    tables = [_make_table(analysis, options) for analysis in analyses]
     if len(analyses) > 1:
         for analysis, table in zip(analyses, tables, strict=True):
             table.insert(0, "measure", analysis.measure)
@@ -169,10 +171,10 @@ def _show(analyses: list[Analysis], options: CompareOptions) -> None:
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
     text = format is Format.text
-    title = "\n".join(_title(one, options) for one in analyses) if text else write_answer(first)
-    notes = tuple(dict.fromkeys(note for one in analyses for note in _notes(one, options)))
+    title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
+    notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
     frame = pd.concat(tables, ignore_index=True)
-    emit(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+    emit_table(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
 
 
 def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
@@ -209,7 +211,7 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
 
 def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: CompareOptions) -> None:
     """Print or write the items of two systems, or the matrix of items and systems."""
-    for_people = options.shown is Format.text and options.out is None
+    for_people = options.chosen_format is Format.text and options.out is None
     facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
     if pair is None:
         matrix = analysis.item_matrix()
@@ -228,9 +230,9 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Compa
     noun = analysis.item_noun
     note = (f"{format_count(hidden, noun)} not shown; add --out items.csv for all.",) if hidden > 0 else ()
     notes = () if options.quiet else (*analysis.notes, *note)
-    emit(
+    emit_table(
         frame,
-        options.shown,
+        options.chosen_format,
         options.out,
         title="\n".join(lines),
         notes=notes,
@@ -239,15 +241,15 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Compa
     )
 
 
-def _table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
+def _make_table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     """The systems under the user's word for them, or the pairs."""
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options)
     if options.trim is not None:
-        table = _effects(analysis, options)
+        table = _tabulate_effects(analysis, options)
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
-    return table.rename(columns={"system": analysis.noun("system")})
+    return table.rename(columns={"system": analysis.noun_for("system")})
 
 
 def _margin_facts(options: CompareOptions) -> dict[str, Any]:
@@ -260,7 +262,7 @@ def _tie_facts(analysis: Analysis) -> dict[str, Any]:
     return {} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}
 
 
-def _title(analysis: Analysis, options: CompareOptions) -> str:
+def _write_title(analysis: Analysis, options: CompareOptions) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
     tested = test_margin(analysis.comparisons, options)
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
@@ -268,7 +270,7 @@ def _title(analysis: Analysis, options: CompareOptions) -> str:
     return "\n".join(lines)
 
 
-def _notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
+def _list_notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
     """What was left out or assumed, and last the next step."""
     if options.quiet:
         return ()
@@ -306,7 +308,7 @@ def planning_command(options: Comparing, measure: str) -> str:
     return f"shardwise design power {shlex.join([*map(str, options.inputs), *named])}"
 
 
-def _effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
+def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
     parts: Any = {"null": "marginal", "tails": 1} | bootstrap_distribution(options)
     model = analysis.fit.model
@@ -325,7 +327,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         chart = (
             pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
         )
-        draw(chart, options.chart)
+        write_chart(chart, options.chart)
     nouns = nouns_of(scores)
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
@@ -342,9 +344,9 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         "variance_components": dict(parts),
     }
     title = pairs.summary(options.alpha, measure)
-    emit(
+    emit_table(
         frame if by_pairs else frame.rename(columns={"system": nouns.get("system", "system")}),
-        options.shown,
+        options.chosen_format,
         options.out,
         title=title if tested is None else f"{title}\n{tested}",
         notes=() if options.quiet else (*notes, *fit.notes, f"standard deviations: {shares}"),
@@ -376,7 +378,7 @@ def systems_by_baseline(
     table = (
         tabulate_baselines(pairs, bases, options.alpha) if bases else tabulate_systems(pairs, options.alpha)
     )
-    if options.shown in (Format.csv, Format.json):
+    if options.chosen_format in (Format.csv, Format.json):
         return table
     if decimals is None:
         decimals = BareSetting(PairResult(pairs=pairs, alpha=options.alpha)).decimals
@@ -400,8 +402,8 @@ def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        words = verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
-        for_people = options.shown in (Format.text, Format.markdown, Format.latex)
+        words = decide_verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
+        for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
     effects = pairs.estimates.topic_sd
     if effects is not None and "instance" in pairs.estimates.over:

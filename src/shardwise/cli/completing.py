@@ -14,32 +14,32 @@ def filter_names(incomplete: str, names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.lower().startswith(incomplete.lower()))
 
 
-def methods(incomplete: str) -> list[str]:
+def complete_methods(incomplete: str) -> list[str]:
     """Names of procedures."""
     from shardwise.methods.registry import list_procedures  # what completes nothing need not load it
 
     return filter_names(incomplete, list_procedures())
 
 
-def models(incomplete: str) -> list[str]:
+def complete_models(incomplete: str) -> list[str]:
     """Names of models."""
     from shardwise.core.model import NAMED
 
     return filter_names(incomplete, NAMED)
 
 
-def conventions(incomplete: str) -> list[str]:
+def complete_conventions(incomplete: str) -> list[str]:
     """Names of presets of conventions."""
     from shardwise.io.trec.conventions import PRESETS
 
     return filter_names(incomplete, PRESETS)
 
 
-def measures(incomplete: str) -> list[str]:
+def complete_measures(incomplete: str) -> list[str]:
     """Names of measures, the usual cut-offs with them."""
     from shardwise.scoring.measures.definitions import DEFINITIONS
 
-    names = [one.name for one in DEFINITIONS]
+    names = [definition.name for definition in DEFINITIONS]
     return filter_names(
         incomplete, [*names, *(f"{name}@{k}" for name in ("nDCG", "P", "R") for k in (5, 10, 20, 100))]
     )

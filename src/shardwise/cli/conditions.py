@@ -58,11 +58,11 @@ class Condition:
     remedy: Words = "remove {them}"
 
 
-def _differs(name: str, *values: Any) -> Callable[[Situation], bool]:
+def _is_changed(name: str, *values: Any) -> Callable[[Situation], bool]:
     return lambda now: now.value(name) not in values
 
 
-def _equals(name: str, *values: Any) -> Callable[[Situation], bool]:
+def _has_value(name: str, *values: Any) -> Callable[[Situation], bool]:
     return lambda now: now.value(name) in values
 
 
@@ -95,26 +95,26 @@ SHARDS = Condition(
     ("add ", Option("n_shards", 5)),
 )
 COUNTED_SHARDS = Condition(
-    _differs("kind", "uneven"),
+    _is_changed("kind", "uneven"),
     ("with ", Option("kind", "uneven")),
     "remove {them}: the proportions set the number",
 )
 RANDOM_SHARDS = Condition(
-    _differs("kind", "attribute"),
+    _is_changed("kind", "attribute"),
     ("with ", Option("kind", "attribute")),
     "remove {them}: document names decide",
 )
 SAMPLED_SHARDS = Condition(
-    _differs("kind", "topical"), ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
+    _is_changed("kind", "topical"), ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
 )
-BY_NAME = Condition(_equals("kind", "attribute"), "here", ("add ", Option("kind", "attribute")))
-BY_TEXT = Condition(_equals("kind", "topical"), "here", ("add ", Option("kind", "topical")))
-BY_SIZE = Condition(_equals("kind", "uneven"), "here", ("add ", Option("kind", "uneven")))
+BY_NAME = Condition(_has_value("kind", "attribute"), "here", ("add ", Option("kind", "attribute")))
+BY_TEXT = Condition(_has_value("kind", "topical"), "here", ("add ", Option("kind", "topical")))
+BY_SIZE = Condition(_has_value("kind", "uneven"), "here", ("add ", Option("kind", "uneven")))
 BOOTSTRAP = Condition(
-    _equals("fit", "bootstrap"), "without a bootstrap", ("add ", Option("fit", "bootstrap"))
+    _has_value("fit", "bootstrap"), "without a bootstrap", ("add ", Option("fit", "bootstrap"))
 )
 NO_BOOTSTRAP = Condition(
-    _differs("fit", "bootstrap"), ("with ", Option("fit", "bootstrap")), "remove one of the two"
+    _is_changed("fit", "bootstrap"), ("with ", Option("fit", "bootstrap")), "remove one of the two"
 )
 NO_FACTORS = Condition(
     lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
@@ -148,7 +148,9 @@ WITHOUT_WIDTH = Condition(
 def unless_table(*tables: str) -> Condition:
     """Return the condition that none of these tables is shown, which ignore the option."""
     return Condition(
-        _differs("table", *tables), ("with this ", Option("table")), "remove {them}, or choose another table"
+        _is_changed("table", *tables),
+        ("with this ", Option("table")),
+        "remove {them}, or choose another table",
     )
 
 
@@ -180,7 +182,9 @@ def refuse_idle(
     InputError
         For the first condition that does not hold, with all options that fail it.
     """
-    for condition in dict.fromkeys(one for name in sorted(given) for one in conditions(name)):
+    for condition in dict.fromkeys(
+        condition_found for name in sorted(given) for condition_found in conditions(name)
+    ):
         if condition.holds(now):
             continue
         idle = [name for name in sorted(given) if condition in conditions(name)]
@@ -188,9 +192,9 @@ def refuse_idle(
         listed = [part for name in idle for part in (", ", Option(name))][1:]
         verb = "has" if len(idle) == 1 else "have"
         raise InputError(
-            (*listed, f" {verb} no effect ", *_parts(condition.otherwise, them)),
+            (*listed, f" {verb} no effect ", *_split_words(condition.otherwise, them)),
             where=where if condition in (RUNS,) else "",
-            remedy=_parts(condition.remedy, them),
+            remedy=_split_words(condition.remedy, them),
         )
 
 
@@ -198,9 +202,9 @@ def idle_options(
     names: Collection[str], conditions: Callable[[str], Sequence[Condition]], now: Situation
 ) -> list[str]:
     """Return the options that have no effect in a situation, whether they were given or not."""
-    return [name for name in names if not all(one.holds(now) for one in conditions(name))]
+    return [name for name in names if not all(condition.holds(now) for condition in conditions(name))]
 
 
-def _parts(words: Words, them: str) -> tuple[Part, ...]:
+def _split_words(words: Words, them: str) -> tuple[Part, ...]:
     parts = words if isinstance(words, tuple) else (words,)
     return tuple(part.replace("{them}", them) if isinstance(part, str) else part for part in parts)

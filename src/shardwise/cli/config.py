@@ -72,7 +72,7 @@ class Parameter:
     most: float | None
     only_with: tuple[Condition, ...] = ()
 
-    def parse(self, text: str) -> Any:
+    def parse_value(self, text: str) -> Any:
         """Return one value.
 
         Raises
@@ -110,7 +110,7 @@ def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:
     for name, annotation in annotations.items():
         kind, *notes = get_args(annotation)
         info: Any = next(note for note in notes if isinstance(note, ParameterInfo))
-        several = _contains(kind, list)
+        several = _contains_kind(kind, list)
         base = next(part for part in [*get_args(kind), kind] if part is not type(None))
         base = next(iter(get_args(base)), base) if several else base
         key = getattr(info, "key", name.replace("_", "-"))
@@ -120,7 +120,7 @@ def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:
     return tuple(parameters)
 
 
-def _contains(kind: Any, wanted: type) -> bool:
+def _contains_kind(kind: Any, wanted: type) -> bool:
     return get_origin(kind) is wanted or any(get_origin(part) is wanted for part in get_args(kind))
 
 
@@ -133,7 +133,7 @@ class AnalysisFile:
 
     def __init__(self, text: str, where: str, folder: Path | None) -> None:
         self.where, self.folder = where, folder
-        self._lines = _places(text)
+        self._lines = _locate_keys(text)
         try:
             self.tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -149,7 +149,7 @@ class AnalysisFile:
             raise InputError("not valid TOML", where=where, remedy="check its numbers and brackets") from None
 
     @classmethod
-    def read(cls, path: Path) -> AnalysisFile:
+    def read_file(cls, path: Path) -> AnalysisFile:
         """Read a file."""
         try:
             return cls(path.read_text(encoding="utf-8"), str(path), path.parent)
@@ -160,12 +160,12 @@ class AnalysisFile:
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
 
-    def at(self, *keys: str) -> str:
+    def locate_key(self, *keys: str) -> str:
         """Return the file and, where it is known, the line of a key."""
         line = self._lines.get(keys)
         return f"{self.where}:{line}" if line else self.where
 
-    def values(
+    def read_values(
         self,
         command: Sequence[str],
         parameters: Sequence[Parameter],
@@ -180,7 +180,7 @@ class AnalysisFile:
             if not isinstance(table, dict):
                 raise InputError(
                     f"{name} is a command",
-                    where=self.at(*command[:depth]),
+                    where=self.locate_key(*command[:depth]),
                     remedy=f"write [{'.'.join(command[:depth])}] above it",
                 )
         allowed = {p.key: p for p in parameters if not p.argument}
@@ -192,12 +192,12 @@ class AnalysisFile:
         values: dict[str, Any] = {}
         for key, parameter in allowed.items():
             if key in table:
-                values[parameter.name] = self._option(table[key], key, parameter, (*command, key))
+                values[parameter.name] = self._read_option(table[key], key, parameter, (*command, key))
             elif key in shared and key not in inputs:
-                values[parameter.name] = self._option(shared[key], key, parameter, (key,))
+                values[parameter.name] = self._read_option(shared[key], key, parameter, (key,))
         if argument is not None:
             # Where a variance may be stated instead of scores, scores for all commands are not meant.
-            files = self._inputs(inputs, table, {} if "variance" in allowed else shared, command)
+            files = self._read_inputs(inputs, table, {} if "variance" in allowed else shared, command)
             if files:
                 values[argument.name] = files
         return values
@@ -215,18 +215,18 @@ class AnalysisFile:
                 if key in FORMER:
                     raise InputError(
                         f"[{key}] is now part of [{FORMER[key]}]",
-                        where=self.at(key),
+                        where=self.locate_key(key),
                         remedy=f"rename the section; shardwise {FORMER[key]} --help lists its options",
                     )
                 raise InputError(
                     f"unknown command '{key}'",
-                    where=self.at(key),
+                    where=self.locate_key(key),
                     remedy=suggest_name(key, known) or f"the commands are {', '.join(known)}",
                 )
             if not isinstance(value, dict) and key not in SHARED:
                 raise InputError(
                     f"'{key}' is not a shared option",
-                    where=self.at(key),
+                    where=self.locate_key(key),
                     remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
                 )
 
@@ -234,41 +234,48 @@ class AnalysisFile:
         name = " ".join(command)
         raise InputError(
             f"[{'.'.join(command)}] has no option '{key}'",
-            where=self.at(*command, key),
+            where=self.locate_key(*command, key),
             remedy=suggest_name(key, known) or f"see shardwise {name} --help",
         )
 
-    def _option(self, value: Any, key: str, parameter: Parameter, place: tuple[str, ...]) -> Any:
+    def _read_option(self, value: Any, key: str, parameter: Parameter, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
         if parameter.kind is bool:
             if not isinstance(value, bool):
                 raise InputError(
-                    f"{key} must be true or false", where=self.at(*place), remedy=f"write {key} = true"
+                    f"{key} must be true or false", where=self.locate_key(*keys), remedy=f"write {key} = true"
                 )
             return value
         if isinstance(value, list) and not parameter.several:
             raise InputError(
-                f"{key} takes one value, not a list", where=self.at(*place), remedy="remove the brackets"
+                f"{key} takes one value, not a list",
+                where=self.locate_key(*keys),
+                remedy="remove the brackets",
             )
-        texts = [self._text(item, key, place) for item in (value if isinstance(value, list) else [value])]
+        texts = [self._read_text(item, key, keys) for item in (value if isinstance(value, list) else [value])]
         if key in FILES or parameter.kind is Path:
-            texts = [text if key == "corpus" and text.isdecimal() else self._path(text) for text in texts]
+            texts = [
+                text if key == "corpus" and text.isdecimal() else self._resolve_path(text) for text in texts
+            ]
         elif key == "instances":
             # Patterns, or a file that says which run is what.
-            texts = [self._path(text) if Path(self._path(text)).is_file() else text for text in texts]
+            texts = [
+                self._resolve_path(text) if Path(self._resolve_path(text)).is_file() else text
+                for text in texts
+            ]
         try:
-            values = [parameter.parse(text) for text in texts]
+            values = [parameter.parse_value(text) for text in texts]
         except ValueError as error:
-            command = " ".join(place[:-1])
+            command = " ".join(keys[:-1])
             problem, _, hint = str(error).partition("; ")
             raise InputError(
                 f"{key}: {problem}",
-                where=self.at(*place),
+                where=self.locate_key(*keys),
                 remedy=hint or f"see shardwise {command} --help".replace("  ", " "),
             ) from None
         return values if parameter.several else values[0]
 
-    def _inputs(
+    def _read_inputs(
         self, keys: Sequence[str], table: Mapping[str, Any], shared: Mapping[str, Any], command: Sequence[str]
     ) -> list[str]:
         """Paths of the inputs in the order in which the command line has them."""
@@ -280,30 +287,35 @@ class AnalysisFile:
             if key in shared and key not in given and not taken & rivals[key]:
                 given[key], places[key] = shared[key], (key,)
         paths = {
-            key: [self._path(self._text(v, key, places[key])) for v in (value if isinstance(value, list) else [value])]
+            key: [
+                self._resolve_path(self._read_text(text, key, places[key]))
+                for text in (value if isinstance(value, list) else [value])
+            ]
             for key, value in given.items()
         }  # fmt: skip
         if "scores" in paths and len(paths) > 1:
             raise InputError(
                 "scores conflict with qrels and runs",
-                where=self.at(*places["scores"]),
+                where=self.locate_key(*places["scores"]),
                 remedy="give scores, or qrels and runs",
             )
         if ("runs" in paths) != ("qrels" in paths):
             has, lacks = ("runs", "qrels") if "runs" in paths else ("qrels", "runs")
-            raise InputError(f"{has} without {lacks}", where=self.at(*places[has]), remedy=f"add {lacks}")
+            raise InputError(
+                f"{has} without {lacks}", where=self.locate_key(*places[has]), remedy=f"add {lacks}"
+            )
         return [path for key in ("qrels", "runs", "scores") for path in paths.get(key, [])]
 
-    def _text(self, value: Any, key: str, place: tuple[str, ...]) -> str:
+    def _read_text(self, value: Any, key: str, keys: tuple[str, ...]) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise InputError(
                 f"{key} must be text or a number, or a list of them",
-                where=self.at(*place),
+                where=self.locate_key(*keys),
                 remedy=f'write {key} = "…"',
             )
         return str(value)
 
-    def _path(self, text: str) -> str:
+    def _resolve_path(self, text: str) -> str:
         """A path relative to the file's folder; a pattern stays one, whatever the folder is called."""
         path = Path(text).expanduser()
         if path.is_absolute() or self.folder is None or self.folder == Path("."):
@@ -322,16 +334,16 @@ def to_toml(command: Sequence[str], values: Mapping[str, Any]) -> str:
     alpha = 0.05
     only = ["a", "b"]
     """
-    lines = [f"{_key(key)} = {_toml(value)}" for key, value in values.items()]
-    return "\n".join([f"[{'.'.join(map(_key, command))}]", *lines]) + "\n"
+    lines = [f"{_format_key(key)} = {_format_toml(value)}" for key, value in values.items()]
+    return "\n".join([f"[{'.'.join(map(_format_key, command))}]", *lines]) + "\n"
 
 
-def _key(name: str) -> str:
+def _format_key(name: str) -> str:
     """A key, in quotes unless it is bare: one with a line break would start another."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _format_toml(name)
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -342,15 +354,15 @@ def _toml(value: Any) -> str:
             remedy="give text or a number",
         )
     if isinstance(value, list | tuple):
-        items = [_toml(item) for item in value]
+        items = [_format_toml(item) for item in value]
         line = f"[{', '.join(items)}]"
         return line if len(line) <= 100 else "[\n" + "".join(f"  {item},\n" for item in items) + "]"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    shown = "".join(c if c.isprintable() else _escape(c) for c in escaped)
+    shown = "".join(c if c.isprintable() else _escape_character(c) for c in escaped)
     return f'"{shown}"'
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     number = ord(character)
     if 0xD800 <= number < 0xE000:
         # A byte of a file name that is not UTF-8: no TOML can hold it.
@@ -358,7 +370,7 @@ def _escape(character: str) -> str:
     return f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
 
 
-def _places(text: str) -> dict[tuple[str, ...], int]:
+def _locate_keys(text: str) -> dict[tuple[str, ...], int]:
     """Line of every table and key that stands at the start of a line."""
     places: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.cli.commands import DemoOptions
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit, progress, terminal, writing
+from shardwise.cli.output import emit_table, name_file_on_error, open_terminal, show_progress, write_chart
 from shardwise.cli.shared import current_call
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
@@ -29,52 +29,52 @@ from shardwise.writing.tables import show_table, tabulate_systems
 FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
 
 
-def demo(options: DemoOptions) -> None:
+def run_demo(options: DemoOptions) -> None:
     """Analyse a simulated campaign, and say where its files are."""
     out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
-    with progress("simulating, reading, scoring", quiet):
+    with show_progress("simulating, reading, scoring", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
-        ours = Ours.of(out, [*names_of(made), *FILES])
+        ours = Ours.claim_folder(out, [*names_of(made), *FILES])
         runs, qrels = write_files(made, ours)
         files = [runs / f"{system}.run" for system in sorted(made.systems)]
         collection = read_collection(files, qrels, jobs=jobs)
         splits = split(collection, 5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
-        with writing(out / "scores.csv"):
+        with name_file_on_error(out / "scores.csv"):
             write_scores(scores, out / "scores.csv")
     call = current_call()
-    with progress("report: simulating tables, comparing splits", quiet) as bar:
+    with show_progress("report: simulating tables, comparing splits", quiet) as bar:
         content = write_report(
             out / "report.html",
             scores["AP"],
             notes=(*collection.notes, *splits.notes),
             inputs=[qrels, *files],
             seed=seed,
-            recipe=call.recipe(Situation(options)) if call is not None else None,
+            recipe=call.make_recipe(Situation(options)) if call is not None else None,
             progress=bar,
         )
     here, like = (claim.pairs for claim in content.claims)
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
-    draw(chart, out / "intervals.html")
-    draw(chart, out / "intervals.png")
+    write_chart(chart, out / "intervals.html")
+    write_chart(chart, out / "intervals.png")
     write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
-    ours.remember()
+    ours.record_files()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:
         facts = {
             "claims": {"here": here.claim, "like": like.claim},
             "folder": str(out),
             "seed": seed,
-            "kendall_tau": _tau(content, made),
+            "kendall_tau": _format_tau(content, made),
         }
-        emit(systems_frame(content), format, title=write_answer(content), facts=facts)
+        emit_table(systems_frame(content), format, title=write_answer(content), facts=facts)
     elif not quiet:
-        _show(content, made, out, undefined)
+        _show_answer(content, made, out, undefined)
 
 
-def _show(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
+def _show_answer(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
     """Print the answer, the systems, the ANOVA table, and where the files are."""
-    console = terminal()
+    console = open_terminal()
     here, like = content.claims
     leaders = show_table(tabulate_systems(like.pairs, content.alpha), content.alpha, content.decimals)
     leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
@@ -83,10 +83,12 @@ def _show(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
     title = "\n".join([write_answer(content), write_scope(content), *write_pairs(content)])
     size = content.fit.scores.size
     cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
-    emit(leaders, Format.text, title=title, notes=(cells,))
-    console.print(f"Rank correlation with the simulated quality (Kendall's tau): {_tau(content, made):.3f}")
+    emit_table(leaders, Format.text, title=title, notes=(cells,))
+    console.print(
+        f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
+    )
     fit = content.fit
-    emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
+    emit_table(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
     where = str(out).replace("[", r"\[")
     console.print(
         f"Wrote {where}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
@@ -94,7 +96,7 @@ def _show(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
     console.print(f"[bold]Next: open {where}/report.html in a browser[/bold]")
 
 
-def _tau(content: Analysis, made: SimulatedCollection) -> float:
+def _format_tau(content: Analysis, made: SimulatedCollection) -> float:
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     means = content.claims[0].pairs.estimates
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))

@@ -15,6 +15,7 @@ import xarray as xr
 from shardwise import plot
 from shardwise.cli.commands import (
     BudgetOptions,
+    DesignTableOptions,
     IntervalOptions,
     PlanEquivalenceOptions,
     PlanRepeatsOptions,
@@ -22,14 +23,13 @@ from shardwise.cli.commands import (
     PowerOptions,
     Repeated,
     Sourced,
-    TableOptions,
 )
 from shardwise.cli.conditions import Situation
 from shardwise.cli.config import NothingGiven
 from shardwise.cli.groups import Written
 from shardwise.cli.inputs import InputReader, Read, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit, progress
+from shardwise.cli.output import emit_table, show_progress, write_chart
 from shardwise.cli.shared import check_options, was_given
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count, pluralize_noun
@@ -64,7 +64,7 @@ MOST_SENTENCES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VarianceSource:
     """The variance of one measure that a plan starts from."""
 
     name: str
@@ -80,10 +80,10 @@ class Source:
     @property
     def df(self) -> float | None:
         """Degrees of freedom that its estimate is worth, where there is one."""
-        found = self.variance.effective_df if isinstance(self.variance, VarianceEstimate) else np.nan
-        return found if np.isfinite(found) else None
+        df = self.variance.effective_df if isinstance(self.variance, VarianceEstimate) else np.nan
+        return df if np.isfinite(df) else None
 
-    def counted(self, n: int, what: str) -> str:
+    def format_count(self, n: int, what: str) -> str:
         """A number of topics or systems in the user's words."""
         return format_count(n, self.nouns.get(what, what))
 
@@ -93,54 +93,67 @@ class Source:
         return " by ".join([self.nouns.get("topic", "topic")] * 2)
 
     @property
-    def of(self) -> str:
+    def of_measure(self) -> str:
         """The measure, as part of a sentence."""
         return f" in {self.name}" if self.name not in NAMELESS else ""
 
 
-def power(options: PowerOptions) -> None:
+def plan_power(options: PowerOptions) -> None:
     """Print the topics needed to find a difference, or what a number of topics finds."""
-    format = options.shown
+    format = options.chosen_format
     if (repeated := _find_repeats(options)) is not None:
         _plan_power(options, repeated)
         return
-    known, notes = _variances(options, options.test or None)
-    rows, said = [], []
-    for one, m, a in product(known, options.systems, options.alpha):
-        method = options.test or _usual(one)
-        given: dict[str, Any] = {"variance": one.variance, "systems": m, "alpha": a, "method": method}
+    known, notes = _estimate_variances(options, options.test or None)
+    rows, sentences = [], []
+    for source, m, a in product(known, options.systems, options.alpha):
+        method = options.test or _choose_test(source)
+        given: dict[str, Any] = {"variance": source.variance, "systems": m, "alpha": a, "method": method}
         for d, p in product(options.min_diff, options.power):
-            row = {"measure": one.name, "variance": one.sigma_sq, "systems": m, "alpha": a, "min_diff": d}
+            row = {
+                "measure": source.name,
+                "variance": source.sigma_sq,
+                "systems": m,
+                "alpha": a,
+                "min_diff": d,
+            }
             if options.topics:
                 for n in options.topics:
                     reached = {"topics": n, "power": power_at(n=n, min_diff=d, **given)}
-                    if one.df is not None:
-                        reached["assurance"] = power_at(n=n, min_diff=d, df=one.df, **given)
+                    if source.df is not None:
+                        reached["assurance"] = power_at(n=n, min_diff=d, df=source.df, **given)
                     least = min_diff_at(n=n, power=p, **given)
                     rows.append({**row, **reached, "target": p, "min_diff_at_target": least})
-                    said.append(_finds(one, rows[-1], method))
+                    sentences.append(_describe_power(source, rows[-1], method))
                 continue
             rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
-            if one.df is not None:
-                rows[-1]["topics_assured"] = topics_for_power(min_diff=d, power=p, df=one.df, **given)
-            said.append(_needs(one, rows[-1], method))
+            if source.df is not None:
+                rows[-1]["topics_assured"] = topics_for_power(min_diff=d, power=p, df=source.df, **given)
+            sentences.append(_describe_need(source, rows[-1], method))
     if options.chart is not None:
-        draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    methods = dict.fromkeys(METHODS[options.test or _usual(one)] for one in known)
+        write_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
+    methods = dict.fromkeys(METHODS[options.test or _choose_test(source)] for source in known)
     shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
-    emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": shown})
+    emit_table(
+        _make_table(rows),
+        format,
+        options.out,
+        title=_join_sentences(sentences, title),
+        notes=notes,
+        facts={"method": shown},
+    )
 
 
-def interval(options: IntervalOptions) -> None:
+def plan_intervals(options: IntervalOptions) -> None:
     """Print the topics needed for intervals of a width, or the width that a number of topics gives."""
     check_options(Situation(options))
-    format = options.shown
-    known, notes = _variances(options, None)
-    rows, said = [], []
-    for one, a in product(known, options.alpha):
-        row = {"measure": one.name, "variance": one.sigma_sq, "alpha": a}
-        given: dict[str, Any] = {"variance": one.variance, "alpha": a}
+    format = options.chosen_format
+    known, notes = _estimate_variances(options, None)
+    rows, sentences = [], []
+    for source, a in product(known, options.alpha):
+        row = {"measure": source.name, "variance": source.sigma_sq, "alpha": a}
+        given: dict[str, Any] = {"variance": source.variance, "alpha": a}
         asked = options.topics or options.width
         for x in asked:
             n = int(x) if options.topics else int(np.asarray(topics_for_interval(width=x, **given)))
@@ -151,25 +164,33 @@ def interval(options: IntervalOptions) -> None:
                     **({"topics": n, "width": width} if options.topics else {"width": width, "topics": n}),
                 }
             )
-            said.append(
-                f"{one.counted(n, 'topic')} give {1 - a:.0%} confidence intervals of a difference{one.of} of"
-                f" {one.counted(2, 'system')} that are {width:.3g} wide on average (± {width / 2:.3g})"
+            sentences.append(
+                f"{source.format_count(n, 'topic')} give {1 - a:.0%} confidence intervals of a"
+                f" difference{source.of_measure} of"
+                f" {source.format_count(2, 'system')} that are {width:.3g} wide on average (± {width / 2:.3g})"
             )
     if options.chart is not None:
-        draw(
+        write_chart(
             plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
         )
     title = "expected width of the confidence interval of a difference of two systems"
-    emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": title})
+    emit_table(
+        _make_table(rows),
+        format,
+        options.out,
+        title=_join_sentences(sentences, title),
+        notes=notes,
+        facts={"method": title},
+    )
 
 
-def table(options: TableOptions) -> None:
+def plan_table(options: DesignTableOptions) -> None:
     """Print the topics needed over a grid, measures side by side."""
-    format, width = options.shown, options.width or None
+    format, width = options.chosen_format, options.width or None
     check_options(Situation(options))
-    sources, notes = _variances(options, options.test or None)
-    known = {one.name: one.variance for one in sources}
-    method = options.test or _usual(sources[0])
+    sources, notes = _estimate_variances(options, options.test or None)
+    known = {source.name: source.variance for source in sources}
+    method = options.test or _choose_test(sources[0])
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -183,7 +204,9 @@ def table(options: TableOptions) -> None:
     names = list(known) if width is not None else [f"{name}, power {p:g}" for p, name in each]
     flat = grid.set_axis(names, axis="columns").reset_index()
     if options.chart is not None and width is not None:
-        draw(plot.topics_chart(_interval_curve(sources, width, options.alpha[0]), "width"), options.chart)
+        write_chart(
+            plot.topics_chart(_interval_curve(sources, width, options.alpha[0]), "width"), options.chart
+        )
     elif options.chart is not None:
         curve = design_curve(
             known,
@@ -193,10 +216,13 @@ def table(options: TableOptions) -> None:
             power=options.power[0],
             method=method,
         )
-        draw(plot.topics_chart(curve), options.chart)
+        write_chart(plot.topics_chart(curve), options.chart)
     goal = "intervals" if width is not None else METHODS[method]
-    facts: dict[str, Any] = {"method": goal, "variances": {one.name: one.sigma_sq for one in sources}}
-    emit(
+    facts: dict[str, Any] = {
+        "method": goal,
+        "variances": {source.name: source.sigma_sq for source in sources},
+    }
+    emit_table(
         flat,
         format,
         options.out,
@@ -207,44 +233,44 @@ def table(options: TableOptions) -> None:
     )
 
 
-def pools(options: PoolsOptions) -> None:
+def plan_pools(options: PoolsOptions) -> None:
     """Print what each pool depth costs."""
-    format = options.shown
-    collections, how, notes = _pools(options)
-    with progress("judging pools", options.quiet) as told:
+    format = options.chosen_format
+    collections, how, notes = _read_pools(options)
+    with show_progress("judging pools", options.quiet) as bar:
         study = pool_depth_study(
-            collections, min_diff=options.min_diff, width=options.width, progress=told, **how
+            collections, min_diff=options.min_diff, width=options.width, progress=bar, **how
         )
     if options.chart is not None:
-        draw(plot.pool_chart(study), options.chart)
-    said = [
+        write_chart(plot.pool_chart(study), options.chart)
+    sentences = [
         f"{row['measure']}: pools of depth {row['depth']} take the fewest judgments, {row['judgments_power']:,} on"
         f" {format_count(row['topics_power'], 'topic')}, for {study.goals[0]}"
         for row in study.cheapest().to_dict("records")
     ]
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
-    title = "\n".join([*said, "; ".join(study.goals)])
+    title = "\n".join([*sentences, "; ".join(study.goals)])
     shown = () if options.quiet else (*notes, *study.notes)
-    emit(study.table, format, options.out, title=title, notes=shown, facts=facts, quiet=options.quiet)
+    emit_table(study.table, format, options.out, title=title, notes=shown, facts=facts, quiet=options.quiet)
 
 
-def budget(options: BudgetOptions) -> None:
+def plan_budget(options: BudgetOptions) -> None:
     """Print what a number of judgments can tell apart at each pool depth."""
-    format = options.shown
+    format = options.chosen_format
     if (repeated := _find_repeats(options)) is not None:
         _plan_answers(options, repeated)
         return
-    collections, how, notes = _pools(options)
-    with progress("judging pools", options.quiet) as told:
+    collections, how, notes = _read_pools(options)
+    with show_progress("judging pools", options.quiet) as bar:
         plan = plan_judgments(
-            collections, options.judgments, topic_cost=options.topic_cost, progress=told, **how
+            collections, options.judgments, topic_cost=options.topic_cost, progress=bar, **how
         )
     if options.chart is not None:
-        draw(plan.plot(), options.chart)
+        write_chart(plan.plot(), options.chart)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = () if options.quiet else (*notes, *plan.notes)
-    emit(
+    emit_table(
         plan.table,
         format,
         options.out,
@@ -255,21 +281,23 @@ def budget(options: BudgetOptions) -> None:
     )
 
 
-def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
+def _read_pools(
+    options: PoolsOptions | BudgetOptions,
+) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
     """Collections to make pools of, how, and what was decided on the way."""
-    first = InputReader.of(options, tables=False)
+    first = InputReader.from_options(options, tables=False)
     each = [first, *(replace(first, inputs=split_paths(also)) for also in options.also)]
-    collections = [one.collection() for one in each]
+    collections = [item.read_collection() for item in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
     how["method"] = options.test
     how["variance_method"] = options.variance_method or None
-    return collections, how, tuple(note for one in collections for note in one.notes)
+    return collections, how, tuple(note for item in collections for note in item.notes)
 
 
-def repeats(options: PlanRepeatsOptions) -> None:
+def print_repeat_plan(options: PlanRepeatsOptions) -> None:
     """Print how many more items or repeats detect a difference, and what they cost."""
-    read = InputReader.of(options, inputs=options.inputs).one_measure().read()
+    read = InputReader.from_options(options, inputs=options.inputs).one_measure().read_input()
     scores = pick_measure(read)
     _require_repeats(scores, read.files[0])
     plan = plan_repeats(
@@ -283,7 +311,7 @@ def repeats(options: PlanRepeatsOptions) -> None:
         answer_cost=options.answer_cost,
     )
     if options.chart is not None:
-        draw(plan.components.plot("instances"), options.chart)
+        write_chart(plan.components.plot("instances"), options.chart)
     priced = bool(options.topic_cost) or options.answer_cost != 1.0
     _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, priced)
 
@@ -303,7 +331,7 @@ def _show_repeat_plan(
     """Print the plans, the sentences first."""
     nouns = nouns_of(by_units(as_scores(scores))[0])
     frame = plan.to_frame()
-    if options.shown is Format.text:
+    if options.chosen_format is Format.text:
         words = {"topic": pluralize_noun(nouns.get("topic", "topic")), "instance": plan.kind}
         frame = frame.rename(columns={"topics": words["topic"], "instances": words["instance"]})
     facts = {
@@ -314,18 +342,20 @@ def _show_repeat_plan(
         "alpha": plan.alpha,
     }
     title = "\n".join(write_repeat_plan(plan, nouns, priced))
-    emit(frame, options.shown, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+    emit_table(
+        frame, options.chosen_format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet
+    )
 
 
 def _find_repeats(options: PowerOptions | BudgetOptions) -> Read | None:
     """Read a table whose scores have repeats; None for anything else."""
     if not options.inputs or getattr(options, "variance", None) or options.also:
         return None
-    reader = InputReader.of(options, inputs=options.inputs)
+    reader = InputReader.from_options(options, inputs=options.inputs)
     if not reader.is_table or reader.is_streamed:
         return None
     # The measure of runs that nobody named has no meaning in a table.
-    read = (reader if was_given("measure") else replace(reader, measure=())).read()
+    read = (reader if was_given("measure") else replace(reader, measure=())).read_input()
     return read if "instance" in read.dims else None
 
 
@@ -364,25 +394,29 @@ def _plan_answers(options: BudgetOptions, read: Read) -> None:
     title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
     notes = () if options.quiet else read.notes
-    emit(frame, options.shown, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+    emit_table(
+        frame, options.chosen_format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet
+    )
 
 
-def equivalence(options: PlanEquivalenceOptions) -> None:
+def plan_margin(options: PlanEquivalenceOptions) -> None:
     """Print the instances that each number of topics needs to show equivalence."""
-    format = options.shown
-    parts, _, notes = _components(options)
+    format = options.chosen_format
+    parts, _, notes = _estimate_components(options)
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     if options.chart is not None:
-        draw(parts.plot("instances"), options.chart)
+        write_chart(parts.plot("instances"), options.chart)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
-    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet)
+    emit_table(
+        rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet
+    )
 
 
-def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
+def _estimate_components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
     """Variances of scores with instances, their sizes, and what was decided on the way."""
-    read = InputReader.of(options, inputs=options.inputs).one_measure().read()
+    read = InputReader.from_options(options, inputs=options.inputs).one_measure().read_input()
     scores = pick_measure(read)
     _require_repeats(scores, read.files[0])
     gaps = bool(scores.isnull().any())
@@ -391,7 +425,7 @@ def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], 
     return parts, sizes, () if options.quiet else read.notes
 
 
-def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tuple[str, ...]]:
+def _estimate_variances(options: Sourced, method: str | None) -> tuple[list[VarianceSource], tuple[str, ...]]:
     """Variance of each measure, as stated or as the planned test needs it from scores or runs, and how it was found."""
     if bool(options.inputs) == bool(options.variance):
         kind = InputError if options.inputs else NothingGiven
@@ -401,28 +435,31 @@ def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tupl
         )
     if options.variance:
         check_options(Situation(options))
-        return [Source(name, sigma_sq) for name, sigma_sq in _stated(options.variance).items()], ()
-    first = InputReader.of(options, inputs=options.inputs)
+        return [
+            VarianceSource(name, sigma_sq) for name, sigma_sq in _parse_variances(options.variance).items()
+        ], ()
+    first = InputReader.from_options(options, inputs=options.inputs)
     each = [
-        _scores(one) for one in (first, *(replace(first, inputs=split_paths(also)) for also in options.also))
+        _score_runs(item)
+        for item in (first, *(replace(first, inputs=split_paths(also)) for also in options.also))
     ]
     wanted = options.variance_method or variance_for(method or "moderated", None)
-    found = pool_variances(estimate(scores, wanted) for scores in each)
+    estimates = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
     nouns = nouns_of(next(iter(each[0].data_vars.values())))
-    known = [Source(name, one, unpaired.get(name), nouns) for name, one in found.items()]
-    return known, () if options.quiet else tuple(str(one.variance) for one in known)
+    known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
+    return known, () if options.quiet else tuple(str(item.variance) for item in known)
 
 
-def _scores(source: InputReader) -> xr.Dataset:
+def _score_runs(source: InputReader) -> xr.Dataset:
     """Scores of all measures of one collection."""
     if source.is_table:
-        return source.read().scores
-    collection = source.collection()
-    with progress("scoring", source.quiet) as told:
+        return source.read_input().scores
+    collection = source.read_collection()
+    with show_progress("scoring", source.quiet) as bar:
         measures = list(source.measure or ("AP",))
-        return score(collection, measures, jobs=source.jobs, progress=told)
+        return score(collection, measures, jobs=source.jobs, progress=bar)
 
 
 def split_paths(also: str) -> tuple[Path, ...]:
@@ -430,53 +467,57 @@ def split_paths(also: str) -> tuple[Path, ...]:
     return tuple(Path(part.strip()) for part in also.split(","))
 
 
-def _usual(one: Source) -> str:
+def _choose_test(source: VarianceSource) -> str:
     """The planned test where none is named: the default method for scores at hand, one-way for a stated variance."""
-    if not isinstance(one.variance, VarianceEstimate) or one.variance.paired is False:
+    if not isinstance(source.variance, VarianceEstimate) or source.variance.paired is False:
         return "exact"
     return "moderated"
 
 
-def _range(one: Source, row: Mapping[str, Any], method: str) -> str:
+def _describe_difference(source: VarianceSource, row: Mapping[str, Any], method: str) -> str:
     """The difference that is to be found, in words."""
     m = int(row["systems"])
-    among = f"between {one.counted(2, 'system')}"
+    among = f"between {source.format_count(2, 'system')}"
     if m > 2:
         what = "any two" if method in PAIRS else "best and worst"
-        among = f"between {what} of {one.counted(m, 'system')}"
-    return f"a difference of {row['min_diff']:g}{one.of} {among}"
+        among = f"between {what} of {source.format_count(m, 'system')}"
+    return f"a difference of {row['min_diff']:g}{source.of_measure} {among}"
 
 
-def _needs(one: Source, row: Mapping[str, Any], method: str) -> str:
+def _describe_need(source: VarianceSource, row: Mapping[str, Any], method: str) -> str:
     """How many topics it takes, in a sentence."""
-    paired = isinstance(one.variance, VarianceEstimate) and one.variance.paired
+    paired = isinstance(source.variance, VarianceEstimate) and source.variance.paired
     n, power = int(row["topics"]), row["power"]
-    said = f"{one.counted(n, 'topic')} find {_range(one, row, method)} with power {power:g} at level {row['alpha']:g}"
-    said += f", compared {one.each}" if paired else ""
+    difference = _describe_difference(source, row, method)
+    sentence = (
+        f"{source.format_count(n, 'topic')} find {difference} with power {power:g} at level {row['alpha']:g}"
+    )
+    sentence += f", compared {source.each}" if paired else ""
     if row.get("topics_assured", n) != n:
-        said += f"; {row['topics_assured']:,} if the doubt about the variance counts"
-    if one.unpaired is not None:
+        sentence += f"; {row['topics_assured']:,} if the doubt about the variance counts"
+    if source.unpaired is not None:
         asked = {name: row[name] for name in ("min_diff", "systems", "alpha", "power")}
-        plain = int(np.asarray(topics_for_power(variance=one.unpaired, method="exact", **asked)))
-        said += f"; {plain:,} if they were not compared {one.each}"
-    return said
+        plain = int(np.asarray(topics_for_power(variance=source.unpaired, method="exact", **asked)))
+        sentence += f"; {plain:,} if they were not compared {source.each}"
+    return sentence
 
 
-def _finds(one: Source, row: Mapping[str, Any], method: str) -> str:
+def _describe_power(source: VarianceSource, row: Mapping[str, Any], method: str) -> str:
     """What a number of topics finds, in a sentence."""
-    topics = one.counted(int(row["topics"]), "topic")
+    topics = source.format_count(int(row["topics"]), "topic")
     return (
-        f"{topics} find {_range(one, row, method)} with power {row['power']:.2f} at level {row['alpha']:g};"
+        f"{topics} find {_describe_difference(source, row, method)} with power {row['power']:.2f}"
+        f" at level {row['alpha']:g};"
         f" with power {row['target']:g} they find {row['min_diff_at_target']:.3g}"
     )
 
 
-def _told(sentences: Sequence[str], title: str) -> str:
+def _join_sentences(sentences: Sequence[str], title: str) -> str:
     """The answers in words, where they are few, above what the table holds."""
     return "\n".join([*(sentences if len(sentences) <= MOST_SENTENCES else ()), title])
 
 
-def _stated(given: list[str]) -> dict[str, float]:
+def _parse_variances(given: list[str]) -> dict[str, float]:
     known: dict[str, float] = {}
     for text in given:
         name, _, number = text.rpartition("=")
@@ -489,56 +530,58 @@ def _stated(given: list[str]) -> dict[str, float]:
     return known
 
 
-def _around(values: list[float]) -> Floats:
+def _spread_around(values: list[float]) -> Floats:
     """Points on both sides of the values asked for, evenly spread on a logarithmic axis."""
     return np.unique(np.round(np.geomspace(min(values) / 2, max(values) * 2, 25), 5))
 
 
-def _power_curve(known: Sequence[Source], options: PowerOptions) -> pd.DataFrame:
-    spread = _around(options.min_diff)
+def _power_curve(known: Sequence[VarianceSource], options: PowerOptions) -> pd.DataFrame:
+    spread = _spread_around(options.min_diff)
     pieces = [
         pd.DataFrame(
             {
-                "measure": _named(one.name, one.counted(m, "system"), len(known), len(options.systems)),
+                "measure": _name_line(
+                    source.name, source.format_count(m, "system"), len(known), len(options.systems)
+                ),
                 "min_diff": spread,
                 "topics": topics_for_power(
-                    variance=one.variance,
+                    variance=source.variance,
                     min_diff=spread,
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.test or _usual(one),
+                    method=options.test or _choose_test(source),
                 ),
             }
         )
-        for one, m in product(known, options.systems)
+        for source, m in product(known, options.systems)
     ]
     return pd.concat(pieces)
 
 
-def _interval_curve(known: Sequence[Source], width: list[float], alpha: float) -> pd.DataFrame:
-    spread = _around(width)
+def _interval_curve(known: Sequence[VarianceSource], width: list[float], alpha: float) -> pd.DataFrame:
+    spread = _spread_around(width)
     pieces = [
         pd.DataFrame(
             {
-                "measure": one.name,
+                "measure": source.name,
                 "width": spread,
-                "topics": topics_for_interval(variance=one.variance, width=spread, alpha=alpha),
+                "topics": topics_for_interval(variance=source.variance, width=spread, alpha=alpha),
             }
         )
-        for one in known
+        for source in known
     ]
     return pd.concat(pieces)
 
 
-def _named(measure: str, systems: str, measures: int, counts: int) -> str:
+def _name_line(measure: str, systems: str, measures: int, counts: int) -> str:
     """What a line of the chart is called: only what tells it from the others."""
     if counts == 1:
         return measure
     return systems if measures == 1 else f"{measure}, {systems}"
 
 
-def _plain(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _make_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Rows as a table; the measure is left out where a lone variance has no name."""
     frame = pd.DataFrame(rows)
     return frame.drop(columns="measure") if set(frame["measure"]) == {"topics"} else frame

@@ -15,7 +15,7 @@ from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import GateOptions
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
-from shardwise.cli.output import emit
+from shardwise.cli.output import emit_table
 from shardwise.cli.shared import was_given
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
@@ -32,10 +32,10 @@ OF_ANALYSIS = (
 """Options that choose another method than the default one."""
 
 
-def judge(options: GateOptions) -> None:
+def judge_systems(options: GateOptions) -> None:
     """Compare two systems, say the verdict, and end with the code that says whether it passes."""
     check_choices(options)
-    reader, read, base, new = _read(options)
+    reader, read, base, new = _read_systems(options)
     margin = 0.01 if options.margin is None else options.margin
     scores = fill_gaps(pick_measure(read), options.fill)[0] if was_given("fill") else pick_measure(read)
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
@@ -43,20 +43,20 @@ def judge(options: GateOptions) -> None:
     facts = {"margin": margin, "alpha": options.alpha}
     if options.sequential is not None:
         look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
-        _show(look, options, read.notes, {"measure": look.measure, **facts})
+        _show_verdict(look, options, read.notes, {"measure": look.measure, **facts})
         passes = look.passes
     else:
-        comparisons = _compare(options, reader, read, base, new)
+        comparisons = _compare_systems(options, reader, read, base, new)
         verdict = gate(base, new, power=options.power, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
-        _show(verdict, options, read.notes, {**about, **facts, "power": options.power})
+        _show_verdict(verdict, options, read.notes, {**about, **facts, "power": options.power})
         passes = verdict.passes
     if not passes:
         raise typer.Exit(NOT_PASSED)
 
 
-def _compare(
+def _compare_systems(
     options: GateOptions, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
     """Comparisons by the method that options choose, if they choose one."""
@@ -70,18 +70,18 @@ def _compare(
     return analysis.comparisons
 
 
-def _read(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]]:
+def _read_systems(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]]:
     """The input with what was left out, and the names of the system in use and of the new ones."""
     named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
-        reader = InputReader.of(options).one_measure()
+        reader = InputReader.from_options(options).one_measure()
         if not named or len(options.baseline) != 1:
             raise InputError(
                 "the two systems are not named",
                 where=str(options.inputs[0]),
                 remedy="add --baseline (the system in use) and --new",
             )
-        return reader, replace(reader.read(), notes=()), options.baseline[0], tuple(options.new)
+        return reader, replace(reader.read_input(), notes=()), options.baseline[0], tuple(options.new)
     if options.baseline or options.new:
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
@@ -102,12 +102,12 @@ def _read(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]
     read = Read(
         joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
     )
-    return InputReader.of(options, inputs=paths[:1]), read, base, tuple(new)
+    return InputReader.from_options(options, inputs=paths[:1]), read, base, tuple(new)
 
 
 def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     """Scores of one system, from its own file."""
-    read = InputReader.of(options, inputs=[path]).one_measure().read()
+    read = InputReader.from_options(options, inputs=[path]).one_measure().read_input()
     # People's scores are of both systems, and are added to both.
     scores = pick_measure(replace(read, human=None))
     if scores.sizes["system"] != 1:
@@ -119,15 +119,15 @@ def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     return scores
 
 
-def _show(
+def _show_verdict(
     verdict: Gate | Gates | SequentialGate,
     options: GateOptions,
     notes: tuple[str, ...],
     facts: dict[str, Any],
 ) -> None:
-    emit(
+    emit_table(
         verdict.to_frame(),
-        options.shown,
+        options.chosen_format,
         options.out,
         title=str(verdict),
         notes=() if options.quiet else notes,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from shardwise.cli import options as opt
-from shardwise.cli.options import Format, format_of, several
+from shardwise.cli.options import Format, format_of, make_list_field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Written(Running):
         format_of(self.format, self.out)
 
     @property
-    def shown(self) -> Format:
+    def chosen_format(self) -> Format:
         """The format of the result, by ``--format`` or by the extension of ``--out``."""
         return format_of(self.format, self.out)
 
@@ -51,7 +51,7 @@ class Printed(Running):
     ] = Format.text
 
     @property
-    def shown(self) -> Format:
+    def chosen_format(self) -> Format:
         """The format of the table."""
         return self.format
 
@@ -68,14 +68,14 @@ class Folder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tables:
+class TableGroup:
     """Options of commands that read tables of scores or runs."""
 
     inputs: opt.Inputs
-    measure: Annotated[list[str], opt.MEASURE] = several()
-    columns: Annotated[list[str], opt.COLUMNS] = several()
-    system: Annotated[list[str], opt.SYSTEM] = several()
-    task: Annotated[list[str], opt.TASK] = several()
+    measure: Annotated[list[str], opt.MEASURE] = make_list_field()
+    columns: Annotated[list[str], opt.COLUMNS] = make_list_field()
+    system: Annotated[list[str], opt.SYSTEM] = make_list_field()
+    task: Annotated[list[str], opt.TASK] = make_list_field()
     pair_by: Annotated[str, opt.PAIR_BY] = "item"
     decimal: Annotated[str, opt.DECIMAL] = ""
     sheet: Annotated[str, opt.SHEET] = ""
@@ -117,14 +117,14 @@ class Sharding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(Tables, Rankings):
+class Input(TableGroup, Rankings):
     """Options that say what the input is."""
 
-    exclude: Annotated[list[str], opt.EXCLUDE] = several()
+    exclude: Annotated[list[str], opt.EXCLUDE] = make_list_field()
     range: Annotated[str, opt.RANGE] = ""
     transform: Annotated[str, opt.TRANSFORM] = ""
-    instances: Annotated[list[str], opt.INSTANCES] = several()
-    deterministic: Annotated[list[str], opt.DETERMINISTIC] = several()
+    instances: Annotated[list[str], opt.INSTANCES] = make_list_field()
+    deterministic: Annotated[list[str], opt.DETERMINISTIC] = make_list_field()
     fill: Annotated[str, opt.FILL] = "zero"
 
 
@@ -133,8 +133,8 @@ class Question:
     """Options that say what is asked."""
 
     generalize: Annotated[str, opt.GENERALIZE] = ""
-    baseline: Annotated[list[str], opt.BASELINE] = several()
-    only: Annotated[list[str], opt.ONLY] = several()
+    baseline: Annotated[list[str], opt.BASELINE] = make_list_field()
+    only: Annotated[list[str], opt.ONLY] = make_list_field()
     repeats: Annotated[str | None, opt.REPEATS] = None
     margin: Annotated[float | None, opt.MARGIN] = None
     side: Annotated[str, opt.SIDE] = "both"
@@ -143,12 +143,12 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class MethodGroup:
     """Options that say how it is computed."""
 
     method: Annotated[str, opt.METHOD_] = ""
     model: Annotated[str, opt.MODEL] = ""
-    random: Annotated[list[str], opt.RANDOM] = several()
+    random: Annotated[list[str], opt.RANDOM] = make_list_field()
     fit: Annotated[str, opt.FIT] = "anova"
     resamples: Annotated[int | None, opt.RESAMPLES] = None
     null: Annotated[str | None, opt.NULL] = None
@@ -159,7 +159,7 @@ class Method:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparing(Input, Question, Method, Sharding, Threads):
+class Comparing(Input, Question, MethodGroup, Sharding, Threads):
     """Options of every command that compares systems: the same input, question and method in all of them.
 
     A command lists in ``ignored`` those that it cannot honour; they are refused.

@@ -16,7 +16,7 @@ import xarray as xr
 
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import parse_range
-from shardwise.cli.output import progress
+from shardwise.cli.output import show_progress
 from shardwise.cli.shared import check_options
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import pluralize_noun
@@ -79,7 +79,7 @@ class Read:
         scores = self.scores[measure]
         return scores if self.human is None else add_people(scores, self.human)
 
-    def one(self) -> xr.DataArray:
+    def first_measure(self) -> xr.DataArray:
         """Return the scores of the first measure."""
         return self.scores_of(self.measures[0])
 
@@ -132,7 +132,7 @@ class InputReader:
     options: Any = field(default=None, compare=False)
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         options: Any,
         *,
@@ -158,7 +158,9 @@ class InputReader:
         InputReader
             Ready to read.
         """
-        values = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
+        values = {
+            field.name: getattr(options, field.name) for field in fields(cls) if hasattr(options, field.name)
+        }
         values["inputs"] = tuple(options.inputs if inputs is None else inputs)
         values |= {name: tuple(values.get(name) or ()) for name in REPEATED}
         # Replications of papers try several numbers of shards themselves.
@@ -166,7 +168,7 @@ class InputReader:
         reader = cls(**values, tables=tables, unfinished=unfinished, options=options)
         if values.get("max_memory"):
             parse_size(values["max_memory"])
-        check_options(reader.situation(), str(reader.inputs[0]) if reader.inputs else "")
+        check_options(reader.describe_situation(), str(reader.inputs[0]) if reader.inputs else "")
         return reader
 
     @property
@@ -187,12 +189,12 @@ class InputReader:
             ending in STREAMED and path.exists() for ending, path in zip(endings, self.inputs, strict=True)
         ):
             return False
-        return BYTES_NEEDED * sum(_size(path) for path in self.inputs) > self.memory
+        return BYTES_NEEDED * sum(_count_bytes(path) for path in self.inputs) > self.memory
 
     @property
     def exceeds_memory(self) -> bool:
         """Whether runs would not fit into memory together."""
-        sizes = ((path, _size(path)) for path in self.files()[1:])
+        sizes = ((path, _count_bytes(path)) for path in self.list_files()[1:])
         needed = sum(
             BYTES_OF_RUNS * (GROWTH_OF_RUNS if path.suffix in SUFFIXES else 1) * n for path, n in sizes
         )
@@ -203,7 +205,7 @@ class InputReader:
         """Bytes of memory that reading may take."""
         return parse_size(self.max_memory) if self.max_memory else usable_memory() // SHARE_OF_MEMORY
 
-    def situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
+    def describe_situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
         """Return what is known of the input, before or after it was read."""
         return Situation(
             self.options if self.options is not None else self,
@@ -223,7 +225,7 @@ class InputReader:
             )
         return self
 
-    def read(self) -> Read:
+    def read_input(self) -> Read:
         """Read the input, each file once; runs are split and scored as the options say."""
         with raise_limit(self.memory) if self.max_memory else nullcontext():
             read = self._read_scores() if self.is_table else self._read_runs()
@@ -232,23 +234,23 @@ class InputReader:
         if self.exclude and not self.is_table:
             read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
         if self.transform == "log":
-            read = replace(read, scores=read.scores.map(lambda one: take_logs(one, str(read.files[0]))))
+            read = replace(read, scores=read.scores.map(lambda table: take_logs(table, str(read.files[0]))))
         if limits := parse_range(self.range):
-            read = replace(read, scores=read.scores.map(lambda one: one.assign_attrs({RANGE: limits})))
-        check_options(self.situation(read), str(read.files[0]))
+            read = replace(read, scores=read.scores.map(lambda table: table.assign_attrs({RANGE: limits})))
+        check_options(self.describe_situation(read), str(read.files[0]))
         return read
 
     def _read_runs(self) -> Read:
         # measures are loaded for runs alone, so that tables are read sooner
         from shardwise.scoring.scoring import describe_conventions, score
 
-        files = self.files()
+        files = self.list_files()
         measures = list(self.measure or ("AP",))
         if self.instances:
             return self._read_repeats(files, measures)
         collection = self._read_collection(files)
-        splits = self.split(collection)
-        with progress("scoring", self.quiet) as bar:
+        splits = self.split_documents(collection)
+        with show_progress("scoring", self.quiet) as bar:
             scores = score(collection, measures, splits, jobs=self.jobs, progress=bar)
         notes = (*collection.notes, *(splits.notes if splits is not None else ()))
         return Read(scores, (*notes, *describe_conventions(scores)), files, collection)
@@ -258,19 +260,19 @@ class InputReader:
         from shardwise.scoring.scoring import describe_conventions, score
 
         naming: Any = self.instances[0] if len(self.instances) == 1 else list(self.instances)
-        how = {name: value for name, value in self._reading().items() if name != "names"}
-        with progress("reading runs", self.quiet) as bar:
+        how = {name: value for name, value in self._reading_options().items() if name != "names"}
+        with show_progress("reading runs", self.quiet) as bar:
             runs = read_instances(
                 list(files[1:]), files[0], naming, deterministic=self.deterministic, progress=bar, **how
             )
-        splits = self.split(runs.collection)
-        with progress("scoring", self.quiet) as bar:
+        splits = self.split_documents(runs.collection)
+        with show_progress("scoring", self.quiet) as bar:
             scores = score(runs.collection, measures, splits, jobs=self.jobs, progress=bar)
         notes = (*runs.collection.notes, *(splits.notes if splits is not None else ()))
         notes = (*notes, *describe_conventions(scores))
         return Read(runs.arrange(scores), notes, files, runs.collection)
 
-    def files(self) -> tuple[Path, ...]:
+    def list_files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
         if len(self.inputs) < 2:
             raise InputError(
@@ -280,19 +282,19 @@ class InputReader:
         first, *others = put_qrels_first(self.inputs)
         return (first, *list_files(others))
 
-    def collection(self) -> Collection:
+    def read_collection(self) -> Collection:
         """Read the qrels file and the runs."""
-        return self._read_collection(self.files())
+        return self._read_collection(self.list_files())
 
     def _read_collection(self, files: tuple[Path, ...]) -> Collection:
         from shardwise.io.reader import read_collection
 
-        with progress("reading runs", self.quiet) as bar:
+        with show_progress("reading runs", self.quiet) as bar:
             return read_collection(
-                [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading()
+                [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading_options()
             )
 
-    def conventions(self) -> Conventions:
+    def choose_conventions(self) -> Conventions:
         """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
         preset = parse_conventions(self.like)
         missing: str = self.missing or ("zero" if self.complete else preset.missing)
@@ -310,9 +312,9 @@ class InputReader:
             depth=self.depth,
         )
 
-    def _reading(self) -> dict[str, Any]:
+    def _reading_options(self) -> dict[str, Any]:
         return {
-            "like": self.conventions(),
+            "like": self.choose_conventions(),
             "names": self.names,
             "subtopics": self.subtopics,
             "jobs": self.jobs,
@@ -324,17 +326,17 @@ class InputReader:
         from shardwise.scoring.scoring import describe_conventions
         from shardwise.scoring.streamed import score_runs
 
-        files = self.files()
+        files = self.list_files()
         sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
         notes_on_splits: list[str] = []
 
         def splitting(collection: Collection) -> Splits:
-            splits = self.split(collection)
+            splits = self.split_documents(collection)
             assert splits is not None, "asked for where there are shards"
             notes_on_splits.extend(splits.notes)
             return splits
 
-        with progress("scoring files", self.quiet) as bar:
+        with show_progress("scoring files", self.quiet) as bar:
             scores = score_runs(
                 [str(path) for path in files[1:]],
                 str(files[0]),
@@ -343,12 +345,12 @@ class InputReader:
                 executor=executor,
                 out=store,
                 progress=bar,
-                **self._reading(),
+                **self._reading_options(),
             )
         notes = filter(None, scores.attrs["notes"].split("; "))
         return Read(scores, (*notes, *notes_on_splits, *describe_conventions(scores)), files)
 
-    def split(self, collection: Collection) -> Splits | None:
+    def split_documents(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""
         from shardwise.sharding.split import split
 
@@ -502,7 +504,7 @@ def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:
         raise error.add_location(str(human)) from error
 
 
-def _size(path: Path) -> int:
+def _count_bytes(path: Path) -> int:
     """Bytes of a file, or of all files in a folder."""
     if path.is_dir():
         return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
@@ -550,7 +552,7 @@ def pick_measure(read: Read) -> xr.DataArray:
             where=str(read.files[0]),
             remedy=("choose one with ", Option("measure"), f": {', '.join(known)}"),
         )
-    return read.one()
+    return read.first_measure()
 
 
 def parse_model(text: str) -> Model:

@@ -16,33 +16,33 @@ GRACE = 1.0  # seconds that work has to end by itself
 TICK = 0.1
 
 
-def interruptible(work: Callable[[], Result]) -> Result:
+def run_interruptibly(work: Callable[[], Result]) -> Result:
     """Do work in a thread of its own, while this one waits for an interrupt.
 
     Interrupted work is asked to end, which cleans up behind it; where it cannot hear that, it is left alone.
 
-    >>> interruptible(lambda: 42)
+    >>> run_interruptibly(lambda: 42)
     42
     """
-    found: list[Any] = []
+    outcome: list[Any] = []
 
     def run() -> None:
         try:
-            found.append((copy_context().run(work), None))
+            outcome.append((copy_context().run(work), None))
         except BaseException as error:
-            found.append((None, error))
+            outcome.append((None, error))
 
     thread = threading.Thread(target=run, daemon=True, name="work")
     thread.start()
     try:
-        _wait(thread)
+        _wait_for(thread)
     except KeyboardInterrupt:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
         )
         thread.join(GRACE)
         raise
-    result, error = found[0]
+    result, error = outcome[0]
     if error is not None:
         raise error
     answer: Result = result
@@ -56,6 +56,6 @@ def leave_at_once(code: int) -> None:
         os._exit(code)
 
 
-def _wait(thread: threading.Thread) -> None:
+def _wait_for(thread: threading.Thread) -> None:
     while thread.is_alive():
         thread.join(TICK)

@@ -15,7 +15,7 @@ from shardwise.cli.commands import LeaderboardOptions
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit, write_text
+from shardwise.cli.output import emit_table, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
@@ -24,8 +24,8 @@ from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 def rank_systems(options: LeaderboardOptions) -> None:
     """Rank the systems and print them, or write them to a file."""
     check_choices(options)
-    reader = InputReader.of(options)
-    read = reader.read()
+    reader = InputReader.from_options(options)
+    read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
         board, pairs = _rank_by_factors(pick_measure(read), options)
@@ -35,15 +35,17 @@ def rank_systems(options: LeaderboardOptions) -> None:
         with on_cluster(options.cluster, options.quiet) as executor:
             analyses = analyze_measures(options, reader, read, executor=executor, baseline=None)
         board, pairs = leaderboard(*analyses, baseline=options.baseline or None), analyses[0].comparisons
-        gaps = dict.fromkeys(note for one in analyses for note in fill_gaps(one.scores, options.fill)[1])
+        gaps = dict.fromkeys(
+            note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]
+        )
         notes = (*analyses[0].notes, *gaps)
     if options.margin is not None:
         near_best = _list_near_best(pairs, board.systems, options)
         board = replace(board, margin=options.margin, near_best=near_best)
-    if options.shown is Format.html:
-        write_text(board.html(page=not options.fragment), options.out, quiet=options.quiet)
+    if options.chosen_format is Format.html:
+        write_text(board.to_html(page=not options.fragment), options.out, quiet=options.quiet)
     else:
-        _show(board, notes, options)
+        _show_board(board, notes, options)
 
 
 def _rank_by_factors(scores: xr.DataArray, options: LeaderboardOptions) -> tuple[Leaderboard, Comparisons]:
@@ -64,9 +66,9 @@ def _list_near_best(
     return tuple(name for name in systems if name in shown)
 
 
-def _show(board: Leaderboard, notes: tuple[str, ...], options: LeaderboardOptions) -> None:
+def _show_board(board: Leaderboard, notes: tuple[str, ...], options: LeaderboardOptions) -> None:
     """Print or write the table: rounded in text, LaTeX and Markdown, else with all digits."""
-    whole = options.shown in (Format.csv, Format.json)
+    whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)
     sentences = explain_leaderboard(board)
@@ -82,14 +84,14 @@ def _show(board: Leaderboard, notes: tuple[str, ...], options: LeaderboardOption
         "explained": list(sentences),
     }
     explained = () if whole else sentences
-    frame = board.to_frame() if whole else board.shown()
+    frame = board.to_frame() if whole else board.format_table()
     if whole and board.margin is not None:
         facts["margin"] = board.margin
         near = {board.systems[0], *board.near_best}
         frame["near_best"] = [name in near for name in board.systems]
-    emit(
+    emit_table(
         frame,
-        options.shown,
+        options.chosen_format,
         options.out,
         title=f"{answer}\n{scope}",
         notes=() if options.quiet else tuple(note for note in (*explained, *notes, step) if note),

@@ -17,7 +17,7 @@ import typer
 import shardwise
 from shardwise.cli.commands import COMMANDS, FORMER, GROUP_HELP, PANELS, WITHOUT_CONFIG
 from shardwise.cli.config import FILE, NothingGiven
-from shardwise.cli.interrupt import interruptible, leave_at_once
+from shardwise.cli.interrupt import leave_at_once, run_interruptibly
 from shardwise.cli.shared import make_command
 from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
@@ -51,14 +51,14 @@ def build_app(only: str | None = None) -> Any:
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
-    app.callback(invoke_without_command=True)(_version)
+    app.callback(invoke_without_command=True)(_show_version)
     named = [(panel, name) for panel, names in PANELS.items() for name in names if only in (None, name)]
     for panel, name in named:
         command = COMMANDS[name]
         if isinstance(command, dict):
             group = typer.Typer(help=GROUP_HELP[name], no_args_is_help=True)
-            for inner, (options, place) in command.items():
-                group.command(inner)(make_command(options, place))
+            for inner, (options, function) in command.items():
+                group.command(inner)(make_command(options, function))
             app.add_typer(group, name=name, rich_help_panel=panel)
         else:
             app.command(name, rich_help_panel=panel)(
@@ -67,7 +67,7 @@ def build_app(only: str | None = None) -> Any:
     return typer.main.get_command(app)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; what goes wrong is raised."""
     words = list(arguments)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
@@ -85,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _version(
+def _show_version(
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
     if version:
@@ -96,7 +96,7 @@ def _version(
 def _run_here(words: list[str]) -> int:
     """Run a command line; one that names no inputs takes them from a shardwise.toml in this folder, and says so."""
     try:
-        return run(words)
+        return run_command(words)
     except (UsageError, NothingGiven) as error:
         argument = getattr(getattr(error, "param", None), "param_type_name", "") == "argument"
         missing = isinstance(error, NothingGiven) or (argument and "Missing" in type(error).__name__)
@@ -104,7 +104,7 @@ def _run_here(words: list[str]) -> int:
             raise
         if not {"-q", "--quiet"} & set(words):
             sys.stderr.write(f"no inputs given: inputs and options are taken from {FILE}\n")
-        return run([*words, "--config", FILE])
+        return run_command([*words, "--config", FILE])
 
 
 def main() -> None:
@@ -113,17 +113,17 @@ def main() -> None:
     try:
         work = partial(_run_here, sys.argv[1:])
         # A server hears signals by itself.
-        code = work() if sys.argv[1:2] == ["serve"] else interruptible(work)
+        code = work() if sys.argv[1:2] == ["serve"] else run_interruptibly(work)
         sys.stdout.flush()
     except InputError as error:
-        code = _refuse(format_error(error))
+        code = _refuse_line(format_error(error))
     except UsageError as error:
-        code = _usage(error)
+        code = _explain_usage(error)
     except MemoryError:
-        code = _refuse("not enough memory; use fewer splits, runs or resamples")
+        code = _refuse_line("not enough memory; use fewer splits, runs or resamples")
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        code = _refuse(
+        code = _refuse_line(
             f"{named}{error.strerror or error}; check the path, its permissions and the space left"
         )
         _forget_output()
@@ -149,12 +149,12 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _refuse(line: str) -> int:
+def _refuse_line(line: str) -> int:
     sys.stderr.write(f"{escape_controls(line)}\n")
     return 2
 
 
-def _usage(error: Any) -> int:
+def _explain_usage(error: Any) -> int:
     """Write one line for a command line that cannot be read, or the help where it is empty."""
     message = error.format_message()
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -162,11 +162,13 @@ def _usage(error: Any) -> int:
         return 2
     context = getattr(error, "ctx", None)
     name = context.command_path if context is not None else "shardwise"
-    reason = _reason(error, context) or f"{message[:1].lower()}{' '.join(message[1:].split()).rstrip('.')}"
-    return _refuse(f"{name}: {reason}" if "; " in reason else f"{name}: {reason}; see {name} --help")
+    reason = (
+        _explain_option(error, context) or f"{message[:1].lower()}{' '.join(message[1:].split()).rstrip('.')}"
+    )
+    return _refuse_line(f"{name}: {reason}" if "; " in reason else f"{name}: {reason}; see {name} --help")
 
 
-def _reason(error: Any, context: Any) -> str:
+def _explain_option(error: Any, context: Any) -> str:
     """Say what is wrong with an option or its value, where we know better than click."""
     if context is None:
         return ""
@@ -177,7 +179,7 @@ def _reason(error: Any, context: Any) -> str:
     parameters = getattr(context.command.callback, "parameters", ())
     for parameter in parameters:
         if named is not None and parameter.name == named.name and not parameter.argument:
-            for text in _given(named.opts):
+            for text in _list_given(named.opts):
                 try:
                     parameter.parse(text)
                 except ValueError as reason:
@@ -185,7 +187,7 @@ def _reason(error: Any, context: Any) -> str:
     return ""
 
 
-def _given(names: list[str]) -> list[str]:
+def _list_given(names: list[str]) -> list[str]:
     """Values of an option on the command line."""
     words = sys.argv[1:]
     separate = [value for word, value in pairwise(words) if word in names]

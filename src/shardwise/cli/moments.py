@@ -11,7 +11,7 @@ import pandas as pd
 from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import MOMENTS, InputReader, parse_columns
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit, progress
+from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.shared import check_options
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
@@ -34,7 +34,7 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
     reader : InputReader
         The input.
     """
-    check_options(reader.situation(streamed=True), str(reader.inputs[0]))
+    check_options(reader.describe_situation(streamed=True), str(reader.inputs[0]))
     method = options.method or "moderated"
     marginal = parse_procedure(method).method.name == MARGINAL and options.save_moments is None
     if options.save_moments is not None and options.save_moments.suffix != MOMENTS:
@@ -43,19 +43,19 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
             where=str(options.save_moments),
             remedy=f"end the name in {MOMENTS}",
         )
-    total = reduce(add, [_read(path, options, marginal) for path in reader.inputs])
+    total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
     pairs = compare(total, method, baseline=options.baseline or None, seed=options.seed)
     if options.save_moments is not None:
         total.save(options.save_moments)
-    _show(total, pairs, options)
+    _show_moments(total, pairs, options)
 
 
-def _read(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
+def _read_moments(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
     if path.suffix == MOMENTS:
         saved = ScoreMoments.load(path)
         return saved.margins() if marginal else saved
     gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
-    with progress(f"{path.name}: items read", options.quiet) as bar:
+    with show_progress(f"{path.name}: items read", options.quiet) as bar:
         return ScoreMoments.of(
             path,
             columns=parse_columns(options.columns),
@@ -65,11 +65,11 @@ def _read(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
         )
 
 
-def _show(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> None:
+def _show_moments(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> None:
     # The table of systems and pairs is that of compare, which loads this module.
     from shardwise.cli.compare import pairs_table, systems_by_baseline
 
-    by_pairs = options.table == "pairs" or (not options.table and options.shown is not Format.text)
+    by_pairs = options.table == "pairs" or (not options.table and options.chosen_format is not Format.text)
     table: pd.DataFrame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
     facts = {
         "procedure": pairs.procedure,
@@ -86,9 +86,9 @@ def _show(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> N
     dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
     saved = (f"moments: {options.save_moments}",) if options.save_moments is not None else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
-    emit(
+    emit_table(
         table,
-        options.shown,
+        options.chosen_format,
         options.out,
         title=pairs.summary(options.alpha),
         notes=() if options.quiet else notes,

@@ -167,7 +167,7 @@ class Declaration(OptionInfo):
         return next(names).lstrip("-")
 
 
-def several(*values: Any) -> Any:
+def make_list_field(*values: Any) -> Any:
     """Return a field of options that holds a list, with these values where none are given."""
     return field(default_factory=lambda: list(values))
 
@@ -194,19 +194,19 @@ def refuse_file(value: Path | None) -> Path | None:
     return value
 
 
-def _level(value: Any) -> Any:
+def _parse_level(value: Any) -> Any:
     for level in value if isinstance(value, list | tuple) else [value]:
         arguments.validate_level(level)
     return value
 
 
-def _transform(value: str) -> str:
+def _parse_transform(value: str) -> str:
     if value not in ("", "log"):
         raise InputError(f"--transform {value!r} is unknown", remedy="use log")
     return value
 
 
-def _range(value: str | None) -> str | None:
+def _parse_range(value: str | None) -> str | None:
     parse_range(value or "")
     return value
 
@@ -238,7 +238,7 @@ def parse_range(text: str) -> tuple[float, float] | None:
     return low, high
 
 
-def _expression(value: str | None) -> str | None:
+def _parse_expression(value: str | None) -> str | None:
     try:
         re.compile(value or "")
     except re.error as error:
@@ -249,7 +249,7 @@ def _expression(value: str | None) -> str | None:
     return value
 
 
-def _chart(value: Path | None) -> Path | None:
+def _parse_chart(value: Path | None) -> Path | None:
     if value is not None:
         # Help needs no charts, so they are loaded here.
         from shardwise.plot.saving import ending_of
@@ -269,7 +269,7 @@ Inputs = Annotated[
     ),
 ]
 MEASURE = Declaration(
-    "--measure", "-m", metavar="NAME", common=True, group=INPUT, complete=completing.measures,
+    "--measure", "-m", metavar="NAME", common=True, group=INPUT, complete=completing.complete_measures,
     help="Measure, such as AP, P@10 or nDCG@20; of a table, the column. Default for runs: AP.",
 )  # fmt: skip
 COLUMNS = Declaration(
@@ -327,7 +327,7 @@ DEPTH = Declaration(
     help="Documents of a ranking that count.",
 )
 LIKE = Declaration(
-    "--like", metavar="PROGRAM", group=INPUT, only_with=(when.RUNS,), complete=completing.conventions,
+    "--like", metavar="PROGRAM", group=INPUT, only_with=(when.RUNS,), complete=completing.complete_conventions,
     help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, sample_eval, "
     "NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures.",
 )  # fmt: skip
@@ -376,11 +376,11 @@ REPEATS = Declaration(
     "seeds, valid for both.",
 )  # fmt: skip
 RANGE = Declaration(
-    "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_range,
+    "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_range,
     help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within.",
 )  # fmt: skip
 TRANSFORM = Declaration(
-    "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_transform,
+    "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_transform,
     help="Transform the scores first: log, for costs and latencies that few items dominate.",
 )  # fmt: skip
 EXCLUDE = Declaration(
@@ -404,18 +404,18 @@ HUMAN = Declaration(
     help="Scores by people for some items; the input holds a judge's scores for all, and its bias is corrected.",
 )  # fmt: skip
 ALPHA = Declaration(
-    "--alpha", metavar="P", group=QUESTION, min=0.0, max=1.0, check=_level, help="Significance level."
+    "--alpha", metavar="P", group=QUESTION, min=0.0, max=1.0, check=_parse_level, help="Significance level."
 )
 
 # Method
 METHOD_ = Declaration(
-    "--method", metavar="NAME", common=True, group=METHOD, complete=completing.methods,
+    "--method", metavar="NAME", common=True, group=METHOD, complete=completing.complete_methods,
     only_with=(when.unless_table("methods", "seeds", "spread", "shares", "settings"),),
     help="Method, such as moderated, 't holm' or 'MD6 hsd topic', or a correction for --model: hsd, bh, holm … "
     "Default: recommended for the data.",
 )  # fmt: skip
 MODEL = Declaration(
-    "--model", metavar="NAME", group=METHOD, complete=completing.models,
+    "--model", metavar="NAME", group=METHOD, complete=completing.complete_models,
     only_with=(when.IN_MEMORY, when.NO_FACTORS, when.unless_table("models")),
     help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'.",
 )  # fmt: skip
@@ -469,7 +469,7 @@ KIND = Declaration(
     help="How documents are split: even, die, covered, uneven, attribute or topical.",
 )  # fmt: skip
 BY = Declaration(
-    "--by", metavar="REGEX", group=SHARDS, only_with=(when.BY_NAME,), check=_expression,
+    "--by", metavar="REGEX", group=SHARDS, only_with=(when.BY_NAME,), check=_parse_expression,
     help="Part of a document's name that is its shard (--kind attribute).",
 )  # fmt: skip
 TEXTS = Declaration(
@@ -513,7 +513,7 @@ CALIBRATION = Declaration(
     help="Simulated tables for the report's check of its methods; 0 for none.",
 )  # fmt: skip
 CHART = Declaration(
-    "--chart", metavar="FILE", group=OUTPUT, check=_chart, only_with=(when.IN_MEMORY,),
+    "--chart", metavar="FILE", group=OUTPUT, check=_parse_chart, only_with=(when.IN_MEMORY,),
     help="Draw the result to this file: .html, .png, .svg, .pdf or .json.",
 )  # fmt: skip
 SAVE_MOMENTS = Declaration(
@@ -557,7 +557,7 @@ POWER = Declaration(
     only_with=(when.WITHOUT_WIDTH,),
     min=0.0,
     max=1.0,
-    check=_level,
+    check=_parse_level,
     help="Power to reach.",
 )
 MIN_DIFF = Declaration(

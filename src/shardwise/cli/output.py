@@ -26,7 +26,7 @@ from shardwise.core.text import escape_controls, shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.plot.saving import save_chart
-from shardwise.writing.names import tex
+from shardwise.writing.names import escape_tex
 
 LONG = 45
 """Rows of LaTeX that fit on one page."""
@@ -42,7 +42,7 @@ th, td {{ padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd;
 """
 
 
-def emit(
+def emit_table(
     frame: pd.DataFrame,
     format: Format,
     out: Path | None = None,
@@ -70,9 +70,9 @@ def emit(
         Whether to say nothing of the file.
     """
     if format is Format.text and out is None and sys.stdout.isatty():
-        _print_table(terminal(), frame, title, notes)
+        _print_table(open_terminal(), frame, title, notes)
         return
-    write_text(render(frame, format, title=title, notes=notes, facts=facts), out, quiet=quiet)
+    write_text(render_table(frame, format, title=title, notes=notes, facts=facts), out, quiet=quiet)
 
 
 def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
@@ -89,7 +89,7 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
     """
     if out is not None:
         write_atomically(out, text.encode("utf-8", "backslashreplace"))
-        announce(out, quiet=quiet)
+        announce_file(out, quiet=quiet)
     elif sys.stdout.isatty():
         # Names come from files, and may hold what commands a terminal.
         sys.stdout.write("".join(f"{escape_controls(line)}\n" for line in text.split("\n")[:-1]))
@@ -97,13 +97,13 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
-def announce(path: Path, *, quiet: bool = False) -> None:
+def announce_file(path: Path, *, quiet: bool = False) -> None:
     """Say that a file was written; on standard error, which is not part of the result."""
     if not quiet:
         sys.stderr.write(f"wrote {escape_controls(str(path))}\n")
 
 
-def render(
+def render_table(
     frame: pd.DataFrame,
     format: Format,
     *,
@@ -121,11 +121,11 @@ def render(
     if format is Format.csv:
         return str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
-        return _latex(frame, title)
+        return _render_latex(frame, title)
     if format is Format.markdown:
-        return _markdown(frame, title, notes)
+        return _render_markdown(frame, title, notes)
     if format is Format.html:
-        return _html(frame, title, notes)
+        return _render_html(frame, title, notes)
     console = Console(width=500, color_system=None)
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
@@ -133,7 +133,7 @@ def render(
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def name_file_on_error(path: Path) -> Iterator[None]:
     """Name the file when it cannot be written."""
     try:
         yield
@@ -146,9 +146,9 @@ def writing(path: Path) -> Iterator[None]:
         ) from None
 
 
-def draw(chart: Any, path: Path) -> None:
+def write_chart(chart: Any, path: Path) -> None:
     """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    with writing(path):
+    with name_file_on_error(path):
         save_chart(chart, path)
 
 
@@ -172,7 +172,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def redirect_progress(listener: Listener) -> Iterator[None]:
     """Tell a program of the progress of what it runs, in place of drawing bars."""
     before = _LISTENER.set(listener)
     try:
@@ -182,7 +182,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def show_progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for one piece of work, as a function to be called with (done, in all)."""
     if (listener := _LISTENER.get()) is not None:
         listener(doing, 0, 0)
@@ -198,7 +198,7 @@ def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def terminal(quiet: bool = False) -> Console:
+def open_terminal(quiet: bool = False) -> Console:
     """The screen; in a pipe, lines are as long as they need to be."""
     return Console(quiet=quiet, highlight=False, width=None if sys.stdout.isatty() else 500)
 
@@ -206,26 +206,26 @@ def terminal(quiet: bool = False) -> Console:
 def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> None:
     # Names in the title come from files, here and below.
     for line in title.split("\n") if title else ():
-        console.print(Text(_line(line), style="bold"))
+        console.print(Text(_shorten_line(line), style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, column in frame.items():
         numeric = pd.api.types.is_numeric_dtype(column)
         table.add_column(Text(shorten_name(str(name))), justify="right" if numeric else "left")
     for row in frame.itertuples(index=False):
         table.add_row(
-            *(Text(_cell(str(name), value)) for name, value in zip(frame.columns, row, strict=True))
+            *(Text(_format_cell(str(name), value)) for name, value in zip(frame.columns, row, strict=True))
         )
     console.print(table)
     for note in notes:
         console.print(Text(shorten_name(note, 400), style="dim"))
 
 
-def _line(text: str) -> str:
+def _shorten_line(text: str) -> str:
     """A line of words; names in it that are endless are cut."""
     return re.sub(r"\S{61,}", lambda name: shorten_name(name[0]), shorten_name(text, 2000))
 
 
-def _cell(column: str, value: Any) -> str:
+def _format_cell(column: str, value: Any) -> str:
     if isinstance(value, float | np.floating):
         number = float(value)
         if np.isnan(number):
@@ -238,12 +238,12 @@ def _cell(column: str, value: Any) -> str:
     return shorten_name(str(value))
 
 
-def _latex(frame: pd.DataFrame, title: str) -> str:
+def _render_latex(frame: pd.DataFrame, title: str) -> str:
     """A booktabs table, a longtable where it does not fit on a page; the title is a comment above it."""
     kind = "tabular" if len(frame) <= LONG else "longtable"
     columns = "".join("r" if pd.api.types.is_numeric_dtype(column) else "l" for _, column in frame.items())
-    head = " & ".join(tex(str(name)) for name in frame.columns) + r" \\"
-    lines = [f"% {_line(line)}" for line in title.split("\n")] if title else []
+    head = " & ".join(escape_tex(str(name)) for name in frame.columns) + r" \\"
+    lines = [f"% {_shorten_line(line)}" for line in title.split("\n")] if title else []
     lines += [rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", head, r"\midrule"]
     lines += [r"\endhead", r"\bottomrule", r"\endfoot"] if kind == "longtable" else []
     for row in frame.itertuples(index=False):
@@ -255,8 +255,8 @@ def _latex(frame: pd.DataFrame, title: str) -> str:
 
 def _tex_cell(column: str, value: Any) -> str:
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
-        return tex(str(value))
-    shown = _cell(column, value)
+        return escape_tex(str(value))
+    shown = _format_cell(column, value)
     if "e" in shown and np.isfinite(float(value)):
         digits, power = shown.lstrip("<").split("e")
         times = "" if digits == "1" and shown[0] == "<" else rf"{digits} \times "
@@ -266,21 +266,24 @@ def _tex_cell(column: str, value: Any) -> str:
     return f"${shown}$" if shown.startswith("-") else shown
 
 
-def _markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
+def _render_markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     """A table with bars between columns, the title above and the notes below it; names stand as they are written."""
     numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
     rows = [
-        [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
+        [_format_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
         for row in frame.itertuples(index=False)
     ]
-    lines = [_row(map(str, frame.columns)), _bars("---:" if number else "---" for number in numeric)]
-    lines += [_row(cells) for cells in rows]
-    above = "  \n".join(_escape_markdown(_line(line)) for line in title.split("\n"))
+    lines = [
+        _render_row(map(str, frame.columns)),
+        _join_cells("---:" if number else "---" for number in numeric),
+    ]
+    lines += [_render_row(cells) for cells in rows]
+    above = "  \n".join(_escape_markdown(_shorten_line(line)) for line in title.split("\n"))
     below = [f"- {_escape_markdown(shorten_name(note, 400))}" for note in notes]
     return "\n".join([*([above, ""] if above else []), *lines, *(["", *below] if below else [])]) + "\n"
 
 
-def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
+def _render_html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     """A page with the table, the title above and the notes below it."""
     numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
     marks = [' class="number"' if number else "" for number in numeric]
@@ -288,10 +291,10 @@ def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     head = "".join(f"<th{mark}>{escape(shorten_name(name))}</th>" for name, mark in names)
     rows = []
     for row in frame.itertuples(index=False):
-        cells = [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
+        cells = [_format_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
         columns = zip(cells, marks, strict=True)
         rows.append("".join(f"<td{mark}>{escape(cell)}</td>" for cell, mark in columns))
-    lines = [escape(_line(line)) for line in title.split("\n") if line]
+    lines = [escape(_shorten_line(line)) for line in title.split("\n") if line]
     above = [f"<h1>{lines[0]}</h1>", *(f"<p>{line}</p>" for line in lines[1:])] if lines else []
     below = [f"<p><small>{escape(shorten_name(note, 400))}</small></p>" for note in notes]
     body = "".join(f"<tr>{row}</tr>\n" for row in rows)
@@ -299,11 +302,11 @@ def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     return PAGE.format(title=lines[0] if lines else "shardwise", body="\n".join([*above, table, *below]))
 
 
-def _row(cells: Iterable[str]) -> str:
-    return _bars(_escape_markdown(shorten_name(cell)) for cell in cells)
+def _render_row(cells: Iterable[str]) -> str:
+    return _join_cells(_escape_markdown(shorten_name(cell)) for cell in cells)
 
 
-def _bars(cells: Iterable[str]) -> str:
+def _join_cells(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

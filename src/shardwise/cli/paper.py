@@ -10,7 +10,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import PaperOptions
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit, render
+from shardwise.cli.output import emit_table, render_table
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_scope
 from shardwise.writing.paper import write_paper
@@ -19,8 +19,8 @@ from shardwise.writing.paper import write_paper
 def write_files(options: PaperOptions) -> None:
     """Write the files, and say what they hold."""
     check_choices(options)
-    reader = InputReader.of(options)
-    read = reader.read()
+    reader = InputReader.from_options(options)
+    read = reader.read_input()
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(options, reader, read, executor=executor)
     files = write_paper(options.out, *analyses, columns=options.table_columns)
@@ -38,7 +38,7 @@ def write_files(options: PaperOptions) -> None:
         "alpha": first.alpha,
     }
     notes = () if options.quiet else first.notes
-    emit(
+    emit_table(
         pd.DataFrame(rows),
         options.format,
         title=f"{write_answer(first)}\n{write_scope(first)}",
@@ -53,6 +53,6 @@ def _write_margin(options: PaperOptions, analysis: Analysis) -> dict[str, str]:
     assert tested is not None
     path = options.out / "margin.tex"
     write_atomically(
-        path, render(tested.table, Format.latex, title=str(tested)).encode("utf-8", "backslashreplace")
+        path, render_table(tested.table, Format.latex, title=str(tested)).encode("utf-8", "backslashreplace")
     )
     return {"file": str(path), "holds": f"differences against a margin of {options.margin:g}"}

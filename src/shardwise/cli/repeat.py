@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import typer
 
-from shardwise.analysis.provenance import hashed, versions
+from shardwise.analysis.provenance import hash_files, list_versions
 from shardwise.cli.commands import FORMER, CompareOptions, RepeatOptions
 from shardwise.cli.conditions import Situation, idle_options
 from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
-from shardwise.cli.output import announce, emit
+from shardwise.cli.output import announce_file, emit_table
 from shardwise.cli.shared import parameters_of_options
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
@@ -35,7 +35,7 @@ ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
 
-def repeat(options: RepeatOptions) -> None:
+def repeat_report(options: RepeatOptions) -> None:
     """Make the report of a report again, and print whether they agree."""
     report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
@@ -45,46 +45,49 @@ def repeat(options: RepeatOptions) -> None:
             "exists already", where=str(out), remedy="name another file: repeat overwrites nothing"
         )
     before = read_report(report)
-    command, table = _recipe(before, str(report))
+    command, table = _read_recipe(before, str(report))
     dropped = _drop_idle(command, table)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "report.html"
         if command == "demo":
             arguments = ["--out", folder, "--quiet"]
         else:
-            found = _located(before, str(report), inputs)
-            files = _files(table, found, str(report))
+            paths = _locate_inputs(before, str(report), inputs)
+            files = _take_files(table, paths, str(report))
             if not quiet:
-                sys.stderr.write(f"{escape_controls(_announced(list(found.values()), out))}\n")
+                sys.stderr.write(f"{escape_controls(_describe_files(list(paths.values()), out))}\n")
             result = str(Path(folder) / "result.txt")
             arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
         arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
-        _run(command, arguments)
+        _run_command(command, arguments)
         after = read_report(made)
         if out is not None:
             write_atomically(out, made.read_bytes())
-    frame = compared(before, after)
-    verdict, code = _verdict(frame)
+    frame = compare_reports(before, after)
+    verdict, code = _write_verdict(frame)
     notes = [
         f"{name} {then or 'absent'} then, {now or 'absent'} now"
-        for name, then, now in _changed(before.get("versions"), versions())
+        for name, then, now in _list_changed(before.get("versions"), list_versions())
     ]
     if dropped:
         notes.append(f"options without effect left out: {', '.join(dropped)}")
     used = len(before["inputs"]) if command != "demo" else 0
     if not quiet:
         notes += [f"{used} inputs are unchanged"] if used else ["the inputs were simulated again"]
-    facts = {"same": code == 0, "versions_differ": bool(_changed(before.get("versions"), versions()))}
-    emit(frame, options.format, title=verdict, notes=tuple(notes), facts=facts)
+    facts = {
+        "same": code == 0,
+        "versions_differ": bool(_list_changed(before.get("versions"), list_versions())),
+    }
+    emit_table(frame, options.format, title=verdict, notes=tuple(notes), facts=facts)
     if out is not None:
-        announce(out, quiet=quiet)
+        announce_file(out, quiet=quiet)
     if code:
         raise typer.Exit(code)
 
 
-def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
+def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
     """The command and its table; only commands that write reports are taken from a page."""
     recipe = before.get("recipe")
     if recipe is None:
@@ -122,10 +125,10 @@ def _drop_idle(command: str, table: dict[str, Any]) -> list[str]:
     """Take out options without effect, which earlier versions wrote, and return them."""
     if command != "compare":
         return []
-    parameters = {one.name: one for one in parameters_of_options(CompareOptions)}
-    factories = {one.name: one.default_factory for one in fields(CompareOptions)}
+    parameters = {item.name: item for item in parameters_of_options(CompareOptions)}
+    factories = {item.name: item.default_factory for item in fields(CompareOptions)}
     defaults: dict[str, Any] = {
-        one.name: [] if callable(factories[one.name]) else one.default for one in fields(CompareOptions)
+        item.name: [] if callable(factories[item.name]) else item.default for item in fields(CompareOptions)
     }
     values = {name: table.get(parameter.key, defaults[name]) for name, parameter in parameters.items()}
     now = Situation(SimpleNamespace(**values, shown="html"), runs="scores" not in table)
@@ -134,63 +137,69 @@ def _drop_idle(command: str, table: dict[str, Any]) -> list[str]:
     return [key for key in keys if table.pop(key, None) is not None]
 
 
-def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:
+def _locate_inputs(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:
     """Where each input is now, by its path then; refused unless it is the same byte for byte."""
-    found: dict[str, str] = {}
-    for one in before["inputs"]:
-        if not isinstance(one, dict) or not all(isinstance(one.get(key), str) for key in ("path", "sha256")):
+    paths: dict[str, str] = {}
+    for stored in before["inputs"]:
+        if not isinstance(stored, dict) or not all(
+            isinstance(stored.get(key), str) for key in ("path", "sha256")
+        ):
             raise InputError("its list of inputs is damaged", where=where, remedy="make the report again")
-        path = Path(one["path"])
-        there = [place for place in _places(path, folder, Path(where).parent) if place.is_file()]
-        if not there:
+        path = Path(stored["path"])
+        candidates = [
+            candidate
+            for candidate in _list_candidates(path, folder, Path(where).parent)
+            if candidate.is_file()
+        ]
+        if not candidates:
             searched = f"in {folder}" if folder is not None else "here"
             raise InputError(
                 f"this input of the report is not {searched}",
                 where=str(path),
                 remedy="name the folder it is in with --inputs",
             )
-        now = next((file for file in hashed(there) if file.sha256 == one["sha256"]), None)
+        now = next((file for file in hash_files(candidates) if file.sha256 == stored["sha256"]), None)
         if now is None:
-            (now,) = hashed(there[:1])
+            (now,) = hash_files(candidates[:1])
             raise InputError(
                 f"is not the file that the report was made from (SHA-256 {now.sha256[:12]}…, {now.size} bytes;"
-                f" then {one['sha256'][:12]}…, {one.get('bytes')} bytes)",
+                f" then {stored['sha256'][:12]}…, {stored.get('bytes')} bytes)",
                 where=now.path,
                 remedy="find the original, or analyse this one anew",
             )
-        found[one["path"]] = now.path
-    return found
+        paths[stored["path"]] = now.path
+    return paths
 
 
-def _announced(files: list[str], out: Path | None) -> str:
+def _describe_files(files: list[str], out: Path | None) -> str:
     """What will be read and written, before anything is."""
     more = f" and {len(files) - 5} more" if len(files) > 5 else ""
     return f"reads {', '.join(files[:5])}{more}; writes {out if out is not None else 'no file'}"
 
 
-def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
+def _list_candidates(path: Path, folder: Path | None, report_folder: Path) -> Iterator[Path]:
     """Where a file may be: in the folder named, with as much of its path as is there; else as then, or beside it."""
     if folder is None:
         yield path
         if not path.is_absolute():
-            yield beside / path
+            yield report_folder / path
     else:
         parts = [part for part in path.parts if part not in (path.anchor, "..")]
         inside = folder.resolve()
-        for place in (folder.joinpath(*parts[k:]) for k in range(len(parts))):
-            if place.resolve().is_relative_to(inside):  # no link leads out of the folder
-                yield place
+        for candidate in (folder.joinpath(*parts[k:]) for k in range(len(parts))):
+            if candidate.resolve().is_relative_to(inside):  # no link leads out of the folder
+                yield candidate
 
 
-def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
+def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> list[str]:
     """Take the files out of the analysis, as arguments that name where they are now; it may name no others."""
 
     def moved(path: Any) -> str:
-        if not isinstance(path, str) or path not in found:
+        if not isinstance(path, str) or path not in paths:
             raise InputError(
                 f"{path!r} is not an input of the report", where=where, remedy="make the report again"
             )
-        return f"./{found[path]}" if found[path].startswith("-") else found[path]
+        return f"./{paths[path]}" if paths[path].startswith("-") else paths[path]
 
     def take(key: str) -> list[Any]:
         values = table.pop(key, [])
@@ -200,25 +209,28 @@ def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[
     for key in NAMED_FILES:
         for value in take(key):
             # A size of the corpus and a pattern of names are not files.
-            is_file = value in found or (key != "instances" and not str(value).isdecimal())
+            is_file = value in paths or (key != "instances" and not str(value).isdecimal())
             arguments += [f"--{key}", moved(value) if is_file else str(value)]
     return arguments
 
 
-def _run(command: str, arguments: list[str]) -> None:
+def _run_command(command: str, arguments: list[str]) -> None:
     """Run one of our own commands."""
-    from shardwise.cli.main import run  # not above: it loads this module
+    from shardwise.cli.main import run_command  # not above: it loads this module
 
-    if run([command, *arguments]) == STOPPED:
+    if run_command([command, *arguments]) == STOPPED:
         raise KeyboardInterrupt
 
 
-def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:
+def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:
     """For each part of two reports: how many figures it has, how many differ, by how much at most, and the first."""
     rows = []
     for part in PARTS:
-        then, now = dict(_figures(_part(before, part), part)), dict(_figures(_part(after, part), part))
-        gaps = {name: _gap(then.get(name), now.get(name)) for name in {**then, **now}}
+        then, now = (
+            dict(_list_figures(_select_part(before, part), part)),
+            dict(_list_figures(_select_part(after, part), part)),
+        )
+        gaps = {name: _relative_difference(then.get(name), now.get(name)) for name in {**then, **now}}
         worst = max(gaps.values(), default=0.0)
         first = next((name for name, gap in gaps.items() if gap > ROUNDING), "")
         rows.append(
@@ -233,7 +245,7 @@ def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def _part(report: Mapping[str, Any], part: str) -> Any:
+def _select_part(report: Mapping[str, Any], part: str) -> Any:
     if part == "scores":
         configuration = report.get("configuration")
         return {"sha256": configuration.get("scores_sha256") if isinstance(configuration, dict) else None}
@@ -244,19 +256,19 @@ def _part(report: Mapping[str, Any], part: str) -> Any:
     return report.get(part)
 
 
-def _figures(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _list_figures(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """All single values within a piece of JSON, by where they stand."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _figures(one, f"{name}.{key}")
+        for key, item in value.items():
+            yield from _list_figures(item, f"{name}.{key}")
     elif isinstance(value, list):
-        for k, one in enumerate(value):
-            yield from _figures(one, f"{name}[{k}]")
+        for k, item in enumerate(value):
+            yield from _list_figures(item, f"{name}[{k}]")
     else:
         yield name, value
 
 
-def _gap(then: Any, now: Any) -> float:
+def _relative_difference(then: Any, now: Any) -> float:
     """Relative difference of two numbers; infinite where anything else differs."""
     if type(then) is type(now) and then == now:
         return 0.0
@@ -267,7 +279,7 @@ def _gap(then: Any, now: Any) -> float:
     return 0.0 if size < 1e-12 else abs(then - now) / size
 
 
-def _verdict(frame: pd.DataFrame) -> tuple[str, int]:
+def _write_verdict(frame: pd.DataFrame) -> tuple[str, int]:
     total, different = int(frame["figures"].sum()), int(frame["different"].sum())
     worst = float(frame["largest_difference"].max())
     if different:
@@ -278,7 +290,7 @@ def _verdict(frame: pd.DataFrame) -> tuple[str, int]:
     return f"the same: {total} figures agree to the last stored digit", 0
 
 
-def _changed(then: Any, now: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _list_changed(then: Any, now: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Versions that are not what they were."""
     old = {str(k): str(v) for k, v in then.items()} if isinstance(then, dict) else {}
     return [

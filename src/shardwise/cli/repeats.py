@@ -18,7 +18,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit
+from shardwise.cli.output import emit_table, write_chart
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lend_executor
@@ -45,7 +45,7 @@ class RepeatTable:
     chart: Callable[[], Any]
 
 
-def show(options: CompareOptions, read: Read) -> None:
+def show_repeats(options: CompareOptions, read: Read) -> None:
     """Print or write a table of repeated scores.
 
     Parameters
@@ -78,12 +78,14 @@ def show(options: CompareOptions, read: Read) -> None:
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
     if options.chart is not None:
-        draw(shown.chart(), options.chart)
-    noun = _noun(table)
-    words = {"instance": noun, "instances": pluralize_noun(noun)} if options.shown is Format.text else {}
-    emit(
+        write_chart(shown.chart(), options.chart)
+    noun = _name_repeat(table)
+    words = (
+        {"instance": noun, "instances": pluralize_noun(noun)} if options.chosen_format is Format.text else {}
+    )
+    emit_table(
         shown.frame.rename(columns=words),
-        options.shown,
+        options.chosen_format,
         options.out,
         title=shown.title,
         notes=() if options.quiet else (*read.notes, *notes),
@@ -101,7 +103,7 @@ def _system_names(table: xr.DataArray, options: CompareOptions) -> list[str]:
     return [name for name in names if name in wanted]
 
 
-def _pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
+def _choose_pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
     """The only two systems, with the baseline second, or the better first."""
     names = _system_names(table, options)
     if len(names) != 2:
@@ -116,7 +118,7 @@ def _pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
 
 def _show_pair(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """Two systems by one of the methods for repeats."""
-    a, b = (table.sel(system=name) for name in _pair(table, options))
+    a, b = (table.sel(system=name) for name in _choose_pair(table, options))
     how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
     pairs = compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
     frame = pairs.to_frame(1.0 - options.alpha)
@@ -147,11 +149,11 @@ def _show_pair(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
 
 def _show_seeds(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """The test of each repeat by itself (J15 Fig. 7)."""
-    a, b = _pair(table, options)
+    a, b = _choose_pair(table, options)
     frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
     counts = frame["verdict"].value_counts()
     summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    noun = _noun(table)
+    noun = _name_repeat(table)
     title = f"each {noun} of {a} against {b} by itself: {summary}"
     facts = {"a": a, "b": b, "alpha": options.alpha}
     return RepeatTable(
@@ -161,9 +163,9 @@ def _show_seeds(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
 
 def _show_spread(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """How much p depends on which repeats one has (J15 Fig. 9)."""
-    a, b = _pair(table, options)
+    a, b = _choose_pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
-    noun = _noun(table)
+    noun = _name_repeat(table)
     title = f"p of {a} against {b} by the number of {pluralize_noun(noun)}, resampled with replacement"
     return RepeatTable(
         frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
@@ -172,7 +174,7 @@ def _show_spread(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
 
 def _show_shares(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """Where the variance comes from."""
-    parts, nouns = _components(table, _system_names(table, options)), nouns_of(as_scores(table))
+    parts, nouns = _estimate_components(table, _system_names(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
     rows = [
         {
@@ -210,12 +212,12 @@ def _show_settings(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     )
 
 
-def _noun(table: xr.DataArray) -> str:
+def _name_repeat(table: xr.DataArray) -> str:
     """The user's word for a repeat."""
     return nouns_of(as_scores(table)).get("instance", "instance")
 
 
-def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
+def _estimate_components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
     chosen_systems = table.sel(system=names)
     if bool(chosen_systems.isnull().any()):
         return mixed(chosen_systems).variance_components

@@ -533,12 +533,12 @@ OBJECTS: dict[str, dict[str, Any]] = {
 """Fields of other forms."""
 
 
-def described() -> tuple[str, ...]:
+def list_described() -> tuple[str, ...]:
     """Return the commands that have a schema."""
     return tuple(sorted(RESULTS))
 
 
-def schema(command: str) -> dict[str, Any]:
+def make_schema(command: str) -> dict[str, Any]:
     """Return the JSON Schema of a command's JSON output.
 
     Parameters
@@ -551,14 +551,14 @@ def schema(command: str) -> dict[str, Any]:
     dict
         A schema of draft 2020-12.
 
-    >>> schema("compare")["properties"]["command"]
+    >>> make_schema("compare")["properties"]["command"]
     {'const': 'compare'}
     """
     if command not in RESULTS:
-        raise InputError(f"{command} does not write JSON", remedy=f"use one of {', '.join(described())}")
+        raise InputError(f"{command} does not write JSON", remedy=f"use one of {', '.join(list_described())}")
     result = RESULTS[command]
-    tables = [_object(names, title, result) for title, names in result.rows.items()]
-    facts, required = _fields(result.facts)
+    tables = [_describe_object(names, title, result) for title, names in result.rows.items()]
+    facts, required = _describe_fields(result.facts)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:shardwise:{command.replace(' ', '-')}:{VERSION}",
@@ -590,37 +590,39 @@ def field_names(fields: str) -> list[str]:
     return [word.partition(":")[0].removesuffix("?") for word in fields.split()]
 
 
-def _fields(fields: str) -> tuple[dict[str, Any], list[str]]:
+def _describe_fields(fields: str) -> tuple[dict[str, Any], list[str]]:
     """Descriptions of fields, and the names of those that are always there."""
     described_fields: dict[str, Any] = {}
     required = []
     for word, name in zip(fields.split(), field_names(fields), strict=True):
         usual, description = FIELDS[name]
         kind = word.partition(":")[2] or usual
-        described_fields[name] = {**_kind(kind), "description": description}
+        described_fields[name] = {**_describe_kind(kind), "description": description}
         required += [] if word.partition(":")[0].endswith("?") else [name]
     return described_fields, required
 
 
-def _kind(kind: str) -> dict[str, Any]:
+def _describe_kind(kind: str) -> dict[str, Any]:
     if kind in TABLES:
-        return {"type": "array", "items": _object(TABLES[kind])}
+        return {"type": "array", "items": _describe_object(TABLES[kind])}
     if kind in OBJECTS:
         return OBJECTS[kind]
     return KINDS[kind] if kind in KINDS else {"enum": kind.split("|")}
 
 
-def _object(names: str, title: str = "", result: Result | None = None) -> dict[str, Any]:
+def _describe_object(names: str, title: str = "", result: Result | None = None) -> dict[str, Any]:
     """Schema of an object with these fields; of a row where it belongs to a result."""
-    properties, required = _fields(names)
+    properties, required = _describe_fields(names)
     named = result.named.get(title) if result is not None else None
     patterns = result.patterns if result is not None else {}
-    rows = {key: {**_kind(kind), "description": text} for key, (kind, text) in patterns.items()}
+    rows = {key: {**_describe_kind(kind), "description": text} for key, (kind, text) in patterns.items()}
     return {
         **({"title": title} if title else {}),
         "type": "object",
         "properties": properties,
         **({"patternProperties": rows} if rows else {}),
         "required": required,
-        "additionalProperties": False if named is None else {**_kind(named[0]), "description": named[1]},
+        "additionalProperties": False
+        if named is None
+        else {**_describe_kind(named[0]), "description": named[1]},
     }

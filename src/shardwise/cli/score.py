@@ -12,32 +12,32 @@ import xarray as xr
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import ScoreOptions
 from shardwise.cli.inputs import InputReader
-from shardwise.cli.output import announce, emit, writing
+from shardwise.cli.output import announce_file, emit_table, name_file_on_error
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
 
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
-    reader = InputReader.of(options, tables=False, unfinished=True)
+    reader = InputReader.from_options(options, tables=False, unfinished=True)
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
         in_parts = executor is not None or reader.exceeds_memory
-        read = reader.score_in_parts(executor, store) if in_parts else reader.read()
+        read = reader.score_in_parts(executor, store) if in_parts else reader.read_input()
     scores = read.scores
     if options.out is not None:
         if not (in_parts and store):
-            with writing(options.out):
+            with name_file_on_error(options.out):
                 write_scores(scores, options.out)
-        announce(options.out, quiet=options.quiet)
+        announce_file(options.out, quiet=options.quiet)
     sizes = scores.sizes
-    title = f"{_count(sizes['system'], 'system')}, {_count(sizes['topic'], 'topic')}"
+    title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
-        split = _count(sizes.get("split", 1), f"{reader.kind} split")
-        title += f", {split} into {_count(sizes['shard'], 'shard')}"
+        split = _format_count(sizes.get("split", 1), f"{reader.kind} split")
+        title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
     notes = () if options.quiet else read.notes
     table, holes = average_scores(scores)
-    emit(table, options.format, title=title, notes=(*notes, *_undefined(scores, holes)))
+    emit_table(table, options.format, title=title, notes=(*notes, *_describe_undefined(scores, holes)))
 
 
 def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -45,7 +45,7 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     others = [str(dim) for dim in scores.dims if dim != "system"]
     holes = dict.fromkeys(map(str, scores.data_vars), 0)
     frames = []
-    for some in _blocks(scores):
+    for some in _count_held_systems(scores):
         held = scores.isel(system=some).load()
         frames.append(summarize_topics(held, others).to_dataframe()[list(scores.data_vars)])
         for name, values in held.data_vars.items():
@@ -80,7 +80,7 @@ def summarize_topics(scores: xr.Dataset, over: list[str]) -> xr.Dataset:
     return means
 
 
-def _blocks(scores: xr.Dataset) -> Iterator[slice]:
+def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
     """Systems that are held at a time where scores are read when they are looked at; never one by itself.
 
     A mean over dimensions between which systems lie adds in another order where there is one system alone.
@@ -93,11 +93,11 @@ def _blocks(scores: xr.Dataset) -> Iterator[slice]:
     yield from (slice(a, b) for a, b in pairwise(edges))
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
+def _describe_undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
     """Say how many cells have no score because no document is relevant; a run that lacks a topic has its own note."""
     counts = {
         name: values.attrs.get("undefined", holes[str(name)]) for name, values in scores.data_vars.items()

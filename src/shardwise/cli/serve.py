@@ -10,7 +10,7 @@ from shardwise.core.extras import is_installed
 NEEDED = ("starlette", "uvicorn", "python_multipart")
 
 
-def serve(options: ServeOptions) -> None:
+def start_server(options: ServeOptions) -> None:
     """Start the server, if what it needs is installed."""
     if not all(map(is_installed, NEEDED)):
         raise InputError("the server is not installed", remedy="pip install 'shardwise[app]'")

@@ -75,12 +75,14 @@ class Call:
     given: frozenset[str]
     typed: tuple[str, ...]
 
-    def conditions(self, name: str) -> Sequence[Condition]:
+    def list_conditions(self, name: str) -> Sequence[Condition]:
         """Return the conditions under which an option of this command has an effect."""
-        parameter = next((one for one in self.parameters if one.name == name), None)
+        parameter = next(
+            (parameter_known for parameter_known in self.parameters if parameter_known.name == name), None
+        )
         return () if parameter is None else parameter.only_with
 
-    def recipe(self, now: Situation, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
+    def make_recipe(self, now: Situation, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
         """Return everything that the result depends on, as TOML.
 
         Defaults are written out too, since another version may have others.
@@ -102,9 +104,9 @@ class Call:
         # Loading this takes long.
         from shardwise.analysis.provenance import Recipe
 
-        argument = next((one.name for one in self.parameters if one.argument), "")
-        names = [one.name for one in self.parameters]
-        idle = {*without, *idle_options(names, self.conditions, now)}
+        argument = next((item.name for item in self.parameters if item.argument), "")
+        names = [item.name for item in self.parameters]
+        idle = {*without, *idle_options(names, self.list_conditions, now)}
         table: dict[str, Any] = {
             key: value for key, value in instead.items() if key in INPUTS.get(argument, ())
         }
@@ -141,11 +143,11 @@ def check_options(now: Situation, where: str = "") -> None:
             (Option(ignored[0]), f" has no effect in {' '.join(call.command)}"),
             remedy="remove it, or use shardwise compare",
         )
-    refuse_idle(call.given, call.conditions, now, where)
+    refuse_idle(call.given, call.list_conditions, now, where)
 
 
 @contextmanager
-def _running(call: Call) -> Iterator[None]:
+def _run_call(call: Call) -> Iterator[None]:
     before = _CALL.set(call)
     try:
         yield
@@ -184,52 +186,52 @@ def call_command(
     object
         The options.
     """
-    known = {one.name: one for one in parameters_of_options(options)}
-    values: dict[str, Any] = {one.name: _default(one) for one in fields(options)}  # type: ignore[arg-type]
+    known = {item.name: item for item in parameters_of_options(options)}
+    values: dict[str, Any] = {item.name: _find_default(item) for item in fields(options)}  # type: ignore[arg-type]
     for key, given in texts.items():
         if key not in known or known[key].argument or known[key].key in OUTPUT:
             raise InputError(f"{name} has no option {key!r}")
         try:
-            parsed = [known[key].parse(text) for text in given]
+            parsed = [known[key].parse_value(text) for text in given]
         except ValueError as reason:
             raise InputError(str(reason), where=key.replace("_", " ")) from None
         values[key] = parsed if known[key].several else parsed[-1]
     values |= {"inputs": list(inputs), **others}
     words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
     typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
-    with _running(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
+    with _run_call(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
         yield options(**values)
 
 
 def parameters_of_options(options: type) -> tuple[Parameter, ...]:
     """Return the options and arguments that a dataclass declares, in the order of its help."""
-    return parameters_of(_annotations(options))
+    return parameters_of(_order_annotations(options))
 
 
-def _annotations(options: type) -> dict[str, Any]:
+def _order_annotations(options: type) -> dict[str, Any]:
     """Annotations of a dataclass in the order of its help: arguments, common options, then group by group."""
     kinds = get_type_hints(options, include_extras=True)
-    names = {one.name for one in fields(options)}
-    own = inspect.get_annotations(options)
+    names = {item.name for item in fields(options)}
+    declared = inspect.get_annotations(options)
 
     def rank(name: str) -> tuple[int, bool, int]:
-        info = _declaration(kinds[name])
+        info = _find_declaration(kinds[name])
         if info is None:
             return -1, False, 0
         # What makes a command special comes before what it shares with others.
-        shared = name not in own or info.group is OUTPUT_GROUP
+        shared = name not in declared or info.group is OUTPUT_GROUP
         return (0, shared, info.number) if info.common else (1 + GROUPS.index(info.group), False, info.number)
 
     return {name: kinds[name] for name in sorted(names, key=rank)}
 
 
-def _declaration(annotation: Any) -> Declaration | None:
+def _find_declaration(annotation: Any) -> Declaration | None:
     return next((note for note in get_args(annotation)[1:] if isinstance(note, Declaration)), None)
 
 
-def _shown(annotation: Any) -> Any:
+def _show_annotation(annotation: Any) -> Any:
     """An annotation as the help shows it: its panel, its own help, and that a list is repeatable."""
-    info = _declaration(annotation)
+    info = _find_declaration(annotation)
     if info is None:
         return annotation
     kind, *notes = get_args(annotation)
@@ -252,7 +254,7 @@ def command_words(context: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def make_command(options: type, place: str, *, config: bool = True) -> Command:
+def make_command(options: type, function: str, *, config: bool = True) -> Command:
     """Make a command of a frozen dataclass of options and of the function that takes them.
 
     The function is loaded when the command runs, so that help and completion come at once.
@@ -261,7 +263,7 @@ def make_command(options: type, place: str, *, config: bool = True) -> Command:
     ----------
     options : type
         A dataclass; its fields are annotated as options and arguments, and its docstring is the help.
-    place : str
+    function : str
         Where the function is, as ``package.module:function``.
     config : bool
         Whether the command takes ``--config``.
@@ -271,24 +273,26 @@ def make_command(options: type, place: str, *, config: bool = True) -> Command:
     callable
         A function that typer takes.
     """
-    annotations = _annotations(options)
-    declared = {one.name: one for one in fields(options)}
+    annotations = _order_annotations(options)
+    declared = {item.name: item for item in fields(options)}
     parameters = parameters_of_options(options)
 
     def run(context: typer.Context, **values: Any) -> None:
         values = {name: value for name, value in values.items() if name in declared}
-        given = _given(context, values)
+        given = _list_given(context, values)
         call = Call(command_words(context), parameters, values, given, tuple(sys.argv[1:]))
-        with _running(call):
+        with _run_call(call):
             _refuse_to_overwrite(call)
-            work = _load(place)
+            work = _load_function(function)
             work(options(**values))
 
     only = inspect.Parameter.KEYWORD_ONLY
     taken = [
         inspect.Parameter("context", only, annotation=typer.Context),
         *(
-            inspect.Parameter(name, only, default=_default(declared[name]), annotation=_shown(annotation))
+            inspect.Parameter(
+                name, only, default=_find_default(declared[name]), annotation=_show_annotation(annotation)
+            )
             for name, annotation in annotations.items()
         ),
     ]
@@ -296,8 +300,8 @@ def make_command(options: type, place: str, *, config: bool = True) -> Command:
         taken.append(inspect.Parameter("json_schema", only, default=False, annotation=JsonSchema))
     if config:
         taken.append(inspect.Parameter("config", only, default=None, annotation=_config_option(parameters)))
-    run.__doc__ = _unwrap(inspect.getdoc(options) or "")
-    run.__annotations__ = {one.name: one.annotation for one in taken}
+    run.__doc__ = _unwrap_paragraphs(inspect.getdoc(options) or "")
+    run.__annotations__ = {item.name: item.annotation for item in taken}
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.parameters = parameters  # type: ignore[attr-defined]
     return run
@@ -306,9 +310,9 @@ def make_command(options: type, place: str, *, config: bool = True) -> Command:
 def _print_schema(context: typer.Context, value: bool) -> bool:
     if value and not context.resilient_parsing:
         # The descriptions of columns need not be loaded for help.
-        from shardwise.cli.schema import schema
+        from shardwise.cli.schema import make_schema
 
-        text = json.dumps(schema(" ".join(command_words(context))), indent=1, ensure_ascii=False)
+        text = json.dumps(make_schema(" ".join(command_words(context))), indent=1, ensure_ascii=False)
         typer.echo(text)
         raise typer.Exit
     return value
@@ -351,28 +355,28 @@ def _refuse_to_overwrite(call: Call) -> None:
         uses[os.path.realpath(value)] = f"is written by --{parameter.key}"
 
 
-def _unwrap(text: str) -> str:
+def _unwrap_paragraphs(text: str) -> str:
     """Join the lines of each paragraph, which the help breaks as wide as the screen is.
 
-    >>> _unwrap("One line\\nand its end.\\n\\nAnother.")
+    >>> _unwrap_paragraphs("One line\\nand its end.\\n\\nAnother.")
     'One line and its end.\\n\\nAnother.'
     """
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _default(one: Field[Any]) -> Any:
-    if one.default_factory is not MISSING:
-        return one.default_factory()
-    return inspect.Parameter.empty if one.default is MISSING else one.default
+def _find_default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
-def _load(place: str) -> Callable[[Any], None]:
-    module, name = place.split(":")
+def _load_function(path: str) -> Callable[[Any], None]:
+    module, name = path.split(":")
     function: Callable[[Any], None] = getattr(importlib.import_module(module), name)
     return function
 
 
-def _given(context: typer.Context, values: Mapping[str, Any]) -> frozenset[str]:
+def _list_given(context: typer.Context, values: Mapping[str, Any]) -> frozenset[str]:
     """Parameters that the caller named, here or for this command only in a file."""
     in_file = context.meta.get(CALLERS_OWN, frozenset())
     sources = {name: context.get_parameter_source(name) for name in values}
@@ -386,9 +390,12 @@ def _config_option(parameters: tuple[Parameter, ...]) -> Any:
     def configure(context: typer.Context, value: Path | None) -> Path | None:
         if value is not None and not context.resilient_parsing:
             known = context.find_root().obj or ()
-            file = AnalysisFile.read(value)
+            file = AnalysisFile.read_file(value)
             words = command_words(context)
-            context.default_map = {**(context.default_map or {}), **file.values(words, parameters, known)}
+            context.default_map = {
+                **(context.default_map or {}),
+                **file.read_values(words, parameters, known),
+            }
             context.meta[CALLERS_OWN] = file.own_options(words, parameters)
         return value
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardwise.analysis.provenance import hashed
+from shardwise.analysis.provenance import hash_files
 from shardwise.cli.commands import SimulateOptions
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit
+from shardwise.cli.output import emit_table
 from shardwise.core.errors import InputError, Option
 from shardwise.io.atomic import draft_folder, move_in, write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
-def simulate(options: SimulateOptions) -> None:
+def simulate_campaign(options: SimulateOptions) -> None:
     """Write a simulated campaign, and print the true quality of each system."""
     made = simulate_collection(
         topics=options.topics,
@@ -27,14 +27,14 @@ def simulate(options: SimulateOptions) -> None:
         relevant=options.relevant,
         seed=options.seed,
     )
-    ours = Ours.of(options.out, names_of(made))
+    ours = Ours.claim_folder(options.out, names_of(made))
     runs, qrels = write_files(made, ours)
-    ours.remember()
+    ours.record_files()
     if not options.quiet or options.format is not Format.text:
         frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
         title = f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
         facts = {"runs": str(runs), "qrels": str(qrels), "seed": options.seed}
-        emit(frame, options.format, title=title, facts=facts)
+        emit_table(frame, options.format, title=title, facts=facts)
 
 
 LIST = ".shardwise-made"
@@ -49,13 +49,13 @@ class Ours:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, folder: Path, names: Iterable[str]) -> Ours:
+    def claim_folder(cls, folder: Path, names: Iterable[str]) -> Ours:
         """Refuse the folder where one of the files is there and was not made so by an earlier run."""
         every = tuple(names)
-        known = cls._known(folder)
+        known = cls._read_known(folder)
         for name in every:
             path = folder / name
-            if path.exists() and (not path.is_file() or (name, _digest(path)) not in known):
+            if path.exists() and (not path.is_file() or (name, _digest_file(path)) not in known):
                 raise InputError(
                     "exists already and would be overwritten",
                     where=str(path),
@@ -63,20 +63,20 @@ class Ours:
                 )
         return cls(folder, every)
 
-    def remember(self, draft: Path | None = None) -> None:
+    def record_files(self, draft: Path | None = None) -> None:
         """Note down what was made, so that the next run may write over it.
 
         What is still to be moved from a draft is noted beside what is there: a run may be killed in between.
         """
-        known = self._known(self.folder)
+        known = self._read_known(self.folder)
         kept = known if draft else {(name, digest) for name, digest in known if name not in self.names}
-        there = [name for name in self.names if ((draft or self.folder) / name).is_file()]
-        made = kept | {(name, _digest((draft or self.folder) / name)) for name in there}
+        written = [name for name in self.names if ((draft or self.folder) / name).is_file()]
+        made = kept | {(name, _digest_file((draft or self.folder) / name)) for name in written}
         text = "".join(f"{digest}  {name}\n" for name, digest in sorted(made))
         write_atomically(self.folder / LIST, text.encode())
 
     @staticmethod
-    def _known(folder: Path) -> set[tuple[str, str]]:
+    def _read_known(folder: Path) -> set[tuple[str, str]]:
         path = folder / LIST
         if not path.is_file():
             return set()
@@ -86,8 +86,8 @@ class Ours:
         return {(name, digest) for digest, _, name in lines}
 
 
-def _digest(path: Path) -> str:
-    return hashed([path])[0].sha256
+def _digest_file(path: Path) -> str:
+    return hash_files([path])[0].sha256
 
 
 def names_of(made: SimulatedCollection) -> list[str]:
@@ -109,7 +109,7 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
         )
     with draft_folder(folder) as draft:
         runs, qrels = made.write(draft)
-        ours.remember(draft)
+        ours.record_files(draft)
         for file in [*sorted(runs.iterdir()), qrels]:
             move_in(file, folder / file.relative_to(draft))
     return folder / "runs", folder / "qrels.txt"

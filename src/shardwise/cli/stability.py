@@ -11,7 +11,7 @@ import xarray as xr
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import StabilityOptions
-from shardwise.cli.output import emit, progress
+from shardwise.cli.output import emit_table, show_progress
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
@@ -34,7 +34,7 @@ TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fill
 
 def compare_splits(options: StabilityOptions) -> None:
     """Compare the systems on each split and print how far the splits agree."""
-    format = options.shown
+    format = options.chosen_format
     # What cannot be done is refused before the long work.
     bootstrap = inputs.bootstrap_asked(options.fit, options.resamples)
     validate_choice(options.table, "table", TABLES)
@@ -46,8 +46,8 @@ def compare_splits(options: StabilityOptions) -> None:
         )
     method = check_correction(options.method or ("bh" if bootstrap else "hsd"))
     inputs.parse_fill(options.fill)
-    read = inputs.InputReader.of(options).one_measure().read()
-    scores, told = inputs.fill_gaps(
+    read = inputs.InputReader.from_options(options).one_measure().read_input()
+    scores, gaps = inputs.fill_gaps(
         inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
     )
     how: dict[str, Any] = (
@@ -67,35 +67,37 @@ def compare_splits(options: StabilityOptions) -> None:
     with (
         on_cluster(options.cluster, options.quiet) as executor,
         lend_executor(executor),
-        progress("comparing splits", options.quiet) as bar,
+        show_progress("comparing splits", options.quiet) as bar,
     ):
         if options.table in SIDE_BY_SIDE:
             frame = SIDE_BY_SIDE[options.table](scores, parsed, method, alpha, bar, how)
             title = f"{facts['splits']} splits at {alpha:g}: {options.table} side by side"
         else:
-            found = over_splits(scores, parsed, method, progress=bar, **how)
-            result = stability_of(found, alpha=alpha)
-            title, facts["claim"] = str(result).splitlines()[0], found[0].claim
+            comparisons = over_splits(scores, parsed, method, progress=bar, **how)
+            result = stability_of(comparisons, alpha=alpha)
+            title, facts["claim"] = str(result).splitlines()[0], comparisons[0].claim
             frame = result.mean().reset_index()
             frame["meaning"] = frame["figure"].map(MEANINGS)
             if options.table == "summary":
-                frame = summary_over_splits(found, _whole(read), alpha=alpha).reset_index(names="figure")
+                frame = summary_over_splits(comparisons, _mean_on_whole(read), alpha=alpha).reset_index(
+                    names="figure"
+                )
             elif options.table == "found":
-                frame = found_over_splits(found, (alpha,)).reset_index()
+                frame = found_over_splits(comparisons, (alpha,)).reset_index()
             elif options.table == "divided":
-                frame = agreement_over_splits(found, (alpha,))[alpha].reset_index()
-    emit(
+                frame = agreement_over_splits(comparisons, (alpha,))[alpha].reset_index()
+    emit_table(
         frame,
         format,
         options.out,
         title=title,
-        notes=() if options.quiet else (*read.notes, *told),
+        notes=() if options.quiet else (*read.notes, *gaps),
         facts=facts,
         quiet=options.quiet,
     )
 
 
-def _whole(read: inputs.Read) -> xr.DataArray | None:
+def _mean_on_whole(read: inputs.Read) -> xr.DataArray | None:
     """Means of the systems on the whole collection, where there are runs to score."""
     if read.collection is None:
         return None
@@ -103,36 +105,42 @@ def _whole(read: inputs.Read) -> xr.DataArray | None:
     return score(read.collection, [str(measure)])[measure].mean("topic")
 
 
-def _models(scores: Any, _: Any, method: str, alpha: float, __: Any, how: dict[str, Any]) -> pd.DataFrame:
+def _tabulate_models(
+    scores: Any, _: Any, method: str, alpha: float, __: Any, how: dict[str, Any]
+) -> pd.DataFrame:
     """Pairs found, widths and agreement under each model."""
     rows = []
     for model in MODELS:
-        found = over_splits(scores, model, method, **how)
+        comparisons = over_splits(scores, model, method, **how)
         figures = {
-            **summary_over_splits(found, alpha=alpha)["mean"],
-            **stability_of(found, alpha=alpha).mean()["mean"],
+            **summary_over_splits(comparisons, alpha=alpha)["mean"],
+            **stability_of(comparisons, alpha=alpha).mean()["mean"],
         }
         rows.append({"model": model, **figures})
     return pd.DataFrame(rows)
 
 
-def _methods(scores: Any, model: Any, _: str, alpha: float, bar: Any, __: dict[str, Any]) -> pd.DataFrame:
+def _tabulate_methods(
+    scores: Any, model: Any, _: str, alpha: float, bar: Any, __: dict[str, Any]
+) -> pd.DataFrame:
     """FF21's three approaches: pairs found, agreement, and what each finds beyond the others."""
     table = stability_of_methods(scores, model, alpha=alpha, progress=bar)
     rows = []
     for name in map(str, table["approach"].values):
-        own = table.sel(approach=name)
-        figures = {f: float(own["mean"].sel(other=name, figure=f)) for f in ("PAA", "PPA", "AD")}
+        figures_of = table.sel(approach=name)
+        figures = {f: float(figures_of["mean"].sel(other=name, figure=f)) for f in ("PAA", "PPA", "AD")}
         beyond = {
-            f"beyond {other}": float(own["mean"].sel(other=other, figure="extra"))
+            f"beyond {other}": float(figures_of["mean"].sel(other=other, figure="extra"))
             for other in map(str, table["other"].values)
             if other != name
         }
-        rows.append({"approach": name, "significant": float(own["significant"]), **figures, **beyond})
+        rows.append({"approach": name, "significant": float(figures_of["significant"]), **figures, **beyond})
     return pd.DataFrame(rows)
 
 
-def _fills(scores: Any, model: Any, method: str, alpha: float, bar: Any, how: dict[str, Any]) -> pd.DataFrame:
+def _tabulate_fills(
+    scores: Any, model: Any, method: str, alpha: float, bar: Any, how: dict[str, Any]
+) -> pd.DataFrame:
     """Passive disagreements between fills; on the diagonal between splits."""
     table = stability_of_fills(scores, model, method, alpha=alpha, progress=bar, **how)
     square = table["mean"].sel(figure="PD").to_pandas()
@@ -140,7 +148,7 @@ def _fills(scores: Any, model: Any, method: str, alpha: float, bar: Any, how: di
 
 
 SIDE_BY_SIDE: dict[str, Callable[..., pd.DataFrame]] = {
-    "models": _models,
-    "methods": _methods,
-    "fills": _fills,
+    "models": _tabulate_models,
+    "methods": _tabulate_methods,
+    "fills": _tabulate_fills,
 }

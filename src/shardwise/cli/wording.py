@@ -25,10 +25,10 @@ def spell_option(option: Option) -> str:
     """
     name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
     alone = option.value is None or option.value is True
-    return name if alone else f"{name} {shlex.quote(_value(option.value))}"
+    return name if alone else f"{name} {shlex.quote(_format_value(option.value))}"
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 

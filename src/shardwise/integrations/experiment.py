@@ -178,7 +178,7 @@ def _name_systems(
     elif isinstance(systems, Mapping):
         labels = [str(name) for name in systems]
     else:
-        labels = [_print_name(system, place) for place, system in enumerate(pipelines, start=1)]
+        labels = [_print_name(system, number) for number, system in enumerate(pipelines, start=1)]
     if len(set(labels)) < len(labels):
         raise InputError(
             "two systems have the same name", remedy="give names, or a mapping from names to systems"
@@ -186,13 +186,13 @@ def _name_systems(
     return labels
 
 
-def _print_name(system: Any, place: int) -> str:
+def _print_name(system: Any, number: int) -> str:
     """How a pipeline prints itself; results have no name of their own."""
     if isinstance(system, str):
         return system
     is_pipeline = hasattr(system, "transform") and not isinstance(system, pd.DataFrame)
     name = getattr(system, "__name__", "") or (str(system) if is_pipeline else "")
-    return name or f"system{place}"
+    return name or f"system{number}"
 
 
 def _topic_names(topics: Any) -> list[str] | None:

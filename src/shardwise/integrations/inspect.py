@@ -39,7 +39,7 @@ def compare_logs(locations: Iterable[str | os.PathLike[str]]) -> str:
         return ""
     try:
         scores = read_scores([str(path) for path in paths])
-        table = scores if not hasattr(scores, "data_vars") else scores[_primary(scores)]
+        table = scores if not hasattr(scores, "data_vars") else scores[_choose_primary(scores)]
         if table.sizes.get("system", 1) < 2:
             return ""
         return str(analyze(table))
@@ -47,7 +47,7 @@ def compare_logs(locations: Iterable[str | os.PathLike[str]]) -> str:
         return f"shardwise: {error}"
 
 
-def _primary(scores: Any) -> str:
+def _choose_primary(scores: Any) -> str:
     """Return the measure that a log shows first."""
     return str(scores.attrs.get("primary") or next(iter(scores.data_vars)))
 

@@ -59,20 +59,20 @@ _ON_GRADES = (
 _COUNTS = ("NumQ", "NumRel", "NumRet")
 
 
-def _supported() -> list[Any]:
+def _list_supported() -> list[Any]:
     """Measures of ir_measures that are computed here, with any values of their parameters."""
-    found = []
+    supported = []
     for name in (*_ON_GRADES, *_BY_SUBTOPIC):
         kind = type(getattr(kinds, name))
-        found.append(kind(**{parameter: AnyValue() for parameter in kind.SUPPORTED_PARAMS}))
-    return found
+        supported.append(kind(**{parameter: AnyValue() for parameter in kind.SUPPORTED_PARAMS}))
+    return supported
 
 
 class ShardwiseProvider(Provider):
     """Computes measures of ir_measures by shardwise, in pytrec_eval's order of ties for all of them."""
 
     NAME = "shardwise"
-    SUPPORTED_MEASURES = _supported()
+    SUPPORTED_MEASURES = _list_supported()
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
         return ShardwiseEvaluator(list(measures), qrels)

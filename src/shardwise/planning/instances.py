@@ -51,8 +51,8 @@ def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) 
     2          0.038  0.032
     10         0.025  0.017
     """
-    m, n = _numbers(instances, "instances", 1), _numbers(topics, "topics", 2)
-    se, _ = _precision(_of_instances(source), m[:, None], n[None, :])
+    m, n = _validate_numbers(instances, "instances", 1), _validate_numbers(topics, "topics", 2)
+    se, _ = _expect_precision(_estimate_components(source), m[:, None], n[None, :])
     return pd.DataFrame(se, index=pd.Index(list(instances), name="instances"),
                         columns=pd.Index(list(topics), name="topics"))  # fmt: skip
 
@@ -97,15 +97,17 @@ def plan_instances(
     1      80         32  0.018  109.637  0.802
     2     200         10  0.017   41.277  0.823
     """
-    components = _of_instances(source)
+    components = _estimate_components(source)
     if not min_diff > 0:
         raise InputError(f"min_diff = {min_diff:g}: it must be positive", argument="min_diff", value=min_diff)
     validate_level(alpha)
 
-    def reached(se: Floats, df: Floats) -> Floats:
+    def compute_power(se: Floats, df: Floats) -> Floats:
         return two_sided_power(min_diff, se, df, alpha)
 
-    return _fewest(components, reached, validate_level(power, "power"), topics, most_instances)
+    return _find_fewest_instances(
+        components, compute_power, validate_level(power, "power"), topics, most_instances
+    )
 
 
 def plan_equivalence(
@@ -148,7 +150,7 @@ def plan_equivalence(
     0      50         83  0.007  54.368  0.801
     1     100         13  0.007  57.526  0.804
     """
-    components = _of_instances(source)
+    components = _estimate_components(source)
     if not 0.0 <= abs(difference) < margin:
         raise InputError(
             f"a difference of {difference:g} is not within a margin of {margin:g}",
@@ -158,13 +160,15 @@ def plan_equivalence(
         )
     validate_level(alpha, most=0.5)
 
-    def reached(se: Floats, df: Floats) -> Floats:
+    def compute_power(se: Floats, df: Floats) -> Floats:
         return equivalence_power(margin, difference, se, df, alpha)
 
-    return _fewest(components, reached, validate_level(power, "power"), topics, most_instances)
+    return _find_fewest_instances(
+        components, compute_power, validate_level(power, "power"), topics, most_instances
+    )
 
 
-def _fewest(
+def _find_fewest_instances(
     components: VarianceComponents,
     reached: Callable[[Floats, Floats], Floats],
     power: float,
@@ -174,15 +178,17 @@ def _fewest(
     """The fewest instances with which each number of topics reaches the power; missing where none will do."""
     rows: list[dict[str, object]] = []
     m = np.arange(2.0, validate_count(most_instances, "most_instances", least=2) + 1.0)
-    for n in _numbers(topics, "topics", 2):
-        se, df = _precision(components, m, n)
-        found = reached(se, df)
-        enough = np.flatnonzero(found >= power)
+    for n in _validate_numbers(topics, "topics", 2):
+        se, df = _expect_precision(components, m, n)
+        reached_power = reached(se, df)
+        enough = np.flatnonzero(reached_power >= power)
         if not len(enough):
             rows.append({"topics": int(n), "instances": pd.NA})
             continue
         k = int(enough[0])
-        rows.append({"topics": int(n), "instances": int(m[k]), "se": se[k], "df": df[k], "power": found[k]})
+        rows.append(
+            {"topics": int(n), "instances": int(m[k]), "se": se[k], "df": df[k], "power": reached_power[k]}
+        )
     return pd.DataFrame(rows, columns=["topics", "instances", "se", "df", "power"]).astype(
         {"instances": "Int64"}
     )
@@ -226,7 +232,7 @@ def what_next(
     2    20 topics  0.026       0.054  0.449
     3         both  0.024       0.048  0.534
     """
-    components = _of_instances(source)
+    components = _estimate_components(source)
     validate_level(alpha)
     more = (validate_count(more_instances, "more_instances"), validate_count(more_topics, "more_topics"))
     rows = []
@@ -237,7 +243,7 @@ def what_next(
         ("both", *more),
     ):
         m, n = np.array([instances + i], dtype=float), np.array([topics + t], dtype=float)
-        se, df = _precision(components, m, n)
+        se, df = _expect_precision(components, m, n)
         half = float(scipy.stats.t.isf(alpha / 2.0, df[0]) * se[0])
         power = float(two_sided_power(min_diff, se, df, alpha)[0])
         numbers = {"instances": instances + i, "topics": topics + t, "se": float(se[0]), "df": float(df[0])}
@@ -338,7 +344,7 @@ def plan_budget(
     >>> plan.instances, plan.topics
     (19, 124)
     """
-    components = _of_instances(source)
+    components = _estimate_components(source)
     costs = (per_instance, per_topic, per_run)
     if min(costs) < 0 or max(costs) <= 0 or not np.isfinite(budget):
         raise InputError("costs must not be negative, and one of them must be positive")
@@ -356,24 +362,26 @@ def plan_budget(
         )
     cost = (fixed + rising * n)[n >= 2]
     m, n = m[n >= 2], n[n >= 2]
-    se, df = _precision(components, m, n)
+    se, df = _expect_precision(components, m, n)
     half = scipy.stats.t.isf(0.025, df) * se
     k = int(np.lexsort((cost, half))[0])
     return BudgetPlan(int(m[k]), int(n[k]), float(cost[k]), float(se[k]), float(df[k]), float(half[k]))
 
 
-def _of_instances(source: Any) -> VarianceComponents:
+def _estimate_components(source: Any) -> VarianceComponents:
     """Components that say what instances do to a difference."""
-    found = variance_components(source)
-    if "system:instance" not in found:
+    components = variance_components(source)
+    if "system:instance" not in components:
         raise InputError(
             "the data do not show how much repeats of a system vary",
             remedy="give components with system:instance, or the scores of several systems with several instances",
         )
-    return found
+    return components
 
 
-def _precision(components: VarianceComponents, instances: Floats, topics: Floats) -> tuple[Floats, Floats]:
+def _expect_precision(
+    components: VarianceComponents, instances: Floats, topics: Floats
+) -> tuple[Floats, Floats]:
     """Standard error of the difference of two systems, and the df that the unified test can expect."""
     sizes = {"topic": topics, "instance": instances}
     variance, df = components.variance_of_difference(("topic", "instance"), sizes)
@@ -416,7 +424,7 @@ def p_value_spread(
     validate_count(repeats, "repeats")
     pair = pair_of(a, b).complete("fewer topics").replicated()
     rows = []
-    for size in _numbers(list(sizes), "instances", 2):
+    for size in _validate_numbers(list(sizes), "instances", 2):
         m = int(size)
         if not replace and m > min(
             c for c, fixed in zip(pair.counts, pair.deterministic, strict=True) if not fixed
@@ -426,9 +434,9 @@ def p_value_spread(
             )
         rng = make_generator(seed, m)
         y = np.empty((repeats, pair.n, 2, m))
-        for k, (own, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):
+        for k, (scores, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):
             for i in range(repeats):
-                y[i, :, k] = own.T if fixed else own[rng.choice(len(own), m, replace=replace)].T
+                y[i, :, k] = scores.T if fixed else scores[rng.choice(len(scores), m, replace=replace)].T
         spread = instance_spread(y, np.array(pair.deterministic))
         ia, ib = np.array([0]), np.array([1])
         difference, se, df = run_unified(complete_moments(y.mean(axis=-1), ia, ib), spread, ia, ib)
@@ -440,7 +448,7 @@ def p_value_spread(
     return pd.DataFrame(rows)
 
 
-def _numbers(values: Sequence[int], what: str, least: int) -> Floats:
+def _validate_numbers(values: Sequence[int], what: str, least: int) -> Floats:
     numbers = np.asarray(values, dtype=float)
     if not numbers.size or (numbers != np.floor(numbers)).any() or (numbers < least).any():
         raise InputError(f"the numbers of {what} must be whole and at least {least}", remedy="try 10")

@@ -15,8 +15,8 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.io.collection import Collection
-from shardwise.planning.pools import Barren, judged_pools, variance_for
-from shardwise.planning.topics import checked, min_diff_at, width_at
+from shardwise.planning.pools import Barren, judge_pools, variance_for
+from shardwise.planning.topics import choose_planned_test, min_diff_at, width_at
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,8 +45,8 @@ class JudgmentPlan(Shown):
         DataFrame
             One row a measure.
         """
-        at = self.table.groupby("measure", sort=False)["min_diff"].idxmin()
-        return self.table.loc[at].reset_index(drop=True)
+        rows = self.table.groupby("measure", sort=False)["min_diff"].idxmin()
+        return self.table.loc[rows].reset_index(drop=True)
 
     def sentences(self) -> tuple[str, ...]:
         """Return the answer in words, a sentence for each measure.
@@ -56,21 +56,21 @@ class JudgmentPlan(Shown):
         tuple of str
             The sentences.
         """
-        return tuple(self._said(str(row["measure"]), row) for _, row in self.best().iterrows())
+        return tuple(self._describe_depth(str(row["measure"]), row) for _, row in self.best().iterrows())
 
-    def _said(self, measure: str, best: pd.Series) -> str:
+    def _describe_depth(self, measure: str, best: pd.Series) -> str:
         among = "two systems" if self.systems == 2 else f"best and worst of {self.systems} systems"
-        said = (
+        sentence = (
             f"{measure}: {self.judgments:,.0f} judgments are best spent on {format_count(int(best['topics']), 'topic')}"
             f" judged to depth {best['depth']:.0f} ({best['pooled']:.0f} documents each): they find a difference of"
             f" {best['min_diff']:.3f} between {among} with power {self.power:g} at level {self.alpha:g}"
         )
-        own = self.table[(self.table["measure"] == measure) & self.table["min_diff"].notna()]
-        worst = own.iloc[int(own["min_diff"].to_numpy().argmax())]
+        rows = self.table[(self.table["measure"] == measure) & self.table["min_diff"].notna()]
+        worst = rows.iloc[int(rows["min_diff"].to_numpy().argmax())]
         if worst["depth"] == best["depth"]:
-            return said
+            return sentence
         rest = f"{format_count(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
-        return f"{said}; at depth {worst['depth']:.0f}, {rest}"
+        return f"{sentence}; at depth {worst['depth']:.0f}, {rest}"
 
     def plot(self) -> Any:
         """Draw the smallest difference found against the depth of the pool: an altair chart.
@@ -153,11 +153,11 @@ def plan_judgments(
     for name, value, least in (("judgments", judgments, 1.0), ("topic_cost", topic_cost, 0.0)):
         if not (np.isfinite(value) and value >= least):
             raise InputError(f"{name} = {value:g}: it must be {least:g} or more", argument=name, value=value)
-    found = judged_pools(
+    pools = judge_pools(
         collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs, progress
     )
-    checked(method, np.array([float(systems)]), found.estimates)
-    table = found.table
+    choose_planned_test(method, np.array([float(systems)]), pools.estimates)
+    table = pools.table
     topics = np.floor(judgments / (table["pooled"].to_numpy() + topic_cost))
     paid = topics >= 2
     if not paid.any():
@@ -168,7 +168,7 @@ def plan_judgments(
             argument="judgments",
             value=judgments,
         )
-    n, doubt = topics[paid], np.array([one.effective_df for one in found.estimates])[paid]
+    n, doubt = topics[paid], np.array([estimate.effective_df for estimate in pools.estimates])[paid]
     how: Any = {"n": n, "variance": table["variance"].to_numpy()[paid], "alpha": alpha}
     test: Any = {**how, "systems": systems, "power": power, "method": method}
     sure = np.isfinite(doubt)
@@ -182,4 +182,4 @@ def plan_judgments(
         column = np.full(len(table), np.nan)
         column[paid] = values
         table[name] = column
-    return JudgmentPlan(table, judgments, topic_cost, systems, alpha, power, found.notes)
+    return JudgmentPlan(table, judgments, topic_cost, systems, alpha, power, pools.notes)

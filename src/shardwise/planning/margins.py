@@ -8,7 +8,7 @@ import scipy
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.planning.topics import smallest
+from shardwise.planning.topics import find_smallest
 
 
 def topics_for_margin(
@@ -44,7 +44,7 @@ def topics_for_margin(
     if variance == 0.0 and fixed == 0.0:
         return 2.0
 
-    def reached(n: Floats) -> Floats:
+    def compute_power(n: Floats) -> Floats:
         away = margin / np.sqrt(variance / n + fixed)
         return np.asarray(scipy.stats.nct.sf(scipy.stats.t.isf(alpha / 2.0, n - 1.0), n - 1.0, away))
 
@@ -56,4 +56,4 @@ def topics_for_margin(
     guess = (
         variance * (scipy.stats.norm.isf(alpha / 2.0) + scipy.stats.norm.isf(1.0 - power)) ** 2 / margin**2
     )
-    return float(smallest(lambda n, _: reached(n) >= power, np.array([max(guess, 2.0)]))[0])
+    return float(find_smallest(lambda n, _: compute_power(n) >= power, np.array([max(guess, 2.0)]))[0])

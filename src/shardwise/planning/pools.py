@@ -148,12 +148,12 @@ def pool_depth_study(
         raise InputError(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
-    found = judged_pools(
+    pools = judge_pools(
         collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs, progress
     )
     test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
     rows = []
-    for row, estimate in zip(found.table.to_dict("records"), found.estimates, strict=True):
+    for row, estimate in zip(pools.table.to_dict("records"), pools.estimates, strict=True):
         needed = {}
         if min_diff is not None:
             needed["power"] = topics_for_power(variance=estimate, **test)
@@ -164,9 +164,9 @@ def pool_depth_study(
         rows.append(row)
     return PoolStudy(
         table=pd.DataFrame(rows),
-        goals=_goals(min_diff, systems, power, width, alpha, method),
-        variance_method=found.estimates[0].method,
-        notes=found.notes,
+        goals=_describe_goals(min_diff, systems, power, width, alpha, method),
+        variance_method=pools.estimates[0].method,
+        notes=pools.notes,
     )
 
 
@@ -184,7 +184,7 @@ def variance_for(method: str, variance_method: str | None) -> str:
     return variance_method or ("residual" if method in PAIRED else "two-way")
 
 
-def judged_pools(
+def judge_pools(
     collections: Collection | Sequence[Collection],
     depths: Iterable[int],
     measure: Any,
@@ -195,9 +195,9 @@ def judged_pools(
 ) -> JudgedPools:
     """Cut the judgments down to pools of each depth, score again, and estimate the variance."""
     each = [collections] if isinstance(collections, Collection) else list(collections)
-    cuts = _checked_depths(each, depths)
+    cuts = _validate_depths(each, depths)
     several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
-    names = list(dict.fromkeys(str(parse_measure(one)) for one in several))
+    names = list(dict.fromkeys(str(parse_measure(estimate)) for estimate in several))
     validate_choice(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
     jobs = count_workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
@@ -207,12 +207,12 @@ def judged_pools(
         counts = np.zeros(3)
         estimates: dict[str, list[VarianceEstimate]] = {name: [] for name in names}
         for collection, pool, keep in zip(each, pools, kept, strict=True):
-            shallow = _cut(collection, pool, depth)
+            shallow = _cut_pool(collection, pool, depth)
             scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
-            found = variance(scores, variance_method)
-            counts += _counts(shallow, pool, depth, keep)
+            variances = variance(scores, variance_method)
+            counts += _count_documents(shallow, pool, depth, keep)
             for name in names:
-                estimates[name].append(found[name])
+                estimates[name].append(variances[name])
             done += 1
             if progress is not None:
                 progress(done, len(cuts) * len(each))
@@ -220,11 +220,13 @@ def judged_pools(
             zip(("pooled", "judged", "relevant"), counts / sum(int(keep.sum()) for keep in kept), strict=True)
         )
         for name in names:
-            one = pool_variances(estimates[name])
-            rows.append(({"measure": name, "depth": depth, **inside, "variance": one.sigma_sq}, one))
+            estimate = pool_variances(estimates[name])
+            rows.append(
+                ({"measure": name, "depth": depth, **inside, "variance": estimate.sigma_sq}, estimate)
+            )
     rows.sort(key=lambda row: names.index(str(row[0]["measure"])))  # stable: by depth within a measure
     table = pd.DataFrame([row for row, _ in rows])
-    return JudgedPools(table, [one for _, one in rows], (*notes, *_lacking(table)))
+    return JudgedPools(table, [estimate for _, estimate in rows], (*notes, *_describe_unjudged(table)))
 
 
 def pool_qrels(collection: Collection, depth: int) -> Collection:
@@ -249,8 +251,8 @@ def pool_qrels(collection: Collection, depth: int) -> Collection:
     >>> [shallow.docnos()[d] for d in shallow.qrel_docs]
     ['a', 'c']
     """
-    depth = _checked_depths([collection], [depth])[0]
-    return _cut(collection, best_ranks(collection, depth), depth)
+    depth = _validate_depths([collection], [depth])[0]
+    return _cut_pool(collection, best_ranks(collection, depth), depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,10 +262,10 @@ class BestRanks:
     keys: Ints  # topic x number of documents + document, ascending
     ranks: Ints  # from 0
 
-    def of(self, keys: Ints) -> Ints:
+    def rank_documents(self, keys: Ints) -> Ints:
         """Best ranks of some topics and documents; those that are near no run's top are beyond all."""
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.ranks[at], _BEYOND)
+        positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[positions] == keys, self.ranks[positions], _BEYOND)
 
 
 def best_ranks(collection: Collection, deepest: int) -> BestRanks:
@@ -288,12 +290,12 @@ def _judged_keys(collection: Collection) -> Ints:
     return np.asarray(topic_of * collection.n_docs + collection.qrel_docs)
 
 
-def _cut(collection: Collection, pool: BestRanks, depth: int) -> Collection:
+def _cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
     """Judgments only of documents that a run has among its first ``depth``."""
-    keep = pool.of(_judged_keys(collection)) < depth
+    keep = pool.rank_documents(_judged_keys(collection)) < depth
     ends = np.concatenate([[0], np.cumsum(keep)])
     judged = np.flatnonzero(collection.grades != UNJUDGED)
-    gone = judged[pool.of(_ranked_keys(collection, judged)) >= depth]
+    gone = judged[pool.rank_documents(_ranked_keys(collection, judged)) >= depth]
     grades = collection.grades.copy()
     grades[gone] = UNJUDGED
     return replace(
@@ -306,21 +308,21 @@ def _cut(collection: Collection, pool: BestRanks, depth: int) -> Collection:
             *collection.notes,
             f"judgments outside pools of depth {depth} were taken out: {int((~keep).sum())}",
         ),
-        subtopics=None if collection.subtopics is None else _subtopics(collection.subtopics, keep),
+        subtopics=None if collection.subtopics is None else _keep_subtopics(collection.subtopics, keep),
         strata=None
         if collection.strata is None
         else Strata(collection.strata.names, collection.strata.codes[keep]),
     )
 
 
-def _subtopics(by: Subtopics, keep: Bools) -> Subtopics:
+def _keep_subtopics(by: Subtopics, keep: Bools) -> Subtopics:
     lengths = np.diff(by.edges)
     inside = np.repeat(keep, lengths)
     edges = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
     return replace(by, edges=edges, codes=by.codes[inside], grades=by.grades[inside])
 
 
-def _checked_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
+def _validate_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
     if not collections:
         raise InputError("no collection was given", remedy="give one, or several to be pooled")
     cuts = sorted({validate_count(depth, "depths", what="as a pool depth") for depth in depths})
@@ -347,7 +349,7 @@ def _topics_kept(
     kept, notes = [], []
     for collection, pool in zip(collections, pools, strict=True):
         # a topic is undefined for all systems or for none
-        shallow = _cut(collection, pool, depth)
+        shallow = _cut_pool(collection, pool, depth)
         scores: xr.Dataset = score(shallow, list(names), no_relevant="undefined", jobs=jobs).isel(system=0)
         defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
         barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]
@@ -367,7 +369,7 @@ def _topics_kept(
     return kept, notes
 
 
-def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> Ints:
+def _count_documents(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> Ints:
     """Documents pooled, judged and relevant, over the topics kept."""
     topics = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
     judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
@@ -375,7 +377,7 @@ def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> In
     return np.array([keep[which].sum() for which in (topics, judged, relevant)], dtype=np.int64)
 
 
-def _goals(
+def _describe_goals(
     min_diff: float | None, systems: int, power: float, width: float | None, alpha: float, method: str
 ) -> tuple[str, ...]:
     goals = []
@@ -387,14 +389,14 @@ def _goals(
     return tuple(goals)
 
 
-def _lacking(table: pd.DataFrame) -> list[str]:
+def _describe_unjudged(table: pd.DataFrame) -> list[str]:
     """Say how much of the pools nobody judged: there the variance is of a poorer collection than is paid for."""
-    said = []
+    notes = []
     for _, row in table.drop_duplicates("depth").iterrows():
         pooled, judged = float(row["pooled"]), float(row["judged"])
         if judged < pooled - 1e-9:
-            said.append(
+            notes.append(
                 f"depth {row['depth']}: {pooled - judged:.1f} of {pooled:.1f} pooled documents per topic are not in"
                 " the qrels and count as not relevant"
             )
-    return said
+    return notes

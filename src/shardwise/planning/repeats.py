@@ -24,7 +24,7 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.repeats.kinds import KINDS, infer_repeats
 from shardwise.planning.components import variance_components
-from shardwise.planning.topics import smallest
+from shardwise.planning.topics import find_smallest
 from shardwise.stats import studentized_range
 from shardwise.stats.power import moderated_df
 from shardwise.stats.units import additive_residuals
@@ -558,7 +558,7 @@ class _PlannedTest:
         def enough(n: Floats, which: Ints) -> Bools:
             return self.power_at(n, m[which]) >= self.power
 
-        needed[possible] = smallest(enough, guess)
+        needed[possible] = find_smallest(enough, guess)
         return needed
 
     def repeats_needed(self, items: int, repeats: int) -> int | None:

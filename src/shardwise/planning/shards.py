@@ -21,7 +21,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.components import variance_components
-from shardwise.planning.topics import critical_f, designs, expected_width, power_exact
+from shardwise.planning.topics import critical_f, expected_width, make_designs, power_exact
 
 DIMS = ("topic", "system", "shard")
 SHARDS = (1, 2, 3, 4, 5, 10, 20)
@@ -122,7 +122,7 @@ def design_for_shards(
     if width is not None:
         checked |= {"width": width}
         goal = f"an interval of expected width {width:g} at alpha {alpha:g}, {systems} systems"
-    designs(1.0, None, **checked)
+    make_designs(1.0, None, **checked)
 
     topics = np.arange(2.0, most_topics + 1.0)
     quantity = "power" if width is None else "width"
@@ -146,8 +146,8 @@ def design_for_shards(
             rows.append({"shards": s, "topics": pd.NA})
             continue
         first = int(np.argmax(enough))
-        at = {"se": np.sqrt(v[first]), "df": df[first], quantity: reached[first]}
-        rows.append({"shards": s, "topics": int(topics[first]), **at})
+        figures = {"se": np.sqrt(v[first]), "df": df[first], quantity: reached[first]}
+        rows.append({"shards": s, "topics": int(topics[first]), **figures})
     negative = sorted({name for c in each.values() for name in c.negative if name in BLURS})
     return ShardDesign(
         table=pd.DataFrame(rows, columns=["shards", "topics", "se", "df", quantity]).astype(
@@ -176,9 +176,9 @@ def components_by_shards(source: Any, shards: Iterable[int] | None) -> dict[int,
                 f"no components for {format_count(absent[0], 'shard')}",
                 remedy="measure them there, or leave it out",
             )
-        each = {s: _on_shards(source[s]) for s in counts}
+        each = {s: _estimate_components(source[s]) for s in counts}
     else:
-        each = dict.fromkeys(SHARDS if shards is None else shards, _on_shards(source))
+        each = dict.fromkeys(SHARDS if shards is None else shards, _estimate_components(source))
     return {validate_count(s, "shards"): c for s, c in each.items()}
 
 
@@ -187,14 +187,14 @@ def _by_number(source: Any) -> bool:
     return isinstance(source, Mapping) and bool(source) and all(isinstance(key, int) for key in source)
 
 
-def _on_shards(source: Any) -> VarianceComponents:
+def _estimate_components(source: Any) -> VarianceComponents:
     """Components that say what shards do to a difference."""
-    found = variance_components(source)
-    if not isinstance(source, VarianceComponents) and "system:shard" not in found:
+    components = variance_components(source)
+    if not isinstance(source, VarianceComponents) and "system:shard" not in components:
         raise InputError(
             "the scores are not on shards, so the variance of shards is unknown",
             remedy="give scores by topic, system and shard, or components",
         )
-    if not any(found.variance(term) for term in BLURS):
+    if not any(components.variance(term) for term in BLURS):
         raise InputError("all variances are 0", remedy="give scores that vary")
-    return found
+    return components

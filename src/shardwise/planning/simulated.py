@@ -162,7 +162,7 @@ def simulated_power(
     if not counts.size:
         raise InputError("no number of topics: give one, 2 or more", argument="topics", value=topics)
     m = y.shape[1] if systems is None else validate_count(systems, "systems")
-    check(min_diff, m, y.shape[1], test, plant)
+    validate_simulation(min_diff, m, y.shape[1], test, plant)
     check_level(alpha)
     check_level(level, "level")
     validate_count(repetitions, "repetitions")
@@ -173,19 +173,19 @@ def simulated_power(
     planted[1] -= min_diff / 2.0 if plant == "pair" else 0.0
     partners = np.array([1]) if plant == "pair" else np.arange(1, m)
 
-    found: dict[int, list[Results]] = {int(n): [] for n in counts}
+    results: dict[int, list[Results]] = {int(n): [] for n in counts}
     critical = {int(n): critical_value(test, m, int(n), alpha, x, seed) for n in counts}
     size = max(1, BLOCK // (n_own * m + m * m + int(counts[-1])))
     for start in range(0, repetitions, size):
-        picked, drawn = draw(
+        picked, drawn = draw_repetitions(
             seed, range(start, min(start + size, repetitions)), y.shape[1], m, n_own, counts[-1]
         )
         tables = np.moveaxis(x[:, picked], 1, 0)  # (repetitions, own topics, systems)
-        for n, blocks in found.items():
-            weights = occurrences(drawn[:, :n], n_own)
-            blocks.append(run(test, tables, weights, planted, partners, critical[n]))
+        for n, blocks in results.items():
+            weights = count_occurrences(drawn[:, :n], n_own)
+            blocks.append(run_tests(test, tables, weights, planted, partners, critical[n]))
 
-    rows = [summary(n, blocks, level) for n, blocks in found.items()]
+    rows = [summarize_results(n, blocks, level) for n, blocks in results.items()]
     return SimulatedPower(
         table=pd.DataFrame(rows),
         claim=Claim("topic").sentence(sizes_of(table), nouns_of(table)),
@@ -198,7 +198,7 @@ def simulated_power(
     )
 
 
-def check(min_diff: float, m: int, available: int, test: str, plant: str) -> None:
+def validate_simulation(min_diff: float, m: int, available: int, test: str, plant: str) -> None:
     """Refuse a simulation that cannot be run, with the reason."""
     validate_choice(test, "test", TESTS)
     validate_choice(plant, "plant", PLANTS, what="way to plant")
@@ -218,7 +218,9 @@ def check(min_diff: float, m: int, available: int, test: str, plant: str) -> Non
         )
 
 
-def draw(seed: int, repetitions: range, available: int, m: int, n_own: int, most: int) -> tuple[Ints, Ints]:
+def draw_repetitions(
+    seed: int, repetitions: range, available: int, m: int, n_own: int, most: int
+) -> tuple[Ints, Ints]:
     """Systems and topics of each repetition, from (seed, repetition) alone."""
     picked = np.empty((len(repetitions), m), dtype=np.int64)
     drawn = np.empty((len(repetitions), most), dtype=np.int64)
@@ -229,7 +231,7 @@ def draw(seed: int, repetitions: range, available: int, m: int, n_own: int, most
     return picked, drawn
 
 
-def occurrences(drawn: Ints, n_own: int) -> Floats:
+def count_occurrences(drawn: Ints, n_own: int) -> Floats:
     """(repetitions, own topics): how often each topic was drawn."""
     rows = np.arange(drawn.shape[0])[:, None] * n_own
     counts = np.bincount((rows + drawn).ravel(), minlength=drawn.shape[0] * n_own)
@@ -256,7 +258,7 @@ def critical_value(test: str, m: int, n: int, alpha: float, scores: Floats, seed
     )
 
 
-def run(
+def run_tests(
     test: str, tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
 ) -> Results:
     """Tests of the planted pairs on resampled tables: were all found, mean width, coverage, false alarm."""
@@ -271,17 +273,17 @@ def run(
         y = tables - tables.mean(axis=2, keepdims=True)
         means = np.einsum("bt,btm->bm", weights, y) / n
         gaps = means[:, :, None] - means[:, None, :]
-        own = 1.0 if m == 2 else (n - 1.0) / (n - 1.0 + PRIOR_DF)
-        variances = pair_variances(y, weights, means, own if test == "moderated" else 0.0)
+        weight = 1.0 if m == 2 else (n - 1.0) / (n - 1.0 + PRIOR_DF)
+        variances = pair_variances(y, weights, means, weight if test == "moderated" else 0.0)
         halves = critical * np.sqrt(variances / n)
         half, blur = halves[:, 0, partners], gaps[:, 0, partners]
         a, b = np.triu_indices(m, 1)
         false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
-    found = blur + planted[0] - planted[partners] > half
-    return found.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
+    detected = blur + planted[0] - planted[partners] > half
+    return detected.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
 
 
-def pair_variances(y: Floats, weights: Floats, means: Floats, own: float) -> Floats:
+def pair_variances(y: Floats, weights: Floats, means: Floats, weight: float) -> Floats:
     """(B, R, R) variances of differences over topics: a share `own` of each pair's, the rest their mean.
 
     Rows of y sum to 0, so that the mean over pairs is twice the sum of the systems' variances over R - 1.
@@ -291,16 +293,16 @@ def pair_variances(y: Floats, weights: Floats, means: Floats, own: float) -> Flo
     single = np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0)
     pairs = np.maximum(single[:, :, None] + single[:, None, :] - 2.0 * gram, 0.0)
     pooled = 2.0 * single.sum(axis=1)[:, None, None] / (m - 1.0)
-    return np.asarray((own * pairs + (1.0 - own) * pooled) * n / (n - 1.0))
+    return np.asarray((weight * pairs + (1.0 - weight) * pooled) * n / (n - 1.0))
 
 
-def summary(n: int, blocks: list[Results], level: float) -> dict[str, float]:
+def summarize_results(n: int, blocks: list[Results], level: float) -> dict[str, float]:
     """One row of the table, with exact binomial limits for the power."""
-    found, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    limits = scipy.stats.binomtest(int(found.sum()), found.size).proportion_ci(level)
+    detected, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    limits = scipy.stats.binomtest(int(detected.sum()), detected.size).proportion_ci(level)
     return {
         "topics": n,
-        "power": float(found.mean()),
+        "power": float(detected.mean()),
         "power_low": float(limits.low),
         "power_high": float(limits.high),
         "width": float(width.mean()),

@@ -10,7 +10,13 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.planning.topics import checked, min_diff_at, topics_for_interval, topics_for_power, width_at
+from shardwise.planning.topics import (
+    choose_planned_test,
+    min_diff_at,
+    topics_for_interval,
+    topics_for_power,
+    width_at,
+)
 from shardwise.planning.variances import VarianceEstimate
 
 Measured = Mapping[str, SupportsFloat] | SupportsFloat
@@ -23,13 +29,13 @@ def by_measure(
     if isinstance(variances, Mapping):
         each = dict(variances)
     else:
-        own = variances.measure if isinstance(variances, VarianceEstimate) else ""
-        each = {own or "topics": variances}
+        measure = variances.measure if isinstance(variances, VarianceEstimate) else ""
+        each = {measure or "topics": variances}
     if not each:
         raise InputError(
             "no variances given", remedy=("give some, as in ", Either('{"AP": .053}', "--variance AP=0.053"))
         )
-    test = checked(method, np.array(list(systems), dtype=float), tuple(each.values()))
+    test = choose_planned_test(method, np.array(list(systems), dtype=float), tuple(each.values()))
     return [str(name) for name in each], np.array([float(v) for v in each.values()]), test
 
 

@@ -50,11 +50,11 @@ class Designs:
     def __getitem__(self, name: str) -> Floats:
         return self.columns[name]
 
-    def whole(self, answer: Floats) -> int | Ints:
+    def to_integers(self, answer: Floats) -> int | Ints:
         """Whole numbers in the shape of the question."""
         return int(answer[0]) if self.shape == () else answer.astype(np.int64).reshape(self.shape)
 
-    def real(self, answer: Floats) -> float | Floats:
+    def to_floats(self, answer: Floats) -> float | Floats:
         """Real numbers in the shape of the question."""
         return float(answer[0]) if self.shape == () else answer.reshape(self.shape)
 
@@ -71,7 +71,7 @@ RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
 }
 
 
-def designs(
+def make_designs(
     variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike | None
 ) -> Designs:
     """Check and broadcast the arguments of a question; refuse what cannot be answered, with the reason."""
@@ -82,7 +82,7 @@ def designs(
         )
     given: dict[str, Any] = {"sigma_sq": variance if variance is not None else difference_variance, **rest}
     given = {name: value for name, value in given.items() if name != "df" or value is not None}
-    arrays = {name: numbers(name, value) for name, value in given.items()}
+    arrays = {name: validate_numbers(name, value) for name, value in given.items()}
     if variance is None:
         arrays["sigma_sq"] = arrays["sigma_sq"] / 2.0  # S14 §3.2
     try:
@@ -101,7 +101,7 @@ def designs(
     return Designs(flat, together[0].shape)
 
 
-def numbers(name: str, value: Any) -> Floats:
+def validate_numbers(name: str, value: Any) -> Floats:
     """Argument as an array of numbers that obey its rule."""
     shown = "variance" if name == "sigma_sq" else name
     try:
@@ -187,14 +187,14 @@ def power_of_pair(lam: Floats, df: Floats, critical: Floats) -> Floats:
     return np.asarray(scipy.stats.nct.sf(critical, df, np.sqrt(lam)))
 
 
-def effect(d: Designs) -> Floats:
+def topic_noncentrality(d: Designs) -> Floats:
     """Δ = minD²/(2σ²): least noncentrality a topic adds when best and worst differ by minD (S14 §3.1)."""
     return np.asarray(d["min_diff"] ** 2 / (2.0 * d["sigma_sq"]))
 
 
-def checked(method: str | None, systems: Floats, variance: Any) -> str:
+def choose_planned_test(method: str | None, systems: Floats, variance: Any) -> str:
     """Name of the planned test, if it can do what is asked with this variance; the one that suits it, if None."""
-    known = {estimate.paired for estimate in _estimates(variance)} - {None}
+    known = {estimate.paired for estimate in _list_estimates(variance)} - {None}
     if method is None:
         return "moderated" if True in known else "exact"
     validate_choice(method, "method", METHODS, what="design method")
@@ -218,9 +218,9 @@ def checked(method: str | None, systems: Floats, variance: Any) -> str:
     return method
 
 
-def _estimates(variance: Any) -> list[VarianceEstimate]:
+def _list_estimates(variance: Any) -> list[VarianceEstimate]:
     each = variance if isinstance(variance, list | tuple) else [variance]
-    return [one for one in each if isinstance(one, VarianceEstimate)]
+    return [estimate for estimate in each if isinstance(estimate, VarianceEstimate)]
 
 
 def planned_test(
@@ -255,7 +255,7 @@ def enough_noncentrality(d: Designs) -> Floats:
     return np.where(np.isfinite(lam) & (lam > 0), lam, 10.0)
 
 
-def smallest(enough: Callable[[Floats, Ints], Bools], guess: Floats) -> Floats:
+def find_smallest(enough: Callable[[Floats, Ints], Bools], guess: Floats) -> Floats:
     """Smallest n ≥ 2 that is enough for each design: gallop away from a guess, then halve.
 
     ``enough(n, which)`` answers for the designs numbered ``which``; it must stay true once it is true.
@@ -336,16 +336,16 @@ def topics_for_power(
     >>> topics_for_power(variance=.053, min_diff=.10, systems=10, df=20)
     184
     """
-    d = designs(
+    d = make_designs(
         variance, difference_variance, min_diff=min_diff, systems=systems, alpha=alpha, power=power, df=df
     )
-    name = checked(method, d["systems"], variance)
-    delta = effect(d)
+    name = choose_planned_test(method, d["systems"], variance)
+    delta = topic_noncentrality(d)
 
-    def enough(n: Floats, k: Ints) -> Bools:
+    def has_power(n: Floats, k: Ints) -> Bools:
         return planned_test(name, d, n, k)(n * delta[k]) >= d["power"][k]
 
-    return d.whole(smallest(enough, enough_noncentrality(d) / delta))
+    return d.to_integers(find_smallest(has_power, enough_noncentrality(d) / delta))
 
 
 def power_at(
@@ -382,9 +382,11 @@ def power_at(
     >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
     0.261
     """
-    d = designs(variance, difference_variance, n=n, min_diff=min_diff, systems=systems, alpha=alpha, df=df)
-    name = checked(method, d["systems"], variance)
-    return d.real(planned_test(name, d, d["n"])(d["n"] * effect(d)))
+    d = make_designs(
+        variance, difference_variance, n=n, min_diff=min_diff, systems=systems, alpha=alpha, df=df
+    )
+    name = choose_planned_test(method, d["systems"], variance)
+    return d.to_floats(planned_test(name, d, d["n"])(d["n"] * topic_noncentrality(d)))
 
 
 def min_diff_at(
@@ -421,31 +423,31 @@ def min_diff_at(
     >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
     0.184
     """
-    d = designs(variance, difference_variance, n=n, systems=systems, alpha=alpha, power=power, df=df)
-    name = checked(method, d["systems"], variance)
+    d = make_designs(variance, difference_variance, n=n, systems=systems, alpha=alpha, power=power, df=df)
+    name = choose_planned_test(method, d["systems"], variance)
     high = np.log(enough_noncentrality(d))
     low = high - 1.0
 
     power_with = planned_test(name, d, d["n"])
 
-    def enough(log_lam: Floats) -> Bools:
+    def has_power(log_lam: Floats) -> Bools:
         return power_with(np.exp(log_lam)) >= d["power"]
 
     for _ in range(40):  # beyond e^40 times the guess no difference is large enough
-        short, ample = ~enough(high), enough(low)
+        short, ample = ~has_power(high), has_power(low)
         if not (short | ample).any():
             break
         low, high = (
             np.where(short, high, np.where(ample, low - 1.0, low)),
             np.where(short, high + 1.0, np.where(ample, low, high)),
         )
-    unreachable = ~enough(high)
+    unreachable = ~has_power(high)
     while (high - low).max(initial=0.0) > 1e-12:
         middle = (low + high) / 2.0
-        yes = enough(middle)
+        yes = has_power(middle)
         low, high = np.where(yes, low, middle), np.where(yes, middle, high)
     answer = np.sqrt(2.0 * d["sigma_sq"] * np.exp(high) / d["n"])
-    return d.real(np.where(unreachable, np.nan, answer))
+    return d.to_floats(np.where(unreachable, np.nan, answer))
 
 
 def mean_of_sd(df: Floats) -> Floats:
@@ -490,14 +492,14 @@ def topics_for_interval(
     >>> topics_for_interval(variance=.053, width=.10)
     165
     """
-    d = designs(variance, difference_variance, width=width, alpha=alpha)
+    d = make_designs(variance, difference_variance, width=width, alpha=alpha)
     sigma_t_sq = 2.0 * d["sigma_sq"]
 
-    def enough(n: Floats, k: Ints) -> Bools:
+    def has_width(n: Floats, k: Ints) -> Bools:
         return expected_width(np.sqrt(sigma_t_sq[k] / n), n - 1.0, d["alpha"][k]) <= d["width"][k]
 
     guess = sigma_t_sq * (2.0 * special.ndtri(1.0 - d["alpha"] / 2.0) / d["width"]) ** 2
-    return d.whole(smallest(enough, guess))
+    return d.to_integers(find_smallest(has_width, guess))
 
 
 def width_at(
@@ -528,5 +530,5 @@ def width_at(
     >>> round(width_at(n=50, variance=.053), 3)
     0.184
     """
-    d = designs(variance, difference_variance, n=n, alpha=alpha)
-    return d.real(expected_width(np.sqrt(2.0 * d["sigma_sq"] / d["n"]), d["n"] - 1.0, d["alpha"]))
+    d = make_designs(variance, difference_variance, n=n, alpha=alpha)
+    return d.to_floats(expected_width(np.sqrt(2.0 * d["sigma_sq"] / d["n"]), d["n"] - 1.0, d["alpha"]))

@@ -102,16 +102,16 @@ def two_way(y: Floats) -> float:
 def pair_variances(y: Floats) -> Floats:
     """Variances of the per-topic differences, one for each pair of systems (S14 eq. 1)."""
     covariance = np.cov(y, rowvar=False)
-    own = np.diag(covariance)
-    return (own[:, None] + own - 2.0 * covariance)[np.triu_indices(y.shape[1], k=1)]
+    system_variances = np.diag(covariance)
+    return (system_variances[:, None] + system_variances - 2.0 * covariance)[np.triu_indices(y.shape[1], k=1)]
 
 
-def percentile95(y: Floats) -> float:
+def percentile_variance(y: Floats) -> float:
     """σ² as half the 95th percentile of the pair variances, an observed value (S14 §4.1)."""
     return float(np.quantile(pair_variances(y), 0.95, method="inverted_cdf")) / 2.0
 
 
-def residual(y: Floats) -> float:
+def residual_variance(y: Floats) -> float:
     """σ² of what is left when system and topic means are taken out; 2σ² is the mean pair variance."""
     return mean_squares(y).error
 
@@ -131,8 +131,8 @@ def effective_df(estimator: Callable[[Floats], float], y: Floats) -> float:
     if groups < 4:
         return np.nan
     group = np.arange(n) % groups
-    left = np.array([estimator(y[group != g]) for g in range(groups)])
-    variance = (groups - 1) / groups * float(((left - left.mean()) ** 2).sum())
+    estimates = np.array([estimator(y[group != g]) for g in range(groups)])
+    variance = (groups - 1) / groups * float(((estimates - estimates.mean()) ** 2).sum())
     return min(most, 2.0 * estimator(y) ** 2 / variance) if variance > 0 else most
 
 
@@ -146,11 +146,13 @@ class Estimator:
 
 
 METHODS = {
-    "residual": Estimator(residual, "residual of two-way ANOVA, topic difficulty taken out", paired=True),
+    "residual": Estimator(
+        residual_variance, "residual of two-way ANOVA, topic difficulty taken out", paired=True
+    ),
     "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", paired=False),
     "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", paired=False),
     "percentile95": Estimator(
-        percentile95, "95th percentile of the variances of pairwise differences (S14 eq. 1)"
+        percentile_variance, "95th percentile of the variances of pairwise differences (S14 eq. 1)"
     ),
 }
 
@@ -228,8 +230,8 @@ def variance_table(
     """
     columns = {}
     for method in methods:
-        found = variance(scores, method)
-        each = found if isinstance(found, dict) else {found.measure: found}
+        estimates = variance(scores, method)
+        each = estimates if isinstance(estimates, dict) else {estimates.measure: estimates}
         columns[method] = {name: estimate.sigma_sq for name, estimate in each.items()}
     return pd.DataFrame(columns)
 

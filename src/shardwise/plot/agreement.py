@@ -14,20 +14,20 @@ from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_name
-from shardwise.plot.matrix import shades
+from shardwise.plot.matrix import mix_shades
 from shardwise.plot.theme import (
     COLOURS,
     INK,
     LONG,
     ON_AXIS,
-    bare,
-    colour,
-    data,
-    distinct,
-    legend,
-    numbers,
-    shape,
-    words,
+    encode_colour,
+    encode_shape,
+    finish_chart,
+    label_names,
+    make_data,
+    make_legend,
+    number_tips,
+    text_tips,
 )
 
 GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
@@ -70,14 +70,14 @@ def agreement_chart(
     Chart
         The chart, an altair object.
     """
-    above, splits = _square(comparisons, alpha)
-    under, others = _square(below, alpha) if below is not None else (above, splits)
+    above, splits = _square_agreement(comparisons, alpha)
+    under, others = _square_agreement(below, alpha) if below is not None else (above, splits)
     if set(under.index) != set(above.index):
         raise InputError("the two halves are not of the same systems", remedy="compare the same systems")
     if others != splits:
         raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
     order = list(map(str, above.index))
-    labels = distinct(order, ON_AXIS)
+    labels = label_names(order, ON_AXIS)
     upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
     rows: list[dict[str, Any]] = []
     for i, a in enumerate(order):
@@ -91,23 +91,23 @@ def agreement_chart(
                 rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": shorten_name(half)})
     most = max((int(row["splits"].split(":")[0]) for row in rows), default=0)
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
-    fills = ["#f4f4f4", *reversed(shades(len(tallies) - 1, GREYS))]
+    fills = ["#f4f4f4", *reversed(mix_shades(len(tallies) - 1, GREYS))]
     size = max(160, min(900, 18 * len(order)))
     axis = alt.Axis(labelOverlap=True, ticks=False, domain=False, grid=False, **LONG,
                     labelFontSize=min(10, max(7, size / len(order))))  # fmt: skip
-    place = alt.Scale(domain=list(labels.values()))
+    scale = alt.Scale(domain=list(labels.values()))
     tips = [
-        *words(("a", "system"), ("b", "other"), "splits"),
-        *(words(("half", "scores")) if any(names) else []),
+        *text_tips(("a", "system"), ("b", "other"), "splits"),
+        *(text_tips(("half", "scores")) if any(names) else []),
     ]
     key = alt.Legend(title="splits against the others", orient="top", direction="horizontal", symbolSize=110,
                      symbolType="square", symbolStrokeColor="#999999")  # fmt: skip
     drawn = (
-        alt.Chart(data(rows))
+        alt.Chart(make_data(rows))
         .mark_rect()
         .encode(
-            x=alt.X("b:N", scale=place, title="system, best first", axis=axis),
-            y=alt.Y("a:N", scale=place, title="system, best first", axis=axis),
+            x=alt.X("b:N", scale=scale, title="system, best first", axis=axis),
+            y=alt.Y("a:N", scale=scale, title="system, best first", axis=axis),
             color=alt.Color("splits:N", scale=alt.Scale(domain=tallies, range=fills), legend=key),
             tooltip=tips,
         )
@@ -116,7 +116,7 @@ def agreement_chart(
     if any(names):
         halves = f"above the diagonal: {shorten_name(names[0])}; below: {shorten_name(names[1])}"
         drawn = drawn.properties(title=halves)
-    finished: alt.Chart = bare(drawn)
+    finished: alt.Chart = finish_chart(drawn)
     return finished
 
 
@@ -159,20 +159,20 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
         y = alt.Y("figure:N", scale=alt.Scale(domain=list(figures.values())), title=heading, axis=axis)
         x = alt.X("value:Q", title=title, scale=alt.Scale(zero=figures is COUNTS))
         spread = (
-            alt.Chart(data(dots))
+            alt.Chart(make_data(dots))
             .mark_tick(color=COLOURS[0], thickness=1.2, opacity=0.6)
             .encode(
                 x=x,
                 y=y,
-                tooltip=[*words("figure", "split", "other"), *numbers(("value", per), format=format)],
+                tooltip=[*text_tips("figure", "split", "other"), *number_tips(("value", per), format=format)],
             )
         )
-        own = alt.Chart(data(means)).encode(
+        base = alt.Chart(make_data(means)).encode(
             y=y,
-            tooltip=[*words("figure"), *numbers(("value", "mean"), "lower", "upper", format=format)],
+            tooltip=[*text_tips("figure"), *number_tips(("value", "mean"), "lower", "upper", format=format)],
         )
-        bars = own.mark_rule(color=INK, strokeWidth=2).encode(x="lower:Q", x2="upper:Q")
-        points = own.mark_point(filled=True, shape="diamond", size=60, color=INK, opacity=1).encode(
+        bars = base.mark_rule(color=INK, strokeWidth=2).encode(x="lower:Q", x2="upper:Q")
+        points = base.mark_point(filled=True, shape="diamond", size=60, color=INK, opacity=1).encode(
             x="value:Q"
         )
         panels.append(
@@ -181,7 +181,7 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
     level = 100 * stability.level
     note = f"ticks: each two of {len(stability.comparisons)} splits; diamond: mean with {level:g}% t-interval"
     row = alt.hconcat(*panels, spacing=40).properties(title=note)
-    return bare(row)
+    return finish_chart(row)
 
 
 def width_chart(result: WithinAcross) -> alt.LayerChart:
@@ -197,32 +197,38 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    models = distinct(map(str, result.widths.columns), most=80)
+    models = label_names(map(str, result.widths.columns), most=80)
     conditions = list(map(str, result.widths.index))
     rows = [
         {"condition": condition, "model": models[str(model)], "width": result.widths.loc[condition, model]}
-        | {"place": place}
+        | {"place": position}
         for condition in conditions
-        for place, model in enumerate(result.widths.columns)
+        for position, model in enumerate(result.widths.columns)
     ]
     names = list(models.values())
-    key = legend(names)
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(names)
+    base = alt.Chart(make_data(rows)).encode(
         y=alt.Y("condition:N", scale=alt.Scale(domain=conditions), title=None),
         yOffset=alt.YOffset("place:O", sort="ascending"),
-        color=colour("model", names, key),
-        tooltip=[*words("condition", "model"), *numbers("width")],
+        color=encode_colour("model", names, key),
+        tooltip=[*text_tips("condition", "model"), *number_tips("width")],
     )
     x = alt.X(
         "width:Q", title="mean width of the intervals (in units of the score)", scale=alt.Scale(zero=True)
     )
     stems = base.mark_rule(strokeWidth=1.5).encode(x=x, x2=alt.datum(0))
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, shape=shape("model", names, key))
-    return bare(alt.LayerChart(layer=[stems, points]).properties(width=420, height=44 * len(conditions)))
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=x, shape=encode_shape("model", names, key)
+    )
+    return finish_chart(
+        alt.LayerChart(layer=[stems, points]).properties(width=420, height=44 * len(conditions))
+    )
 
 
-def _square(comparisons: Stability | Sequence[Comparisons], alpha: float | None) -> tuple[pd.DataFrame, int]:
+def _square_agreement(
+    comparisons: Stability | Sequence[Comparisons], alpha: float | None
+) -> tuple[pd.DataFrame, int]:
     if isinstance(comparisons, Stability):
-        own = comparisons.alpha if alpha is None else alpha
-        return agreement_matrix(comparisons.comparisons, own), len(comparisons.comparisons)
+        level = comparisons.alpha if alpha is None else alpha
+        return agreement_matrix(comparisons.comparisons, level), len(comparisons.comparisons)
     return agreement_matrix(comparisons, 0.05 if alpha is None else alpha), len(comparisons)

@@ -17,20 +17,20 @@ from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     SIZE,
-    bare,
     bars_with_numbers,
     check_columns,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
+    encode_colour,
+    encode_dash,
+    encode_shape,
+    finish_chart,
+    label_names,
     level_line,
+    list_records,
+    make_data,
+    make_legend,
     name_axis,
-    numbers,
-    records,
-    shape,
-    words,
+    number_tips,
+    text_tips,
 )
 
 INSTANCES = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
@@ -66,18 +66,22 @@ def instance_plan_chart(
         for m, errors in zip(instances, grid.to_numpy(), strict=True)
         for name, se in zip(names, errors, strict=True)
     ]
-    key = legend(names, **PLAIN)
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(names, **PLAIN)
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X("instances:Q", title="instances of each system", scale=alt.Scale(type="log", nice=False)),
         y=alt.Y(
             "se:Q", title="standard error of the difference (units of the score)", scale=alt.Scale(zero=True)
         ),
-        color=colour("topics", names, key),
-        tooltip=[*words("topics"), *numbers("instances", format="d"), *numbers(("se", "standard error"))],
+        color=encode_colour("topics", names, key),
+        tooltip=[
+            *text_tips("topics"),
+            *number_tips("instances", format="d"),
+            *number_tips(("se", "standard error")),
+        ],
     )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("topics", names, None))
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape("topics", names, key))
-    return bare(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("topics", names, None))
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=encode_shape("topics", names, key))
+    return finish_chart(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
 
 
 def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
@@ -95,14 +99,14 @@ def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
     """
     rows = [{"what": name, "number": getattr(plan, name)} for name in ("instances", "topics")]
     top = 1.15 * max(row["number"] for row in rows)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(make_data(rows)).encode(
         y=name_axis("what", ["instances", "topics"]),
         x=alt.X("number:Q", title="number", scale=alt.Scale(domain=[0, top])),
-        tooltip=[*words("what"), *numbers("number", format="d")],
+        tooltip=[*text_tips("what"), *number_tips("number", format="d")],
     )
-    said = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
+    title = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
     layers = bars_with_numbers(base, "number", "d")
-    return bare(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=said))
+    return finish_chart(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=title))
 
 
 def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "instance") -> alt.LayerChart:
@@ -127,12 +131,12 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
     check_columns(spread, "instances", "median", "lower", "upper", "share")
     scale = alt.Scale(type="sqrt", domain=[0, 1])
     axis = alt.Axis(values=SMALL_P, format=".2~f", labelOverlap=False)
-    base = alt.Chart(data(records(spread))).encode(
+    base = alt.Chart(make_data(list_records(spread))).encode(
         x=alt.X("instances:Q", title=pluralize_noun(noun), scale=alt.Scale(type="log", nice=False)),
         tooltip=[
-            *numbers(("instances", pluralize_noun(noun)), format="d"),
-            *numbers("median", "lower", "upper", format=".3g"),
-            *numbers(("share", "share p ≤ .05"), format=".0%"),
+            *number_tips(("instances", pluralize_noun(noun)), format="d"),
+            *number_tips("median", "lower", "upper", format=".3g"),
+            *number_tips(("share", "share p ≤ .05"), format=".0%"),
         ],
     )
     band = base.mark_area(opacity=0.25, color=COLOURS[0]).encode(
@@ -143,7 +147,7 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
     points = base.mark_point(filled=True, size=40, color=COLOURS[0], opacity=1).encode(y=y)
     layers = [band, line, points, level_line(alpha, "y", scale=scale, axis=axis)]
     title = f"line: median; band: 5% to 95% of the p-values; dashed: {alpha:g}"
-    return bare(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
 def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
@@ -167,33 +171,37 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     check_columns(study.table, f"topics_{wanted}")
     columns = {f"topics_{wanted}": "topics", f"judgments_{wanted}": "judgments"}
     frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
-    named = distinct(map(str, frame["measure"]))
+    named = label_names(map(str, frame["measure"]))
     names = list(named.values())
-    key = legend(names, **PLAIN)
-    base = alt.Chart(data(row | {"measure": named[str(row["measure"])]} for row in records(frame))).encode(
+    key = make_legend(names, **PLAIN)
+    base = alt.Chart(
+        make_data(row | {"measure": named[str(row["measure"])]} for row in list_records(frame))
+    ).encode(
         x=alt.X("pooled:Q", title="documents to judge per topic", scale=alt.Scale(zero=False, padding=20)),
         y=alt.Y("topics:Q", title="topics needed", scale=alt.Scale(zero=False, padding=28)),
-        color=colour("measure", names, key),
+        color=encode_colour("measure", names, key),
         tooltip=[
-            *words("measure"),
-            *numbers(("depth", "pool depth"), "topics", format="d"),
-            *numbers("pooled", format=".1f"),
-            *numbers("judgments", format=","),
+            *text_tips("measure"),
+            *number_tips(("depth", "pool depth"), "topics", format="d"),
+            *number_tips("pooled", format=".1f"),
+            *number_tips("judgments", format=","),
         ],
     )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("measure", names, None))
     counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
     size = alt.Size(
         "judgments:Q",
         scale=alt.Scale(range=[30, 500]),
         legend=alt.Legend(title="judgments in all", values=counts, format=",.0f"),
     )
-    points = base.mark_point(filled=True, opacity=0.9).encode(size=size, shape=shape("measure", names, key))
+    points = base.mark_point(filled=True, opacity=0.9).encode(
+        size=size, shape=encode_shape("measure", names, key)
+    )
     labels = base.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")
     title = alt.Title(
         study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
     )
-    return bare(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
 
 
 def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
@@ -213,29 +221,33 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     """
     columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
     frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
-    named = distinct(map(str, frame["measure"]))
+    named = label_names(map(str, frame["measure"]))
     names = list(named.values())
-    key = legend(names, **PLAIN)
-    base = alt.Chart(data(row | {"measure": named[str(row["measure"])]} for row in records(frame))).encode(
+    key = make_legend(names, **PLAIN)
+    base = alt.Chart(
+        make_data(row | {"measure": named[str(row["measure"])]} for row in list_records(frame))
+    ).encode(
         x=alt.X("depth:Q", title="depth of the pool", scale=alt.Scale(type="log", padding=20, nice=False)),
         y=alt.Y(
             "min_diff:Q",
             title="smallest difference found (units of the score)",
             scale=alt.Scale(zero=True, padding=20),
         ),
-        color=colour("measure", names, key),
+        color=encode_colour("measure", names, key),
         tooltip=[
-            *words("measure"),
-            *numbers(("depth", "pool depth"), "topics", format="d"),
-            *numbers("pooled", format=".1f"),
-            *numbers("min_diff", "min_diff_assured", "width"),
+            *text_tips("measure"),
+            *number_tips(("depth", "pool depth"), "topics", format="d"),
+            *number_tips("pooled", format=".1f"),
+            *number_tips("min_diff", "min_diff_assured", "width"),
         ],
     )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape("measure", names, key))
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("measure", names, None))
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(
+        shape=encode_shape("measure", names, key)
+    )
     labels = base.mark_text(dy=-14, fontSize=10).encode(text="topics:Q")
     title = alt.Title(
         f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}",
         subtitle="numbers beside the points: topics",
     )
-    return bare(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))

@@ -9,7 +9,7 @@ import altair as alt
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import shorten_name
-from shardwise.plot.theme import COLOURS, INK, bare, data, distinct
+from shardwise.plot.theme import COLOURS, INK, finish_chart, label_names, make_data
 
 MOST = 30  # systems whose names and bars can still be told apart
 ON_SIDE = 28  # characters of a name beside the axis
@@ -47,9 +47,9 @@ def critical_chart(
             ),
         )
     values = comparisons.means
-    place = {name: k for k, name in enumerate(comparisons.estimates.labels)}
-    mean = {name: float(values[place[name]]) for name in names}
-    labels = distinct(names, ON_SIDE)
+    position = {name: k for k, name in enumerate(comparisons.estimates.labels)}
+    mean = {name: float(values[position[name]]) for name in names}
+    labels = label_names(names, ON_SIDE)
     groups = [group for group in comparisons.groups(alpha) if len(group) > 1]
     low, high = min(mean.values()), max(mean.values())
     room = 0.04 * (high - low) or 0.5
@@ -83,22 +83,22 @@ def critical_chart(
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)
     y = alt.Y("depth:Q", scale=alt.Scale(domain=[0.0, deepest + 0.5], reverse=True, nice=False), axis=None)
-    base = alt.Chart(data(rows))
+    base = alt.Chart(make_data(rows))
     down = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q")
     across = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, x2="side:Q", y=y)
-    left = base.transform_filter(alt.datum.end == "left").mark_text(align="right", dx=-4)
+    worst = base.transform_filter(alt.datum.end == "left").mark_text(align="right", dx=-4)
     best = base.transform_filter(alt.datum.end == "right").mark_text(align="left", dx=4)
     end = alt.X("side:Q", scale=scale, axis=axis, title=title)
-    named = [side.encode(x=end, y=y, text="system:N") for side in (left, best)]
+    named = [side.encode(x=end, y=y, text="system:N") for side in (worst, best)]
     layers: list[alt.Chart] = [down, across, *named]
     if groups:
-        joined = alt.Chart(data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
+        joined = alt.Chart(make_data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
         layers.append(
             joined.encode(
                 x=alt.X("from:Q", scale=scale, axis=axis, title=title), x2="to:Q", y=alt.Y("bar:Q", axis=None)
             )
         )
-        points = alt.Chart(data(dots)).mark_point(color=COLOURS[0], filled=True, size=60, opacity=1)
+        points = alt.Chart(make_data(dots)).mark_point(color=COLOURS[0], filled=True, size=60, opacity=1)
         layers.append(points.encode(x=x, y=alt.Y("bar:Q", axis=None), tooltip=["system:N"]))
     height = int(22 * (deepest + 0.5))
-    return bare(alt.LayerChart(layer=layers).properties(width=440, height=height))
+    return finish_chart(alt.LayerChart(layer=layers).properties(width=440, height=height))

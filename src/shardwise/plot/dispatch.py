@@ -91,7 +91,7 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     if wanted not in kinds:
         raise InputError(
             f"unknown chart {kind!r}",
-            remedy=f"choose {_either(list(kinds))}",
+            remedy=f"choose {_join_alternatives(list(kinds))}",
             argument="kind",
             value=kind,
             choices=tuple(kinds),
@@ -166,6 +166,6 @@ def _is_ours(cls: type) -> bool:
     return cls.__module__.split(".")[0] == "shardwise"
 
 
-def _either(names: list[str]) -> str:
+def _join_alternatives(names: list[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last

@@ -9,7 +9,15 @@ import pandas as pd
 
 from shardwise.core.errors import InputError
 from shardwise.papers.exhibit import Exhibit
-from shardwise.plot.theme import bare, check_columns, colour, dash, data, legend, records
+from shardwise.plot.theme import (
+    check_columns,
+    encode_colour,
+    encode_dash,
+    finish_chart,
+    list_records,
+    make_data,
+    make_legend,
+)
 
 WIDTH, HEIGHT = 380, 240
 MOST_PANELS = 2  # beside each other
@@ -39,8 +47,8 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     names = list(map(str, dict.fromkeys(frame[form.series]))) if form.series else []
     kind = "Q" if pd.api.types.is_numeric_dtype(frame[form.x]) else "N"
     x = alt.X(f"{form.x}:{kind}", title=form.titles[0], sort=None)
-    key = legend(names, direction="vertical" if len(names) > 4 else None)
-    inks: dict[str, Any] = {"color": colour(form.series, names, key)} if names else {}
+    key = make_legend(names, direction="vertical" if len(names) > 4 else None)
+    inks: dict[str, Any] = {"color": encode_colour(form.series, names, key)} if names else {}
     scale = alt.Scale(zero=form.mark == "bar")
     y = alt.Y(f"{form.y}:Q", title=form.titles[1], scale=scale)
     base = alt.Chart().encode(x=x, **inks)
@@ -54,15 +62,15 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
             else base.mark_rule().encode(**edges)
         )
     if form.mark == "line":
-        lines = {"strokeDash": dash(form.series, names, key)} if names else {}
+        lines = {"strokeDash": encode_dash(form.series, names, key)} if names else {}
         layers.append(base.mark_line(strokeWidth=1.2).encode(y=y, **lines))
     elif form.mark == "point":
         layers.append(base.mark_point(filled=True, size=18).encode(y=y))
     else:
         layers.append(base.mark_bar().encode(y=y))
-    rows = data(records(frame[list(dict.fromkeys(wanted))]))
+    rows = make_data(list_records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
-        return bare(alt.LayerChart(layer=layers, data=rows, width=WIDTH, height=HEIGHT))
+        return finish_chart(alt.LayerChart(layer=layers, data=rows, width=WIDTH, height=HEIGHT))
     panels = list(map(str, dict.fromkeys(frame[form.panel])))
     facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)

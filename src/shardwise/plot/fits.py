@@ -22,19 +22,19 @@ from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
     ON_AXIS,
-    across,
-    bare,
     bars_with_numbers,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
+    chart_width,
+    encode_colour,
+    encode_dash,
+    finish_chart,
+    label_names,
+    list_records,
+    make_data,
+    make_legend,
     name_axis,
-    numbers,
-    records,
+    number_tips,
     system_axis,
-    words,
+    text_tips,
 )
 
 
@@ -63,11 +63,11 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     *terms, _ = (str(term) for term in fit.table.index)
     *squares, total = fit.table["ss"].to_numpy(np.float64).tolist()
     rows = [
-        {"term": term, "share": one / total if total > 0 else 0.0, "ss": one, "df": int(df)}
-        for term, one, df in zip(terms, squares, fit.table["df"], strict=False)
+        {"term": term, "share": square / total if total > 0 else 0.0, "ss": square, "df": int(df)}
+        for term, square, df in zip(terms, squares, fit.table["df"], strict=False)
     ]
-    tips = [*numbers(("ss", "sum of squares"), format=".4g"), *numbers("df", format="d")]
-    return _shares(rows, "term", "share of the total sum of squares", tips)
+    tips = [*number_tips(("ss", "sum of squares"), format=".4g"), *number_tips("df", format="d")]
+    return _draw_shares(rows, "term", "share of the total sum of squares", tips)
 
 
 def component_chart(
@@ -87,8 +87,8 @@ def component_chart(
     Chart
         The chart, an altair object.
     """
-    found = source.variance_components if isinstance(source, MixedFit) else source
-    variances = dict(found) or {"error": 0.0}
+    components = source.variance_components if isinstance(source, MixedFit) else source
+    variances = dict(components) or {"error": 0.0}
     total = sum(variances.values())
     rows = [
         {
@@ -99,8 +99,8 @@ def component_chart(
         }
         for name, v in variances.items()
     ]
-    tips = numbers("variance", ("sd", "standard deviation"), format=".4g")
-    return _shares(rows, "component", "share of the variance of a score", tips)
+    tips = number_tips("variance", ("sd", "standard deviation"), format=".4g")
+    return _draw_shares(rows, "component", "share of the variance of a score", tips)
 
 
 def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerChart:
@@ -124,25 +124,27 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
         {"component": name, "sd": sd, "lower": low, "upper": high}
         for name, (sd, low, high) in zip(names, table.to_numpy(), strict=True)
     ]
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(make_data(rows)).encode(
         y=name_axis("component", names),
-        tooltip=[*words("component"), *numbers(("sd", "standard deviation"), "lower", "upper")],
+        tooltip=[*text_tips("component"), *number_tips(("sd", "standard deviation"), "lower", "upper")],
     )
     x = alt.X("lower:Q", title=f"standard deviation (units of the score), {100 * level:g}% intervals")
     bars = base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     points = base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x="sd:Q")
-    return bare(alt.LayerChart(layer=[bars, points]).properties(width=420, height=34 * len(rows)))
+    return finish_chart(alt.LayerChart(layer=[bars, points]).properties(width=420, height=34 * len(rows)))
 
 
-def _shares(rows: list[dict[str, Any]], field: str, title: str, tips: list[alt.Tooltip]) -> alt.LayerChart:
+def _draw_shares(
+    rows: list[dict[str, Any]], field: str, title: str, tips: list[alt.Tooltip]
+) -> alt.LayerChart:
     scale = alt.Scale(domain=[0, 1.15 * max(float(row["share"]) for row in rows) or 1.0])
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(make_data(rows)).encode(
         y=name_axis(field, [row[field] for row in rows]),
         x=alt.X("share:Q", title=title, axis=alt.Axis(format="%", tickCount=8), scale=scale),
-        tooltip=[*words(field), *numbers("share", format=".1%"), *tips],
+        tooltip=[*text_tips(field), *number_tips("share", format=".1%"), *tips],
     )
     layers = bars_with_numbers(base, "share", ".1%")
-    return bare(alt.LayerChart(layer=layers).properties(width=520, height=28 * len(rows)))
+    return finish_chart(alt.LayerChart(layer=layers).properties(width=520, height=28 * len(rows)))
 
 
 MOST_POINTS = 200
@@ -161,8 +163,10 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     Chart
         The chart, an altair object.
     """
-    residuals, fitted = _defined(fit)
-    return bare(alt.hconcat(_quantiles(residuals), _map(fitted, residuals), spacing=40))
+    residuals, fitted = _list_finite_residuals(fit)
+    return finish_chart(
+        alt.hconcat(_draw_quantiles(residuals), _draw_density_map(fitted, residuals), spacing=40)
+    )
 
 
 def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
@@ -184,12 +188,12 @@ def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats
     )
 
 
-def _quantiles(residuals: Floats) -> alt.LayerChart:
-    expected, found = normal_quantiles(residuals)
-    rows = [{"expected": float(x), "found": float(y)} for x, y in zip(expected, found, strict=True)]
+def _draw_quantiles(residuals: Floats) -> alt.LayerChart:
+    expected, observed = normal_quantiles(residuals)
+    rows = [{"expected": float(x), "found": float(y)} for x, y in zip(expected, observed, strict=True)]
     end = float(np.abs(expected).max())
     points = (
-        alt.Chart(data(rows))
+        alt.Chart(make_data(rows))
         .mark_point(filled=True, size=16, opacity=0.9, color=COLOURS[0])
         .encode(
             x=alt.X("expected:Q", title="expected of the normal law (sd)"),
@@ -198,14 +202,14 @@ def _quantiles(residuals: Floats) -> alt.LayerChart:
         )
     )
     line = (
-        alt.Chart(data([{"expected": -end, "found": -end}, {"expected": end, "found": end}]))
+        alt.Chart(make_data([{"expected": -end, "found": -end}, {"expected": end, "found": end}]))
         .mark_line(strokeDash=[4, 3], color=COLOURS[1], strokeWidth=1.5, aria=False)
         .encode(x="expected:Q", y="found:Q")
     )
     return alt.LayerChart(layer=[line, points]).properties(width=330, height=270)
 
 
-def _map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.Chart:
+def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.Chart:
     counts, x, y = np.histogram2d(fitted, residuals, bins=(across, down))
     rows = [
         {
@@ -218,7 +222,7 @@ def _map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) ->
         for i, j in np.argwhere(counts > 0)
     ]
     drawn: alt.Chart = (
-        alt.Chart(data(rows))
+        alt.Chart(make_data(rows))
         .mark_rect(color=COLOURS[0])
         .encode(
             x=alt.X("x:Q", title="fitted score", scale=alt.Scale(zero=False)),
@@ -237,11 +241,11 @@ def _map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) ->
     return drawn
 
 
-def _defined(fit: AnovaFit) -> tuple[Floats, Floats]:
+def _list_finite_residuals(fit: AnovaFit) -> tuple[Floats, Floats]:
     fitted = np.asarray(fit.fitted.values, np.float64)
     residuals = np.asarray(fit.scores.values, np.float64) - fitted
-    there = np.isfinite(residuals)
-    return residuals[there], fitted[there]
+    finite = np.isfinite(residuals)
+    return residuals[finite], fitted[finite]
 
 
 THICK = (1.5, 5.0, 9.0)  # of the intervals of each fit, the first the widest
@@ -272,27 +276,27 @@ def effect_chart(
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
         raise InputError(f"{len(named)} fits are not nested", remedy=f"choose {len(THICK)}")
-    kinds = distinct(named, most=120)
+    kinds = label_names(named, most=120)
     first = next(iter(named.values()))
     order = first.effects.sort_values(ascending=False, kind="stable").index
-    systems = distinct(map(str, order), ON_AXIS)
+    systems = label_names(map(str, order), ON_AXIS)
     rows = [
         row | {"system": systems[str(system)], "model": kinds[name]}
         for name, fit in named.items()
         for system, row in zip(
             fit.effects.index,
-            records(fit.intervals(level, **options)[["estimate", "lower", "upper"]]),
+            list_records(fit.intervals(level, **options)[["estimate", "lower", "upper"]]),
             strict=True,
         )
     ]
     names, crowded = list(kinds.values()), len(systems) > CROWDED
     widths = [t / 2 if crowded else t for t in THICK[: len(names)]]
-    key = legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(names, symbolType="stroke", symbolSize=300)
+    base = alt.Chart(make_data(rows)).encode(
         x=system_axis(list(systems.values()), f"{shorten_name(first.of)}, best first"),
-        color=colour("model", names, key),
+        color=encode_colour("model", names, key),
         description="system:N",
-        tooltip=[*words("system", "model"), *numbers("estimate", "lower", "upper")],
+        tooltip=[*text_tips("system", "model"), *number_tips("estimate", "lower", "upper")],
     )
     measure = shorten_name(str(first.anova.scores.name or "score"))
     y = alt.Y(
@@ -300,7 +304,7 @@ def effect_chart(
     )
     thickness = alt.StrokeWidth("model:N", scale=alt.Scale(domain=names, range=widths), legend=key)
     bars = base.mark_rule().encode(y=y, y2="upper:Q", strokeWidth=thickness)
-    ends = alt.Chart(data(row for row in rows if row["model"] == names[0])).mark_tick(
+    ends = alt.Chart(make_data(row for row in rows if row["model"] == names[0])).mark_tick(
         color=COLOURS[0], size=5 if crowded else 10, thickness=1.5, aria=False
     )
     caps = [ends.encode(x="system:N", y=f"{end}:Q") for end in ("lower", "upper")]
@@ -308,7 +312,7 @@ def effect_chart(
         y="estimate:Q", color=alt.value("black")
     )
     drawn = alt.LayerChart(layer=[bars, *caps, points])
-    return bare(drawn.properties(width=across(len(systems)), height=320))
+    return finish_chart(drawn.properties(width=chart_width(len(systems)), height=320))
 
 
 def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") -> alt.LayerChart:
@@ -335,11 +339,11 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
     laws = {name: fit.effect_law(name, residuals=residuals) for name in (a, b)}
     better, worse = sorted(laws, key=lambda name: -laws[name].estimate)
-    shown = distinct((better, worse), most=40)
+    shown = label_names((better, worse), most=40)
     names = list(shown.values())
     curves = {name: law.curve(POINTS) for name, law in laws.items()}
     rows = [
-        {"system": shown[name], **row} for name in (better, worse) for row in records(curves[name])
+        {"system": shown[name], **row} for name in (better, worse) for row in list_records(curves[name])
     ]  # fmt: skip
     start, low = laws[better].estimate, float(curves[worse]["value"].iloc[0])
     tail = np.linspace(max(start, low), max(start, float(curves[worse]["value"].iloc[-1])), POINTS)
@@ -352,22 +356,28 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
     )
     y = alt.Y("density:Q", title=f"density (per unit of {measure})")
-    key = legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(data(rows)).encode(x=x, color=colour("system", names, key), description="system:N")
-    tips = [*words("system"), *numbers("value", "density", "cdf")]
-    lines = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash("system", names, key), tooltip=tips)
-    area = alt.Chart(data(shaded)).mark_area(color="#8c8c8c", opacity=0.55, aria=False).encode(x=x, y=y)
+    key = make_legend(names, symbolType="stroke", symbolSize=300)
+    base = alt.Chart(make_data(rows)).encode(
+        x=x, color=encode_colour("system", names, key), description="system:N"
+    )
+    tips = [*text_tips("system"), *number_tips("value", "density", "cdf")]
+    lines = base.mark_line(strokeWidth=2).encode(
+        y=y, strokeDash=encode_dash("system", names, key), tooltip=tips
+    )
+    area = alt.Chart(make_data(shaded)).mark_area(color="#8c8c8c", opacity=0.55, aria=False).encode(x=x, y=y)
     means = [{"system": shown[name], "value": laws[name].estimate} for name in (better, worse)]
     bars = (
-        alt.Chart(data(means))
+        alt.Chart(make_data(means))
         .mark_rule(strokeWidth=1.5)
         .encode(
             x=x,
-            color=colour("system", names, key),
-            strokeDash=dash("system", names, key),
+            color=encode_colour("system", names, key),
+            strokeDash=encode_dash("system", names, key),
             description="system:N",
-            tooltip=[*words("system"), *numbers(("value", "effect"))],
+            tooltip=[*text_tips("system"), *number_tips(("value", "effect"))],
         )
     )
     title = f"shaded: p = {p:.3g}, one tail, not corrected"
-    return bare(alt.LayerChart(layer=[area, lines, bars]).properties(width=460, height=260, title=title))
+    return finish_chart(
+        alt.LayerChart(layer=[area, lines, bars]).properties(width=460, height=260, title=title)
+    )

@@ -13,18 +13,18 @@ from shardwise.core.text import MOST_SHOWN, shorten_name
 from shardwise.plot.theme import (
     CROWDED,
     ON_AXIS,
-    across,
-    bare,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
-    numbers,
-    records,
-    shape,
+    chart_width,
+    encode_colour,
+    encode_dash,
+    encode_shape,
+    finish_chart,
+    label_names,
+    list_records,
+    make_data,
+    make_legend,
+    number_tips,
     system_axis,
-    words,
+    text_tips,
 )
 
 
@@ -59,10 +59,10 @@ def interval_chart(
     title = f"{shorten_name(measure)}, {100 * level:g}% intervals"
     word = next(iter(named.values())).estimates.nouns.get("system", "system")
     shown = kind or ("comparison" if all(c.has_comparison_intervals for c in named.values()) else "mean")
-    return bare(beside(_rows(named, "claim", level, shown), "claim", title, word=word))
+    return finish_chart(draw_points(_list_intervals(named, "claim", level, shown), "claim", title, word=word))
 
 
-def beside(
+def draw_points(
     rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None, word: str = "system"
 ) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as points with intervals, those of a system side by side.
@@ -74,60 +74,64 @@ def beside(
     marks = systems * len(kinds)
     if len(kinds) > 1:
         base = base.encode(xOffset=alt.XOffset("place:O", sort="ascending"))
-    bars = base.mark_rule(strokeWidth=1 if marks > CROWDED else 2).encode(y=_y("lower", title), y2="upper:Q")
+    bars = base.mark_rule(strokeWidth=1 if marks > CROWDED else 2).encode(
+        y=_make_y_axis("lower", title), y2="upper:Q"
+    )
     size = 40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10
     points = base.mark_point(filled=True, size=size, opacity=1)
-    layers = [bars, points.encode(y=_y("estimate"), shape=shape(field, kinds, key))]
-    return alt.LayerChart(layer=layers).properties(width=across(systems), height=320)
+    layers = [bars, points.encode(y=_make_y_axis("estimate"), shape=encode_shape(field, kinds, key))]
+    return alt.LayerChart(layer=layers).properties(width=chart_width(systems), height=320)
 
 
-def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
+def draw_bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
     base, systems, kinds, key = _by_system(rows, field, order, symbolType="stroke", symbolSize=300)
-    filled = base.mark_area(opacity=0.22, line=False).encode(y=_y("lower", title), y2="upper:Q")
+    filled = base.mark_area(opacity=0.22, line=False).encode(y=_make_y_axis("lower", title), y2="upper:Q")
     lines = [
-        base.mark_line(strokeWidth=wide).encode(y=_y(name), strokeDash=dash(field, kinds, key))
+        base.mark_line(strokeWidth=wide).encode(
+            y=_make_y_axis(name), strokeDash=encode_dash(field, kinds, key)
+        )
         for name, wide in (("lower", 1), ("upper", 1), ("estimate", 1.8))
     ]
-    return alt.LayerChart(layer=[filled, *lines]).properties(width=across(systems, 12), height=340)
+    return alt.LayerChart(layer=[filled, *lines]).properties(width=chart_width(systems, 12), height=340)
 
 
 def _by_system(
     rows: list[dict[str, Any]], field: str, order: list[str] | None, word: str = "system", **symbol: Any
 ) -> tuple[alt.Chart, int, list[str], alt.Legend | None]:
     """What both ways of drawing have in common, the number of systems, and the kinds of rows with their legend."""
-    systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
-    names = distinct([str(row[field]) for row in rows], most=120)
-    place = {name: number for number, name in enumerate(names)}
+    systems = label_names(order or [str(row["system"]) for row in rows], ON_AXIS)
+    names = label_names([str(row[field]) for row in rows], most=120)
+    position = {name: number for number, name in enumerate(names)}
     marked = [
         row
         | {"system": systems[str(row["system"])], field: names[str(row[field])]}
-        | {"place": place[str(row[field])]}
+        | {"place": position[str(row[field])]}
         for row in rows
     ]
     kinds = list(names.values())
-    key = legend(kinds, **symbol)
-    base = alt.Chart(data(marked)).encode(
+    key = make_legend(kinds, **symbol)
+    base = alt.Chart(make_data(marked)).encode(
         x=system_axis(list(systems.values()), f"{shorten_name(word)}, best first"),
-        color=colour(field, kinds, key),
+        color=encode_colour(field, kinds, key),
         description="system:N",
-        tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
+        tooltip=[*text_tips("system", field), *number_tips("estimate", "lower", "upper")],
     )
     return base, len(systems), kinds, key
 
 
-def _rows(
+def _list_intervals(
     comparisons: Mapping[str, Comparisons], field: str, level: float, kind: str
 ) -> list[dict[str, Any]]:
     """Intervals of the systems by each comparison, its name in the field."""
     return [
         row | {field: name}
         for name, pairs in comparisons.items()
-        for row in records(pairs.intervals(level, kind).reset_index())
+        for row in list_records(pairs.intervals(level, kind).reset_index())
     ]
 
 
-def _y(field: str, title: str | None = None) -> alt.Y:
+def _make_y_axis(field: str, title: str | None = None) -> alt.Y:
     shown = alt.Y(f"{field}:Q", scale=alt.Scale(zero=False))
     return shown if title is None else shown.title(title)
 
@@ -164,12 +168,12 @@ def model_chart(
     Chart
         The chart, an altair object.
     """
-    rows = _rows(comparisons, "model", level, kind)
+    rows = _list_intervals(comparisons, "model", level, kind)
     order = list(next(iter(comparisons.values())).names)
     title = f"{shorten_name(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
-    draw = beside if len(order) <= FEW else bands
+    draw = draw_points if len(order) <= FEW else draw_bands
     drawn = draw(rows, "model", title, order)
-    return bare(drawn.properties(title=_agreement(comparisons)))
+    return finish_chart(drawn.properties(title=_describe_agreement(comparisons)))
 
 
 def kind_chart(
@@ -204,35 +208,39 @@ def kind_chart(
     first = next(iter(named.values()))
     panels = []
     most = 120 if len(named) == 1 else MOST_SHOWN
-    for label, (name, pairs) in zip(distinct(named, most).values(), named.items(), strict=True):
+    for label, (name, pairs) in zip(label_names(named, most).values(), named.items(), strict=True):
         rows = [
             row | {"interval": KINDS.get(kind, kind)}
             for kind in kinds
-            for row in records(pairs.intervals(level, kind).reset_index())
+            for row in list_records(pairs.intervals(level, kind).reset_index())
         ]
-        draw = beside if len(pairs.names) <= FEW else bands
+        draw = draw_points if len(pairs.names) <= FEW else draw_bands
         panel = draw(
             rows, "interval", f"{shorten_name(measure)}, {100 * level:g}% intervals", list(pairs.names)
         )
-        like = f", Kendall's τ with {shorten_name(next(iter(named)), 30)} {_tau(first, pairs)}"
+        like = f", Kendall's τ with {shorten_name(next(iter(named)), 30)} {_format_tau(first, pairs)}"
         tau = "" if pairs is first else like
-        width = across(len(pairs.names), 44) if len(named) == 1 else min(560, across(len(pairs.names), 30))
+        width = (
+            chart_width(len(pairs.names), 44)
+            if len(named) == 1
+            else min(560, chart_width(len(pairs.names), 30))
+        )
         panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
     drawn: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
-    return bare(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)
+    return finish_chart(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)
 
 
-def _agreement(comparisons: Mapping[str, Comparisons]) -> str:
+def _describe_agreement(comparisons: Mapping[str, Comparisons]) -> str:
     (reference, first), *others = comparisons.items()
     by_tau: dict[str, list[str]] = {}
     for name, pairs in others:
-        by_tau.setdefault(_tau(first, pairs), []).append(shorten_name(name, 30))
+        by_tau.setdefault(_format_tau(first, pairs), []).append(shorten_name(name, 30))
     each = "; ".join(f"{tau} ({', '.join(names)})" for tau, names in by_tau.items())
     return f"Kendall's τ with the order of {shorten_name(reference, 30)}: {each}" if others else ""
 
 
-def _tau(first: Comparisons, other: Comparisons) -> str:
+def _format_tau(first: Comparisons, other: Comparisons) -> str:
     means, reference = (
-        dict(zip(one.estimates.labels, one.means.tolist(), strict=True)) for one in (other, first)
+        dict(zip(pairs.estimates.labels, pairs.means.tolist(), strict=True)) for pairs in (other, first)
     )
     return f"{kendall_tau(means, reference):.4f}"

@@ -18,21 +18,21 @@ from shardwise.plot.theme import (
     DASH,
     ON_AXIS,
     PLAIN,
-    across,
-    bare,
+    chart_width,
     check_columns,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
+    encode_colour,
+    encode_dash,
+    encode_shape,
+    finish_chart,
+    label_names,
     level_line,
+    list_records,
+    make_data,
+    make_legend,
     name_axis,
-    numbers,
-    records,
-    shape,
+    number_tips,
     system_axis,
-    words,
+    text_tips,
 )
 
 RATES = ("method", "claim", "error_rate", "rate", "low", "high", "nominal")
@@ -71,13 +71,13 @@ def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     groups = ["claim"] if single else ["claim", "error_rate"]
     kinds = list(dict.fromkeys(map(str, rates["error_rate"])))
     rows: dict[str, list[alt.LayerChart]] = {}
-    for (claim, *error_rate), own in rates.groupby(groups, sort=False):
+    for (claim, *error_rate), of_claim in rates.groupby(groups, sort=False):
         title = "; ".join(shorten_name(str(part), 80) for part in (*error_rate, claim))
-        drawn = _panel(records(own[list(RATES)]), title, named=single and len(kinds) > 1)
+        drawn = _draw_claim(list_records(of_claim[list(RATES)]), title, named=single and len(kinds) > 1)
         rows.setdefault(str(claim), []).append(drawn)
     panels = [alt.hconcat(*row, spacing=30) for row in rows.values()]
     finished: alt.VConcatChart = alt.vconcat(*panels, spacing=24)
-    return bare(finished)
+    return finish_chart(finished)
 
 
 def power_chart(
@@ -102,46 +102,54 @@ def power_chart(
     if isinstance(powers, Calibration):
         powers = powers.power[powers.power["meant"]]
     check_columns(powers, *POWERS)
-    names = distinct(map(str, powers["method"]))
+    names = label_names(map(str, powers["method"]))
     groups = [name for name in ("claim", "null") if name in powers and powers[name].nunique() > 1]
     if not groups:
-        return bare(_curves(powers, names, measure).properties(width=460, height=300))
+        return finish_chart(_draw_power_curves(powers, names, measure).properties(width=460, height=300))
     panels = [
-        _curves(own, names, measure).properties(
+        _draw_power_curves(rows, names, measure).properties(
             width=320, height=260, title="; ".join(shorten_name(str(part), 60) for part in parts)
         )
-        for parts, own in powers.groupby(groups, sort=False)
+        for parts, rows in powers.groupby(groups, sort=False)
     ]
-    return bare(alt.hconcat(*panels, spacing=30))
+    return finish_chart(alt.hconcat(*panels, spacing=30))
 
 
-def _curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.LayerChart:
+def _draw_power_curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.LayerChart:
     methods = list(names.values())
-    rows = [row | {"method": names[str(row["method"])]} for row in records(powers[list(POWERS)])]
-    key = legend(methods, columns=4, **PLAIN)
-    base = alt.Chart(data(rows)).encode(
+    rows = [row | {"method": names[str(row["method"])]} for row in list_records(powers[list(POWERS)])]
+    key = make_legend(methods, columns=4, **PLAIN)
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X("difference:Q", title=f"true difference in {shorten_name(measure)}"),
-        color=colour("method", methods, key),
+        color=encode_colour("method", methods, key),
         description="method:N",
-        tooltip=[*words("method"), *numbers("difference"), *numbers("power", "low", "high", format=".1%")],
+        tooltip=[
+            *text_tips("method"),
+            *number_tips("difference"),
+            *number_tips("power", "low", "high", format=".1%"),
+        ],
     )
     y = alt.Y("low:Q", title="power", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
     bands = base.mark_area(opacity=0.15).encode(y=y, y2="high:Q")
-    lines = base.mark_line(strokeWidth=1.8).encode(y="power:Q", strokeDash=dash("method", methods, None))
+    lines = base.mark_line(strokeWidth=1.8).encode(
+        y="power:Q", strokeDash=encode_dash("method", methods, None)
+    )
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        y="power:Q", shape=shape("method", methods, key)
+        y="power:Q", shape=encode_shape("method", methods, key)
     )
     return alt.LayerChart(layer=[bands, lines, points])
 
 
-def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
+def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
     """One claim; where methods promise different things, the promise stands beside the name."""
     label = {
         str(row["method"]): f"{row['method']} ({row['error_rate']})" if named else str(row["method"])
         for row in rows
     }
-    names = distinct(label.values())
-    marked = [row | {"method": names[label[str(row["method"])]], "verdict": _verdict(row)} for row in rows]
+    names = label_names(label.values())
+    marked = [
+        row | {"method": names[label[str(row["method"])]], "verdict": _decide_verdict(row)} for row in rows
+    ]
     methods = list(names.values())
     levels = list(dict.fromkeys(float(row["nominal"]) for row in rows))
     scale, ticks = (LOW, LOW_TICKS) if min(levels) <= 0.5 else (HIGH, HIGH_TICKS)
@@ -152,10 +160,10 @@ def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChar
     )
     key = alt.Legend(title="interval", orient="top", titleOrient="left", symbolOpacity=1)
     tips = [
-        *words("method", "claim", "error_rate", ("verdict", "interval")),
-        *numbers("rate", "low", "high", "nominal"),
+        *text_tips("method", "claim", "error_rate", ("verdict", "interval")),
+        *number_tips("rate", "low", "high", "nominal"),
     ]
-    base = alt.Chart(data(marked)).encode(
+    base = alt.Chart(make_data(marked)).encode(
         y=alt.Y("method:N", scale=alt.Scale(domain=methods), title=None, axis=axis_of_names),
         color=alt.Color("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(SHADES)), legend=key),
         tooltip=tips,
@@ -172,7 +180,7 @@ def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChar
     return drawn.properties(width=340, height=step * len(methods), title=title)
 
 
-def _verdict(row: dict[str, Any]) -> str:
+def _decide_verdict(row: dict[str, Any]) -> str:
     if row["high"] < row["nominal"]:
         return VERDICTS[0]
     return VERDICTS[2] if row["low"] > row["nominal"] else VERDICTS[1]
@@ -198,73 +206,77 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
     Chart
         The chart, an altair object.
     """
-    both = alt.hconcat(_reversals(check), _procedures(check), spacing=50)
+    both = alt.hconcat(_draw_reversals(check), _draw_procedures(check), spacing=50)
     apart: alt.HConcatChart = both.resolve_scale(color="independent", shape="independent")
-    return bare(apart)
+    return finish_chart(apart)
 
 
-def _reversals(check: PredictiveCheck) -> alt.LayerChart:
+def _draw_reversals(check: PredictiveCheck) -> alt.LayerChart:
     rows = []
-    for row in records(check.curve):
+    for row in list_records(check.curve):
         spread = 0.0 if pd.isna(row["spread"]) else row["spread"]  # of one repeat there is none
         limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
-        rows.append(row | limits | {"prediction": _from(row, "prediction")})
+        rows.append(row | limits | {"prediction": _name_source(row, "prediction")})
     kinds = list(dict.fromkeys(row["prediction"] for row in rows))
-    key = legend(kinds, direction="vertical")
+    key = make_legend(kinds, direction="vertical")
     highest = max(MOST, *(row["high"] for row in rows))
-    x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_to(MOST))
-    y = alt.Y("observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_to(highest))
-    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour("prediction", kinds, key))
+    x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_scale_up_to(MOST))
+    y = alt.Y(
+        "observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_scale_up_to(highest)
+    )
+    base = alt.Chart(make_data(rows)).encode(x=x, y=y, color=encode_colour("prediction", kinds, key))
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=shape("prediction", kinds, key),
+        shape=encode_shape("prediction", kinds, key),
         tooltip=[
-            *words("prediction"),
-            *numbers("predicted", "observed", "spread", format=".1%"),
-            *numbers(("pairs", "pairs a sample"), format=".1f"),
+            *text_tips("prediction"),
+            *number_tips("predicted", "observed", "spread", format=".1%"),
+            *number_tips(("pairs", "pairs a sample"), format=".1f"),
         ],
     )
-    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_to(highest)), y2="high:Q")
-    ends = alt.Chart(data([{"p": 0.0}, {"p": MOST}]))
+    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_scale_up_to(highest)), y2="high:Q")
+    ends = alt.Chart(make_data([{"p": 0.0}, {"p": MOST}]))
     right = ends.mark_line(strokeDash=DASH, strokeWidth=1, color="black", aria=False).encode(x="p:Q", y="p:Q")
     layers = [right, base.mark_line(strokeWidth=1.5), bars, points]
     title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
     return alt.LayerChart(layer=layers).properties(width=SIDE, height=SIDE, title=title)
 
 
-def _procedures(check: PredictiveCheck) -> alt.LayerChart:
-    found = [row for row in records(check.table.reset_index()) if row["found"] > 0]
+def _draw_procedures(check: PredictiveCheck) -> alt.LayerChart:
+    detections = [row for row in list_records(check.table.reset_index()) if row["found"] > 0]
     rows = [
-        {"procedure": _from(row, "procedure"), "kind": kind, "share": row[column]}
+        {"procedure": _name_source(row, "procedure"), "kind": kind, "share": row[column]}
         | {name: row[name] for name in ("found", "found_share")}
-        for row in found
+        for row in detections
         for kind, column in KINDS.items()
     ]
     order = list(dict.fromkeys(row["procedure"] for row in rows))
-    key = legend(list(KINDS))
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(list(KINDS))
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1~%")),
         y=name_axis("procedure", order),
         tooltip=[
-            *words("procedure", "kind"),
-            *numbers("share", format=".2%"),
-            *numbers(("found", "pairs found"), format=".1f"),
-            *numbers(("found_share", "of all pairs"), format=".1%"),
+            *text_tips("procedure", "kind"),
+            *number_tips("share", format=".2%"),
+            *number_tips(("found", "pairs found"), format=".1f"),
+            *number_tips(("found_share", "of all pairs"), format=".1%"),
         ],
     )
     marks = base.mark_point(filled=True, size=60, opacity=1)
-    points = marks.encode(color=colour("kind", list(KINDS), key), shape=shape("kind", list(KINDS), key))
+    points = marks.encode(
+        color=encode_colour("kind", list(KINDS), key), shape=encode_shape("kind", list(KINDS), key)
+    )
     lines = base.mark_line(color="grey", strokeWidth=1).encode(detail="procedure:N")
     height = max(60, min(SIDE, 26 * len(order)))
     return alt.LayerChart(layer=[lines, points]).properties(width=SIDE, height=height, title="pairs found")
 
 
-def _from(row: dict[str, Any], field: str) -> str:
+def _name_source(row: dict[str, Any], field: str) -> str:
     """A name, with the collection that was decided on where there are two."""
     where = f", from {escape_controls(row['decided_on'])}" if "decided_on" in row else ""
     return f"{row[field]}{where}"
 
 
-def _to(highest: float) -> alt.Scale:
+def _scale_up_to(highest: float) -> alt.Scale:
     return alt.Scale(domain=[0.0, highest])
 
 
@@ -295,22 +307,22 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
     )
     panels = []
     for names, values, what, title, form, shade in halves:
-        labels = distinct(names, ON_AXIS)
+        labels = label_names(names, ON_AXIS)
         rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
         crowded = len(rows) > CROWDED
         points = (
-            alt.Chart(data(rows))
+            alt.Chart(make_data(rows))
             .mark_point(filled=True, shape=form, size=14 if crowded else 44, color=shade, opacity=1)
             .encode(
                 x=system_axis(
                     list(labels.values()), f"{what}, {'best' if what == 'system' else 'hardest'} first", what
                 ),
                 y=alt.Y("value:Q", title=f"{title} (units of the document score)"),
-                tooltip=[*words(what), *numbers(("value", title))],
+                tooltip=[*text_tips(what), *number_tips(("value", title))],
             )
         )
         layers = [level_line(0.0, "y"), points]
         panels.append(
-            alt.LayerChart(layer=layers).properties(width=min(520, across(len(rows), 14)), height=240)
+            alt.LayerChart(layer=layers).properties(width=min(520, chart_width(len(rows), 14)), height=240)
         )
-    return bare(alt.hconcat(*panels, spacing=40))
+    return finish_chart(alt.hconcat(*panels, spacing=40))

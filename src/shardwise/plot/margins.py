@@ -13,8 +13,19 @@ from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import shorten_name
-from shardwise.plot.matrix import square
-from shardwise.plot.theme import COLOURS, CROWDED, INK, ON_AXIS, bare, data, distinct, numbers, records, words
+from shardwise.plot.matrix import draw_square
+from shardwise.plot.theme import (
+    COLOURS,
+    CROWDED,
+    INK,
+    ON_AXIS,
+    finish_chart,
+    label_names,
+    list_records,
+    make_data,
+    number_tips,
+    text_tips,
+)
 
 MOST_ROWS = 45  # pairs; more, unless all have one system in common, are drawn as a square of systems
 DECIDED = {  # what the interval shows, given the margin: the claim, nothing, or its contrary
@@ -49,21 +60,23 @@ def margin_chart(
         The chart, an altair object.
     """
     if isinstance(result, Equivalence):
-        many = len(result.table) > MOST_ROWS and _common(result) is None
-        return _verdicts(result) if many else bare(_pairs(result, measure))
+        many = len(result.table) > MOST_ROWS and _find_common_system(result) is None
+        return _draw_verdicts(result) if many else finish_chart(_draw_pairs(result, measure))
     if isinstance(result, SettingSeries):
-        return bare(_series(result, measure).properties(title=_answer(result)))
+        return finish_chart(_draw_series(result, measure).properties(title=_describe_answer(result)))
     if not result:
         raise InputError("there are no series to draw", remedy="give one or more by name")
-    names = distinct(result)
+    names = label_names(result)
     panels = [
-        _series(one, names[name]).properties(width=max(180, min(300, 34 * len(one.table))))
-        for name, one in result.items()
+        _draw_series(series, names[name]).properties(width=max(180, min(300, 34 * len(series.table))))
+        for name, series in result.items()
     ]
     row: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
-    if len({one.side for one in result.values()}) > 1:  # other words for the verdicts, so another legend
+    if (
+        len({series.side for series in result.values()}) > 1
+    ):  # other words for the verdicts, so another legend
         row = row.resolve_scale(color="independent", shape="independent")
-    return bare(row)
+    return finish_chart(row)
 
 
 def difference_chart(
@@ -92,14 +105,14 @@ def difference_chart(
             f"there are {len(result)} pairs",
             remedy=("draw one", Either(", as in compare(…, only=[(a, b)])", "")),
         )
-    found = result.to_frame(level).iloc[0]
-    difference, low, high = (float(found[name]) for name in ("difference", "lower", "upper"))
+    pair = result.to_frame(level).iloc[0]
+    difference, low, high = (float(pair[name]) for name in ("difference", "lower", "upper"))
     spread = f"{100 * level:g}% interval"
     if not np.isfinite(low):
-        low, high = difference - float(found["se"]), difference + float(found["se"])
+        low, high = difference - float(pair["se"]), difference + float(pair["se"])
         spread = "± 1 standard error"
-    a, b = distinct((found["a"], found["b"]), most=40).values()
-    p, effect = float(found["p"]), float(found["effect_size"])
+    a, b = label_names((pair["a"], pair["b"]), most=40).values()
+    p, effect = float(pair["p"]), float(pair["effect_size"])
     row = {
         "pair": f"{a} − {b}",
         "difference": difference,
@@ -109,31 +122,31 @@ def difference_chart(
         "effect": effect,
     }
     tips = [
-        *words("pair"),
-        *numbers("difference", "lower", "upper"),
-        *numbers("p", ("effect", "effect size"), format=".3g"),
+        *text_tips("pair"),
+        *number_tips("difference", "lower", "upper"),
+        *number_tips("p", ("effect", "effect size"), format=".3g"),
     ]
     title = f"difference in {shorten_name(measure)}, {spread}"
     names = alt.Axis(labelLimit=360, labelPadding=8, ticks=False, domain=False)
-    base = alt.Chart(data([row])).encode(
+    base = alt.Chart(make_data([row])).encode(
         y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
     )
     x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14), axis=alt.Axis(tickCount=7))
     bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
-    edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
-    said = f"p = {p:.3g}, effect size {effect:.2f} ({describe_size(effect)})"
-    drawn = alt.LayerChart(layer=[edges, bar, point]).properties(width=460, height=60, title=said)
-    return bare(drawn)
+    edges = _draw_edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
+    subtitle = f"p = {p:.3g}, effect size {effect:.2f} ({describe_size(effect)})"
+    drawn = alt.LayerChart(layer=[edges, bar, point]).properties(width=460, height=60, title=subtitle)
+    return finish_chart(drawn)
 
 
-def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
-    names = distinct([*result.table["a"], *result.table["b"]], most=32)
+def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
+    names = label_names([*result.table["a"], *result.table["b"]], most=32)
     rows = [
         row
         | {"a": names[row["a"]], "b": names[row["b"]], "pair": f"{names[row['a']]} − {names[row['b']]}"}
-        | {"verdict": _verdict(row, result.margin, result.side)}
-        for row in records(result.table)
+        | {"verdict": _decide_verdict(row, result.margin, result.side)}
+        for row in list_records(result.table)
     ]
     title = f"difference in {shorten_name(measure)}"
     step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
@@ -146,27 +159,32 @@ def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
         scale=alt.Scale(zero=True, padding=14),
     )
     tips = [
-        *words("a", "b", "verdict"),
-        *numbers("difference", "lower", "upper"),
-        *numbers("p", format=".3g"),
+        *text_tips("a", "b", "verdict"),
+        *number_tips("difference", "lower", "upper"),
+        *number_tips("p", format=".3g"),
     ]
-    base = alt.Chart(data(rows)).encode(y=y, tooltip=tips, description="pair:N")
+    base = alt.Chart(make_data(rows)).encode(y=y, tooltip=tips, description="pair:N")
     layers = [
-        _zone(result.margin, result.side, "x"),
-        _edges(_margins(result.margin, result.side), "x"),
-        *_marks(base, result.side, x, "x", small=step <= 10),
+        _draw_zone(result.margin, result.side, "x"),
+        _draw_edges(_list_margins(result.margin, result.side), "x"),
+        *_draw_marks(base, result.side, x, "x", small=step <= 10),
     ]
     if len(rows) <= 40:
-        said = alt.Chart(data(rows)).mark_text(align="left", dx=6, fontSize=10, color=INK, aria=False)
-        layers.append(said.encode(y=y, x="upper:Q", text="verdict:N"))
-    return alt.LayerChart(layer=layers).properties(width=460, height=step * len(rows), title=_goal(result))
+        labels = alt.Chart(make_data(rows)).mark_text(align="left", dx=6, fontSize=10, color=INK, aria=False)
+        layers.append(labels.encode(y=y, x="upper:Q", text="verdict:N"))
+    return alt.LayerChart(layer=layers).properties(
+        width=460, height=step * len(rows), title=_describe_goal(result)
+    )
 
 
-def _series(result: SettingSeries, measure: str) -> alt.LayerChart:
+def _draw_series(result: SettingSeries, measure: str) -> alt.LayerChart:
     rows = [
         row
-        | {"setting": shorten_name(str(row["setting"])), "verdict": _verdict(row, result.margin, result.side)}
-        for row in records(result.table)
+        | {
+            "setting": shorten_name(str(row["setting"])),
+            "verdict": _decide_verdict(row, result.margin, result.side),
+        }
+        for row in list_records(result.table)
     ]
     labels = [row["setting"] for row in rows]
     x = alt.X(
@@ -174,38 +192,44 @@ def _series(result: SettingSeries, measure: str) -> alt.LayerChart:
     )
     y = alt.Y("lower:Q", title=f"difference in {shorten_name(measure)}", scale=alt.Scale(zero=True))
     tips = [
-        *words("setting", "verdict"),
-        *numbers("difference", "lower", "upper"),
-        *numbers("p", format=".3g"),
+        *text_tips("setting", "verdict"),
+        *number_tips("difference", "lower", "upper"),
+        *number_tips("p", format=".3g"),
     ]
-    base = alt.Chart(data(rows)).encode(x=x, tooltip=tips, description="setting:N")
+    base = alt.Chart(make_data(rows)).encode(x=x, tooltip=tips, description="setting:N")
     layers = [
-        _zone(result.margin, result.side, "y"),
-        _edges(_margins(result.margin, result.side), "y"),
-        *_marks(base, result.side, y, "y", small=False),
+        _draw_zone(result.margin, result.side, "y"),
+        _draw_edges(_list_margins(result.margin, result.side), "y"),
+        *_draw_marks(base, result.side, y, "y", small=False),
     ]
     width = max(240, min(900, 40 * len(rows)))
     return alt.LayerChart(layer=layers).properties(width=width, height=280)
 
 
-def _verdicts(result: Equivalence) -> alt.LayerChart:
+def _draw_verdicts(result: Equivalence) -> alt.LayerChart:
     """The verdicts on many pairs as a square; the systems that come first most often stand first."""
     wins = Counter(result.table["a"])
     order = sorted({*result.table["a"], *result.table["b"]}, key=lambda name: (-wins[name], name))
-    labels = distinct(order, ON_AXIS)
+    labels = label_names(order, ON_AXIS)
     rows = [
-        {"a": labels[row["a"]], "b": labels[row["b"]], "kind": _verdict(row, result.margin, result.side)}
+        {
+            "a": labels[row["a"]],
+            "b": labels[row["b"]],
+            "kind": _decide_verdict(row, result.margin, result.side),
+        }
         | {name: row[name] for name in ("difference", "lower", "upper")}
-        for row in records(result.table)
+        for row in list_records(result.table)
     ]
     marks = ("", "circle" if len(order) <= CROWDED else "", "")
     kinds = dict(zip(DECIDED[result.side], zip(FILLS, marks, strict=True), strict=True))
-    tips = [*words("a", "b", ("kind", "verdict")), *numbers("difference", "lower", "upper")]
-    drawn = square(rows, list(labels.values()), kinds, "verdict", tips, ("second system", "first system"))
-    return drawn.properties(title=_goal(result))
+    tips = [*text_tips("a", "b", ("kind", "verdict")), *number_tips("difference", "lower", "upper")]
+    drawn = draw_square(
+        rows, list(labels.values()), kinds, "verdict", tips, ("second system", "first system")
+    )
+    return drawn.properties(title=_describe_goal(result))
 
 
-def _marks(base: alt.Chart, side: str, along: Any, axis: str, small: bool) -> list[alt.Chart]:
+def _draw_marks(base: alt.Chart, side: str, along: Any, axis: str, small: bool) -> list[alt.Chart]:
     names = list(DECIDED[side])
     key = alt.Legend(title=None, orient="top", labelLimit=400)
     shade = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=list(SHADES)), legend=key)
@@ -218,7 +242,7 @@ def _marks(base: alt.Chart, side: str, along: Any, axis: str, small: bool) -> li
     return [bar.encode(y=along, y2="upper:Q"), point.encode(y="difference:Q")]
 
 
-def _verdict(row: Mapping[str, Any], margin: float, side: str) -> str:
+def _decide_verdict(row: Mapping[str, Any], margin: float, side: str) -> str:
     yes, open_, no = DECIDED[side]
     if row["holds"]:
         return yes
@@ -230,29 +254,29 @@ def _verdict(row: Mapping[str, Any], margin: float, side: str) -> str:
     return no if contrary else open_
 
 
-def _margins(margin: float, side: str) -> list[float]:
+def _list_margins(margin: float, side: str) -> list[float]:
     return {"both": [-margin, 0.0, margin], "lower": [-margin, 0.0], "superior": [0.0, margin]}[side]
 
 
-def _edges(values: list[float], axis: str) -> alt.Chart:
+def _draw_edges(values: list[float], axis: str) -> alt.Chart:
     rows = [{"at": value, "kind": "zero" if value == 0 else "margin"} for value in values]
     lines = alt.StrokeDash(
         "kind:N", scale=alt.Scale(domain=["zero", "margin"], range=[[1, 0], [4, 3]]), legend=None
     )
-    mark = alt.Chart(data(rows)).mark_rule(color=INK, strokeWidth=1, aria=False)
+    mark = alt.Chart(make_data(rows)).mark_rule(color=INK, strokeWidth=1, aria=False)
     drawn: alt.Chart = mark.encode(strokeDash=lines, **{axis: "at:Q"})
     return drawn
 
 
-def _zone(margin: float, side: str, axis: str) -> alt.Chart:
+def _draw_zone(margin: float, side: str, axis: str) -> alt.Chart:
     """The differences that the claim allows, as far as they have two ends."""
     rows = [{"from": -margin, "to": margin}] if side == "both" else []
-    mark = alt.Chart(data(rows)).mark_rect(color="#bdbdbd", opacity=0.3, aria=False)
+    mark = alt.Chart(make_data(rows)).mark_rect(color="#bdbdbd", opacity=0.3, aria=False)
     drawn: alt.Chart = mark.encode(**{axis: "from:Q", f"{axis}2": "to:Q"})
     return drawn
 
 
-def _goal(result: Equivalence) -> str:
+def _describe_goal(result: Equivalence) -> str:
     met = int(result.table["holds"].sum())
     word = {
         "both": f"equivalent within ±{result.margin:g}",
@@ -262,14 +286,14 @@ def _goal(result: Equivalence) -> str:
     return f"{met} of {len(result.table)} {word}"
 
 
-def _answer(result: SettingSeries) -> str:
+def _describe_answer(result: SettingSeries) -> str:
     word = f"{DECIDED[result.side][0]} (margin {result.margin:g})"
     if result.smallest is None:
         return f"no setting from which on all are {word}"
     return f"from {shorten_name(str(result.smallest))} on, all are {word}"
 
 
-def _common(result: Equivalence) -> str | None:
+def _find_common_system(result: Equivalence) -> str | None:
     """A system that is in every pair."""
     pairs = zip(result.table["a"], result.table["b"], strict=True)
     return next(iter(set.intersection(*map(set, pairs))), None)

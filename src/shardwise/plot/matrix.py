@@ -17,15 +17,15 @@ from shardwise.plot.theme import (
     CROWDED,
     LONG,
     ON_AXIS,
-    bare,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
+    encode_colour,
+    encode_dash,
+    finish_chart,
+    label_names,
     level_line,
-    numbers,
-    words,
+    make_data,
+    make_legend,
+    number_tips,
+    text_tips,
 )
 
 NEITHER = "none"
@@ -60,38 +60,38 @@ def matrix_chart(
     """
     given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
     first = next(iter(given.values()))
-    found = _findings(list(given.values()), alpha)
+    findings = _list_findings(list(given.values()), alpha)
     names = [shorten_name(name, 40) for name in given]
-    kinds = _kinds(names)
-    labels = distinct(first.names, ON_AXIS)
+    kinds = _list_kinds(names)
+    labels = label_names(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
     for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):
         for better, worse, sign in ((a, b, 1.0), (b, a, -1.0)):
-            methods = found.get((better, worse), ())
-            if methods or (sign > 0 and (worse, better) not in found):
+            methods = findings.get((better, worse), ())
+            if methods or (sign > 0 and (worse, better) not in findings):
                 rows.append(
                     {
                         "a": labels[better],
                         "b": labels[worse],
-                        "kind": _kind(methods, names),
+                        "kind": _name_kind(methods, names),
                         "difference": sign * difference,
                     }
                 )
     if len(names) > 2:
         seen = {row["kind"] for row in rows}
         kinds = [kind for kind in kinds if kind in seen]
-    styles = _styles(kinds, len(names), len(labels)) | {NEITHER: (NOTHING, "")}
+    styles = _choose_styles(kinds, len(names), len(labels)) | {NEITHER: (NOTHING, "")}
     tips = [
-        *words(("a", "better"), ("b", "worse")),
-        *numbers("difference"),
-        *words(("kind", "told apart by")),
+        *text_tips(("a", "better"), ("b", "worse")),
+        *number_tips("difference"),
+        *text_tips(("kind", "told apart by")),
     ]
     title = "told apart" if len(names) == 1 else "told apart by"
-    return square(rows, list(labels.values()), styles, title, tips, ("worse system", "better system"))
+    return draw_square(rows, list(labels.values()), styles, title, tips, ("worse system", "better system"))
 
 
-def square(
+def draw_square(
     rows: list[dict[str, Any]],
     labels: Sequence[str],
     kinds: Mapping[str, tuple[str, str]],
@@ -110,13 +110,13 @@ def square(
         grid=False,
         labelFontSize=min(10, max(7, step)),
     )
-    place = alt.Scale(domain=list(labels))
+    scale = alt.Scale(domain=list(labels))
     key = alt.Legend(
         title=title, labelLimit=400, orient="top", direction="vertical", symbolSize=90, symbolType="square"
     )
-    base = alt.Chart(data(rows)).encode(
-        x=alt.X("b:N", scale=place, title=axes[0], axis=axis),
-        y=alt.Y("a:N", scale=place, title=axes[1], axis=axis),
+    base = alt.Chart(make_data(rows)).encode(
+        x=alt.X("b:N", scale=scale, title=axes[0], axis=axis),
+        y=alt.Y("a:N", scale=scale, title=axes[1], axis=axis),
         tooltip=tips,
     )
     cells = base.mark_rect(stroke="white", strokeWidth=0 if len(labels) > CROWDED else 0.5).encode(
@@ -129,8 +129,8 @@ def square(
     layers = [cells]
     signs = {kind: mark for kind, (_, mark) in kinds.items() if mark}
     if signs and any(row["kind"] in signs for row in rows):
-        inked = [row | {"ink": _ink(kinds[row["kind"]][0])} for row in rows if row["kind"] in signs]
-        marked = alt.Chart(data(inked)).mark_point(
+        inked = [row | {"ink": _choose_ink(kinds[row["kind"]][0])} for row in rows if row["kind"] in signs]
+        marked = alt.Chart(make_data(inked)).mark_point(
             size=min(40.0, 0.22 * step**2), filled=step < 9, strokeWidth=1.2, opacity=1, aria=False
         )
         layers.append(
@@ -153,35 +153,39 @@ def square(
             )
         )
     drawn = alt.LayerChart(layer=layers).properties(width=size, height=size)
-    return bare(drawn)
+    return finish_chart(drawn)
 
 
-def _findings(comparisons: Sequence[Comparisons], alpha: float) -> dict[tuple[str, str], tuple[int, ...]]:
+def _list_findings(
+    comparisons: Sequence[Comparisons], alpha: float
+) -> dict[tuple[str, str], tuple[int, ...]]:
     """(better, worse) -> numbers of the comparisons that find so, for all pairs with such a finding."""
-    found: dict[tuple[str, str], tuple[int, ...]] = {}
+    findings: dict[tuple[str, str], tuple[int, ...]] = {}
     known: set[frozenset[str]] | None = None
-    for number, one in enumerate(comparisons):
-        frame = one.to_frame()
+    for number, pairs_compared in enumerate(comparisons):
+        frame = pairs_compared.to_frame()
         pairs = list(zip(frame["a"], frame["b"], strict=True))
         unordered = set(map(frozenset, pairs))
         if known is not None and unordered != known:
             raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
         known = unordered
-        for pair, differs in zip(pairs, one.reject(alpha), strict=True):
+        for pair, differs in zip(pairs, pairs_compared.reject(alpha), strict=True):
             if differs:
-                found[pair] = (*found.get(pair, ()), number)
-    return found
+                findings[pair] = (*findings.get(pair, ()), number)
+    return findings
 
 
-def _kinds(names: Sequence[str]) -> list[str]:
+def _list_kinds(names: Sequence[str]) -> list[str]:
     """All that may be found of a pair, most comparisons first."""
     n = len(names)
     if n > MOST_NAMED:
-        return [_kind(tuple(range(count)), names) for count in range(n, 0, -1)]
-    return [_kind(chosen, names) for count in range(n, 0, -1) for chosen in combinations(range(n), count)]
+        return [_name_kind(tuple(range(count)), names) for count in range(n, 0, -1)]
+    return [
+        _name_kind(chosen, names) for count in range(n, 0, -1) for chosen in combinations(range(n), count)
+    ]
 
 
-def _kind(methods: Sequence[int], names: Sequence[str]) -> str:
+def _name_kind(methods: Sequence[int], names: Sequence[str]) -> str:
     n, count = len(names), len(methods)
     if not count:
         return NEITHER
@@ -195,30 +199,30 @@ def _kind(methods: Sequence[int], names: Sequence[str]) -> str:
     return f"only {chosen}" if count == 1 else chosen
 
 
-def _styles(kinds: Sequence[str], methods: int, systems: int) -> dict[str, tuple[str, str]]:
+def _choose_styles(kinds: Sequence[str], methods: int, systems: int) -> dict[str, tuple[str, str]]:
     if methods > MOST_NAMED:
-        return {kind: (fill, "") for kind, fill in zip(kinds, shades(len(kinds)), strict=True)}
+        return {kind: (fill, "") for kind, fill in zip(kinds, mix_shades(len(kinds)), strict=True)}
     needless = methods < 3 and systems > CROWDED
     marks = ["" if needless else mark for mark in MARKS]
     return dict(zip(kinds, zip(SHADES, marks, strict=False), strict=False))
 
 
-def _ink(fill: str) -> str:
+def _choose_ink(fill: str) -> str:
     """A colour that is seen on the fill: by its luminance as grey print has it."""
     red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
     return "#303030" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
-def shades(count: int, ends: tuple[str, str] = BLUES) -> list[str]:
+def mix_shades(count: int, ends: tuple[str, str] = BLUES) -> list[str]:
     """So many steps from a dark colour to a pale one.
 
-    >>> shades(3, ("#000000", "#ffffff"))
+    >>> mix_shades(3, ("#000000", "#ffffff"))
     ['#000000', '#808080', '#ffffff']
     """
     dark, pale = ([int(end[k : k + 2], 16) for k in (1, 3, 5)] for end in ends)
     last = max(count - 1, 1)
     mixed = [[round(d + (p - d) * k / last) for d, p in zip(dark, pale, strict=True)] for k in range(count)]
-    return ["#" + "".join(f"{part:02x}" for part in one) for one in mixed]
+    return ["#" + "".join(f"{part:02x}" for part in parts) for parts in mixed]
 
 
 MOST_POINTS = 200  # of a curve; more do not show
@@ -252,7 +256,7 @@ def p_curve_chart(
         The chart, an altair object.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    labels = distinct(given, most=120)
+    labels = label_names(given, most=120)
     named = {labels[name]: pairs for name, pairs in given.items()}
     rows = []
     for name, frame in discriminative_power(named, column=column).groupby("name", sort=False):
@@ -261,14 +265,14 @@ def p_curve_chart(
         shown = shown[shown < p.size]
         rows += [{"claim": str(name), "share": float(share[k]), "p": float(p[k])} for k in shown]
     names = list(named)
-    key = legend(names, direction="vertical", symbolType="stroke", symbolSize=300)
+    key = make_legend(names, direction="vertical", symbolType="stroke", symbolSize=300)
     title = "p-value" if column == "p" else "corrected p-value"
     x = alt.X("share:Q", title="share of pairs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
     y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, highest]))
-    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour("claim", names, key))
-    lines = base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=dash("claim", names, key))
+    base = alt.Chart(make_data(rows)).encode(x=x, y=y, color=encode_colour("claim", names, key))
+    lines = base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=encode_dash("claim", names, key))
     points = base.mark_point(clip=True, size=60, opacity=0).encode(
-        tooltip=[*words("claim"), *numbers("share", format=".1%"), *numbers("p", format=".3g")]
+        tooltip=[*text_tips("claim"), *number_tips("share", format=".1%"), *number_tips("p", format=".3g")]
     )
     layers = [lines, points, level_line(alpha, "y")]
-    return bare(alt.LayerChart(layer=layers).properties(width=520, height=240))
+    return finish_chart(alt.LayerChart(layer=layers).properties(width=520, height=240))

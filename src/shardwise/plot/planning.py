@@ -18,18 +18,18 @@ from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     SIZE,
-    bare,
     check_columns,
-    colour,
-    dash,
-    data,
-    distinct,
-    legend,
+    encode_colour,
+    encode_dash,
+    encode_shape,
+    finish_chart,
+    label_names,
     level_line,
-    numbers,
-    records,
-    shape,
-    words,
+    list_records,
+    make_data,
+    make_legend,
+    number_tips,
+    text_tips,
 )
 
 TOPICS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300, 400)
@@ -66,7 +66,7 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
     """
     check_columns(curve, x, "topics", colour)
     kind = "linear" if x == "systems" else "log"
-    return _lines(curve, x, "topics", colour, kind)
+    return _draw_lines(curve, x, "topics", colour, kind)
 
 
 def reach_chart(
@@ -99,7 +99,7 @@ def reach_chart(
             for measure, goal in zip(curve["measure"], curve["goal"], strict=True)
         ]
         named = curve.assign(goal=goals)
-    return _lines(named, "topics", "value", "goal", "linear")
+    return _draw_lines(named, "topics", "value", "goal", "linear")
 
 
 def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
@@ -115,51 +115,51 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    measures = distinct([str(name) or "score" for name in table.index])
-    methods = distinct(map(str, table.columns))
+    measures = label_names([str(name) or "score" for name in table.index])
+    methods = label_names(map(str, table.columns))
     rows = [
         {"measure": measures[str(name) or "score"], "method": methods[str(method)], "variance": value}
-        | {"place": place}
+        | {"place": position}
         for name, values in zip(table.index, table.to_numpy(float), strict=True)
-        for place, (method, value) in enumerate(zip(table.columns, values, strict=True))
+        for position, (method, value) in enumerate(zip(table.columns, values, strict=True))
     ]
     names, ways = list(measures.values()), list(methods.values())
-    key = legend(ways)
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(ways)
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X(
             "measure:N", scale=alt.Scale(domain=names), title=None, axis=alt.Axis(labelAngle=0, grid=False)
         ),
         xOffset=alt.XOffset("place:O", sort="ascending"),
         y=alt.Y("variance:Q", title=TITLES["variance"]),
-        color=colour("method", ways, key),
-        tooltip=[*words("measure", "method"), *numbers("variance")],
+        color=encode_colour("method", ways, key),
+        tooltip=[*text_tips("measure", "method"), *number_tips("variance")],
     )
     bars = base.mark_bar(opacity=0.75)
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape("method", ways, key))
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=encode_shape("method", ways, key))
     width = max(300, min(900, 26 * len(rows)))
-    return bare(alt.LayerChart(layer=[bars, points]).properties(width=width, height=SIZE["height"]))
+    return finish_chart(alt.LayerChart(layer=[bars, points]).properties(width=width, height=SIZE["height"]))
 
 
-def _lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.LayerChart:
-    named = distinct(map(str, frame[field]))
+def _draw_lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.LayerChart:
+    named = label_names(map(str, frame[field]))
     names = list(named.values())
-    rows = [row | {field: named[str(row[field])]} for row in records(frame[[x, y, field]])]
-    key = legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(data(rows)).encode(
+    rows = [row | {field: named[str(row[field])]} for row in list_records(frame[[x, y, field]])]
+    key = make_legend(names, symbolType="stroke", symbolSize=300)
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X(f"{x}:Q", title=TITLES.get(x, x), scale=alt.Scale(type=kind, zero=False, nice=False)),
         y=alt.Y(
             f"{y}:Q",
             title=TITLES["needed" if y == "topics" else y],
             scale=alt.Scale(type=kind, zero=kind == "linear"),
         ),
-        color=colour(field, names, key),
-        tooltip=[*words(field), *numbers(x, y, format="~g")],
+        color=encode_colour(field, names, key),
+        tooltip=[*text_tips(field), *number_tips(x, y, format="~g")],
     )
-    lines = base.mark_line(strokeWidth=2).encode(strokeDash=dash(field, names, key))
+    lines = base.mark_line(strokeWidth=2).encode(strokeDash=encode_dash(field, names, key))
     points = base.mark_point(
         size=40, opacity=0
     )  # for the numbers under the mouse; seen, they would fray dashes
-    return bare(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
+    return finish_chart(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
 
 
 def generalizability_chart(
@@ -194,26 +194,28 @@ def generalizability_chart(
             low, high = limits[name]
             rows.append({"topics": n, "coefficient": names[name], "value": value, "low": low, "high": high})
     shown = list(names.values())
-    key = legend(shown, symbolType="stroke", symbolSize=300)
+    key = make_legend(shown, symbolType="stroke", symbolSize=300)
     x = alt.X("topics:Q", title="topics", scale=alt.Scale(type="log", nice=False))
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(make_data(rows)).encode(
         x=x,
-        color=colour("coefficient", shown, key),
+        color=encode_colour("coefficient", shown, key),
         tooltip=[
-            *words("coefficient"),
-            *numbers("topics", format="d"),
-            *numbers("value", "low", "high", format=".3f"),
+            *text_tips("coefficient"),
+            *number_tips("topics", format="d"),
+            *number_tips("value", "low", "high", format=".3f"),
         ],
     )
     band = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title="coefficient (0 to 1)", scale=alt.Scale(zero=False)), y2="high:Q"
     )
-    lines = base.mark_line(strokeWidth=2).encode(y="value:Q", strokeDash=dash("coefficient", shown, key))
+    lines = base.mark_line(strokeWidth=2).encode(
+        y="value:Q", strokeDash=encode_dash("coefficient", shown, key)
+    )
     points = base.mark_point(size=40, opacity=0).encode(y="value:Q")
     today = level_line(result.mean_squares.topics, "x")
     title = f"{result.mean_squares.systems} systems; bands: {100 * level:g}% limits"
     layers = [band, lines, points, today]
-    return bare(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
 def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
@@ -230,34 +232,34 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
         The chart, an altair object.
     """
     known = design.table["topics"].notna().to_numpy(bool)
-    rows = records(design.table)
+    rows = list_records(design.table)
     top = max((int(row["topics"]) for row, ok in zip(rows, known, strict=True) if ok), default=1)
     x = alt.X("shards:Q", title="shards", scale=alt.Scale(zero=False, nice=False, padding=12),
               axis=alt.Axis(tickMinStep=1, format="d"))  # fmt: skip
     y = alt.Y("topics:Q", title="topics needed", scale=alt.Scale(domain=[0, 1.08 * top], nice=False))
-    enough = alt.Chart(data(row for row, ok in zip(rows, known, strict=True) if ok)).encode(
+    enough = alt.Chart(make_data(row for row, ok in zip(rows, known, strict=True) if ok)).encode(
         x=x,
         y=y,
         tooltip=[
-            *numbers("shards", "topics", format="d"),
-            *numbers("se", format=".4g"),
-            *numbers("df", format=".1f"),
+            *number_tips("shards", "topics", format="d"),
+            *number_tips("se", format=".4g"),
+            *number_tips("df", format=".1f"),
         ],
     )
     never = alt.Chart(
-        data({"shards": row["shards"], "topics": top, "why": f"more than {design.most_topics} topics, or none"}
+        make_data({"shards": row["shards"], "topics": top, "why": f"more than {design.most_topics} topics, or none"}
              for row, ok in zip(rows, known, strict=True) if not ok)
     )  # fmt: skip
     layers = [
         enough.mark_line(strokeWidth=1.5, color=COLOURS[0]),
         enough.mark_point(filled=True, size=50, color=COLOURS[0], opacity=1),
         never.mark_point(shape="cross", size=80, color=COLOURS[1], filled=True, opacity=1, angle=45).encode(
-            x=x, y=y, tooltip=[*numbers("shards", format="d"), *words(("why", "topics"))]
+            x=x, y=y, tooltip=[*number_tips("shards", format="d"), *text_tips(("why", "topics"))]
         ),
     ]
     note = "" if known.all() else "; ×: no number of topics is enough"
     title = alt.Title(f"{design.goal}{note}", subtitle=f"claim: {design.claim}")
-    return bare(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
 def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
@@ -273,34 +275,34 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    found, false = f"a difference of {result.min_diff:g} is found", "equal systems are told apart"
-    names = [found, false]
+    detected, false = f"a difference of {result.min_diff:g} is found", "equal systems are told apart"
+    names = [detected, false]
     rows = [
         {"topics": row["topics"], "share": row[column], "what": name}
-        for row in records(result.table)
-        for name, column in ((found, "power"), (false, "false_alarms"))
+        for row in list_records(result.table)
+        for name, column in ((detected, "power"), (false, "false_alarms"))
     ]
     limits = [
         {"topics": row["topics"], "low": row["power_low"], "high": row["power_high"]}
-        for row in records(result.table)
+        for row in list_records(result.table)
     ]
-    key = legend(names, direction="vertical", **PLAIN)
+    key = make_legend(names, direction="vertical", **PLAIN)
     x = alt.X("topics:Q", title="topics", scale=alt.Scale(zero=False))
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(make_data(rows)).encode(
         x=x,
         y=alt.Y(
             "share:Q", title="share of simulations", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
         ),
-        color=colour("what", names, key),
-        tooltip=[*words("what"), *numbers("topics", format="d"), *numbers("share", format=".1%")],
+        color=encode_colour("what", names, key),
+        tooltip=[*text_tips("what"), *number_tips("topics", format="d"), *number_tips("share", format=".1%")],
     )
     bars = (
-        alt.Chart(data(limits))
+        alt.Chart(make_data(limits))
         .mark_rule(color=COLOURS[0], strokeWidth=2)
-        .encode(x=x, y="low:Q", y2="high:Q", tooltip=numbers("low", "high", format=".1%"))
+        .encode(x=x, y="low:Q", y2="high:Q", tooltip=number_tips("low", "high", format=".1%"))
     )
     lines = base.mark_line(strokeWidth=1.5)
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape("what", names, key))
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=encode_shape("what", names, key))
     layers = [bars, lines, points, level_line(result.alpha, "y")]
     title = f"{result.systems} systems, dashed: alpha {result.alpha:g}; claim: {result.claim}"
-    return bare(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))

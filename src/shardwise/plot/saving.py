@@ -67,13 +67,13 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     """
     target, ending = Path(path), ending_of(path)
     if ending == ".html":
-        write_atomically(target, page(chart).encode())
+        write_atomically(target, render_page(chart).encode())
         return
     if ending == ".svg":
-        write_atomically(target, svg(chart).encode())
+        write_atomically(target, render_svg(chart).encode())
         return
     if ending != ".json":
-        converter()
+        import_converter()
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"chart{ending}"
         if ending == ".png":
@@ -99,12 +99,12 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def converter() -> Any:
+def import_converter() -> Any:
     """Import what draws charts without a browser; drawing takes long to load."""
     return import_extra("vl_convert", "drawings of charts")
 
 
-def svg(chart: Chart) -> str:
+def render_svg(chart: Chart) -> str:
     """Return a chart as SVG, with room for wider fonts than ours.
 
     Parameters
@@ -112,11 +112,11 @@ def svg(chart: Chart) -> str:
     chart : altair chart
         What a result's `plot` returns.
     """
-    drawn: str = converter().vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
+    drawn: str = import_converter().vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
     return drawn
 
 
-def page(chart: Chart) -> str:
+def render_page(chart: Chart) -> str:
     """Return a page with the chart and all that draws it; names in the data are text there and cannot be run.
 
     Parameters
@@ -125,14 +125,14 @@ def page(chart: Chart) -> str:
         What a result's `plot` returns.
     """
     specification, options = script_json(chart.to_dict()), script_json(EMBEDDED)
-    return PAGE.format(bundle=_bundle(), specification=specification, options=options)
+    return PAGE.format(bundle=_bundle_scripts(), specification=specification, options=options)
 
 
 @cache
-def _bundle() -> str:
+def _bundle_scripts() -> str:
     """Vega as one script, in the version that altair writes for; to put it together takes seconds."""
     import altair  # drawing takes long to load
 
     version = altair.SCHEMA_VERSION.rpartition(".")[0]
-    made: str = converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    made: str = import_converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
     return made

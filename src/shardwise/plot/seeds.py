@@ -11,18 +11,18 @@ import pandas as pd
 from shardwise.core.scores import as_scores, level_names, nouns_of
 from shardwise.plot.theme import (
     COLOURS,
-    bare,
     check_columns,
-    colour,
-    data,
-    distinct,
-    legend,
+    encode_colour,
+    encode_shape,
+    finish_chart,
+    label_names,
     level_line,
+    list_records,
+    make_data,
+    make_legend,
     name_axis,
-    numbers,
-    records,
-    shape,
-    words,
+    number_tips,
+    text_tips,
 )
 
 VERDICTS = ("better", "no difference", "worse")
@@ -51,7 +51,7 @@ def instance_means_chart(scores: Any) -> alt.LayerChart:
     instance = nouns.get("instance", "instance")
     means = table.mean([d for d in table.dims if d not in ("system", "instance")], skipna=True)
     values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
-    names = distinct(level_names(table, "system"))
+    names = label_names(level_names(table, "system"))
     order = np.argsort(-np.nanmean(values, axis=1), kind="stable")
     shown = [list(names.values())[k] for k in order]
     labels = [str(x) for x in level_names(table, "instance")]
@@ -68,16 +68,16 @@ def instance_means_chart(scores: Any) -> alt.LayerChart:
         "mean:Q", title=f"mean of each {instance}; bar: of all", scale=alt.Scale(zero=False, padding=14)
     )
     tips = [
-        *words(("system", nouns.get("system", "system")), ("instance", instance)),
-        *numbers("mean"),
+        *text_tips(("system", nouns.get("system", "system")), ("instance", instance)),
+        *number_tips("mean"),
     ]
 
-    def layer(values: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(data(values)).encode(x=x, y=name_axis("system", shown), tooltip=tips)
+    def draw_layer(values: list[dict[str, Any]]) -> alt.Chart:
+        return alt.Chart(make_data(values)).encode(x=x, y=name_axis("system", shown), tooltip=tips)
 
-    points = layer(rows).mark_point(filled=True, size=45, opacity=0.55, color=COLOURS[0])
-    middle = layer(centres).mark_tick(thickness=3, color=COLOURS[1], height=14)
-    return bare(alt.LayerChart(layer=[points, middle]).properties(width=460, height=26 * len(shown)))
+    points = draw_layer(rows).mark_point(filled=True, size=45, opacity=0.55, color=COLOURS[0])
+    middle = draw_layer(centres).mark_tick(thickness=3, color=COLOURS[1], height=14)
+    return finish_chart(alt.LayerChart(layer=[points, middle]).properties(width=460, height=26 * len(shown)))
 
 
 def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: str = "") -> alt.LayerChart:
@@ -98,17 +98,23 @@ def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: 
         The chart, an altair object.
     """
     check_columns(tests, "instance", "difference", "p", "verdict")
-    rows = [row | {"instance": str(row["instance"])} for row in records(tests)]
+    rows = [row | {"instance": str(row["instance"])} for row in list_records(tests)]
     known = [name for name in VERDICTS if name in set(tests["verdict"])]
-    key = legend(known)
-    base = alt.Chart(data(rows)).encode(
+    key = make_legend(known)
+    base = alt.Chart(make_data(rows)).encode(
         x=alt.X("difference:Q", title="difference", scale=alt.Scale(zero=True, padding=14)),
         y=name_axis("instance", [str(row["instance"]) for row in rows]),
-        color=colour("verdict", known, key),
-        shape=shape("verdict", known, key),
-        tooltip=[*words(("instance", noun), "verdict"), *numbers("difference"), *numbers("p", format=".3g")],
+        color=encode_colour("verdict", known, key),
+        shape=encode_shape("verdict", known, key),
+        tooltip=[
+            *text_tips(("instance", noun), "verdict"),
+            *number_tips("difference"),
+            *number_tips("p", format=".3g"),
+        ],
     )
     points = base.mark_point(filled=True, size=80, opacity=1)
     title = f"{pair + ': ' if pair else ''}each {noun} by itself"
     layers = [level_line(0.0, "x"), points]
-    return bare(alt.LayerChart(layer=layers).properties(width=460, height=22 * len(rows), title=title))
+    return finish_chart(
+        alt.LayerChart(layer=layers).properties(width=460, height=22 * len(rows), title=title)
+    )

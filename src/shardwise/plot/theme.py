@@ -29,7 +29,7 @@ Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 ChartKind = TypeVar("ChartKind", alt.Chart, alt.LayerChart, alt.HConcatChart, alt.VConcatChart)
 
 
-def bare(chart: ChartKind) -> ChartKind:
+def finish_chart(chart: ChartKind) -> ChartKind:
     """Finish a chart: no frame, a pale grid, titles that do not shout."""
     finished: ChartKind = (
         chart.configure_view(stroke=None)
@@ -40,13 +40,13 @@ def bare(chart: ChartKind) -> ChartKind:
     return finished
 
 
-def data(rows: Iterable[Mapping[str, Any]]) -> Any:
+def make_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Rows as the data of a chart, however many; what is not finite is left out of the drawing."""
     # not an InlineData, which is held against the schema row by row: seconds for the pairs of 150 systems
-    return {"values": [{name: _plain(value) for name, value in row.items()} for row in rows]}
+    return {"values": [{name: _simplify_value(value) for name, value in row.items()} for row in rows]}
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def list_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table."""
     return [dict(zip(map(str, frame.columns), row, strict=True)) for row in frame.itertuples(index=False)]
 
@@ -61,7 +61,7 @@ def check_columns(frame: pd.DataFrame, *columns: str) -> None:
         raise InputError("the table has no rows to draw")
 
 
-def _plain(value: Any) -> Any:
+def _simplify_value(value: Any) -> Any:
     if value is None or value is pd.NA:
         return None
     if isinstance(value, bool | np.bool_):
@@ -79,12 +79,12 @@ def in_turn(choices: Sequence[Any], count: int) -> list[Any]:
     return [choices[(k + k // n) % n] for k in range(count)]
 
 
-def colours(count: int) -> list[str]:
+def cycle_colours(count: int) -> list[str]:
     """One colour each, again from the start where they run out."""
     return [COLOURS[k % len(COLOURS)] for k in range(count)]
 
 
-def legend(
+def make_legend(
     names: Sequence[str],
     title: str | None = None,
     direction: Literal["horizontal", "vertical"] | None = None,
@@ -98,12 +98,14 @@ def legend(
     return alt.Legend(title=title, direction=lines, **(common | options))
 
 
-def colour(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Color:
+def encode_colour(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Color:
     """The colour of each name."""
-    return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(names), range=colours(len(names))), legend=key)
+    return alt.Color(
+        f"{field}:N", scale=alt.Scale(domain=list(names), range=cycle_colours(len(names))), legend=key
+    )
 
 
-def shape(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Shape:
+def encode_shape(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Shape:
     """The shape of each name."""
     marks = in_turn(SHAPES, len(names))
     return alt.Shape(f"{field}:N", scale=alt.Scale(domain=list(names), range=marks), legend=key)
@@ -115,36 +117,36 @@ PLAIN: dict[str, Any] = {
 }  # of keys of filled shapes: a dashed rim frays them
 
 
-def dash(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.StrokeDash:
+def encode_dash(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.StrokeDash:
     """The dashes of each name."""
     lines = in_turn(DASHES, len(names))
     return alt.StrokeDash(f"{field}:N", scale=alt.Scale(domain=list(names), range=lines), legend=key)
 
 
-def numbers(*fields: str | tuple[str, str], format: str = ".4f") -> list[alt.Tooltip]:
+def number_tips(*fields: str | tuple[str, str], format: str = ".4f") -> list[alt.Tooltip]:
     """What hovering shows of numeric fields, each a name or a name and its title."""
     named = [(field, field) if isinstance(field, str) else field for field in fields]
     return [alt.Tooltip(f"{field}:Q", title=title, format=format) for field, title in named]
 
 
-def words(*fields: str | tuple[str, str]) -> list[alt.Tooltip]:
+def text_tips(*fields: str | tuple[str, str]) -> list[alt.Tooltip]:
     """What hovering shows of fields that hold text."""
     named = [(field, field) if isinstance(field, str) else field for field in fields]
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in named]
 
 
-def level_line(value: float, at: Literal["x", "y"], **channel: Any) -> alt.Chart:
+def level_line(value: float, side: Literal["x", "y"], **channel: Any) -> alt.Chart:
     """A dashed line across the chart at one value, in the colour of rules.
 
     `channel` holds the scale and the axis of the chart, where these are not the usual ones: layers have to agree.
     """
-    mark = alt.Chart(data([{"at": value}])).mark_rule(strokeDash=DASH, aria=False)
-    across = alt.X("at:Q", **channel) if at == "x" else alt.Y("at:Q", **channel)
+    mark = alt.Chart(make_data([{"at": value}])).mark_rule(strokeDash=DASH, aria=False)
+    across = alt.X("at:Q", **channel) if side == "x" else alt.Y("at:Q", **channel)
     drawn: alt.Chart = mark.encode(across)
     return drawn
 
 
-def across(count: int, step: int = 26) -> int:
+def chart_width(count: int, step: int = 26) -> int:
     """Width of a chart with so many systems side by side."""
     return max(240, min(1100, step * count))
 
@@ -172,14 +174,14 @@ def name_axis(field: str, names: Sequence[str]) -> alt.Y:
 def bars_with_numbers(base: alt.Chart, field: str, format: str) -> list[alt.Chart]:
     """Bars with the number of each at its end."""
     bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
-    said = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
-    return [bars, said]
+    labels = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
+    return [bars, labels]
 
 
-def distinct(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
+def label_names(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
     """A label for every name: short, harmless, and different where the names are.
 
-    >>> distinct(["a\\x01", "a\\\\x01", "b"])
+    >>> label_names(["a\\x01", "a\\\\x01", "b"])
     {'a\\x01': 'a\\\\x01', 'a\\\\x01': 'a\\\\x01 (2)', 'b': 'b'}
     """
     labels: dict[str, str] = {}

@@ -52,13 +52,13 @@ class Setting(Protocol):
     def baselines(self) -> tuple[str, ...]:
         """Systems with which all others were compared; empty for all pairs."""
 
-    def noun(self, dimension: str) -> str:
+    def noun_for(self, dimension: str) -> str:
         """Return the user's word for a dimension."""
 
     def nouns_for(self, dimension: str) -> str:
         """Return the user's word for many levels of a dimension."""
 
-    def counted(self, n: int, dimension: str) -> str:
+    def format_count(self, n: int, dimension: str) -> str:
         """Return a number of levels of a dimension in the user's words."""
 
 
@@ -80,7 +80,7 @@ class BareSetting:
     @property
     def decimals(self) -> int:
         """Digits after the point."""
-        return choose_decimals([self.result.half])
+        return choose_decimals([self.result.half_widths])
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -89,23 +89,23 @@ class BareSetting:
         seconds = {pairs.estimates.labels[k] for k in pairs.ib.tolist()}
         return tuple(seconds) if pairs.directed and len(seconds) == 1 else ()
 
-    def noun(self, dimension: str) -> str:
+    def noun_for(self, dimension: str) -> str:
         """Return the user's word for a dimension."""
         return self.result.pairs.estimates.nouns.get(dimension, dimension)
 
     def nouns_for(self, dimension: str) -> str:
         """Return the user's word for many levels of a dimension."""
-        return pluralize_noun(self.noun(dimension))
+        return pluralize_noun(self.noun_for(dimension))
 
-    def counted(self, n: int, dimension: str) -> str:
+    def format_count(self, n: int, dimension: str) -> str:
         """Return a number of levels of a dimension in the user's words."""
-        return format_count(n, self.noun(dimension))
+        return format_count(n, self.noun_for(dimension))
 
 
-def capitalize(text: str) -> str:
+def capitalize_sentence(text: str) -> str:
     """Return a sentence with its first letter in upper case, unless that is a symbol, as in t-test.
 
-    >>> capitalize("on these topics"), capitalize("t with Holm")
+    >>> capitalize_sentence("on these topics"), capitalize_sentence("t with Holm")
     ('On these topics', 't with Holm')
     """
     return f"{text[:1].upper()}{text[1:]}" if text[1:2].isalpha() else text
@@ -127,7 +127,10 @@ def describe_claim(result: ClaimResult, analysis: Analysis) -> str:
         return f"exactly these {analysis.nouns_for('topic')}"
     first, *others = over
     return "".join(
-        [f"new {analysis.nouns_for(first)} like these", *(f", any {analysis.noun(name)}" for name in others)]
+        [
+            f"new {analysis.nouns_for(first)} like these",
+            *(f", any {analysis.noun_for(name)}" for name in others),
+        ]
     )
 
 
@@ -175,15 +178,15 @@ def answer_pairs(result: PairResult, setting: Setting) -> str:
 
 def _answer_pair(result: PairResult, setting: Setting) -> str:
     """The difference of two systems with its interval."""
-    row = result.frame.iloc[0]
+    row = result.pair_table.iloc[0]
     a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
-    reverse = bool(result.found and row["difference"] < 0)
+    reverse = bool(result.n_significant and row["difference"] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
     known = ", ".join([*details, p] if p not in details else details)
     if reverse:
         a, b = b, a
-    if result.found:
+    if result.n_significant:
         return f"{a} is significantly better than {b}: {_add_unit(gain, setting)} ({known})."
     return f"{a} and {b} are tied: difference {_add_unit(gain, setting)} ({known})."
 
@@ -193,7 +196,7 @@ def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = 
 
     A stepwise test may find a difference whose simultaneous interval still holds 0; its p-value stands there instead.
     """
-    row, digits = result.frame.iloc[k], setting.decimals
+    row, digits = result.pair_table.iloc[k], setting.decimals
     difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
     if reverse:
         difference, lower, upper = -difference, -upper, -lower
@@ -214,13 +217,13 @@ def _write_difference(result: PairResult, setting: Setting, a: str, b: str) -> s
 
 def _answer_best(result: PairResult, setting: Setting) -> str:
     """The best set, and by how much it beats the first system outside it."""
-    names, top = result.pairs.names, result.top
+    names, top = result.pairs.names, result.best_set
     best = f"{shorten_name(top[0])} ({_write_score(result, setting, top[0])})"
     if len(top) == len(names):
         last = names[-1]
         largest = _write_difference(result, setting, names[0], last)
         return (
-            f"No winner: all {setting.counted(len(names), 'system')} are tied, first {best}."
+            f"No winner: all {setting.format_count(len(names), 'system')} are tied, first {best}."
             f" The largest difference, to {shorten_name(last)}, is not significant {largest}."
         )
     winner, loser = _find_first_beaten(result)
@@ -235,7 +238,7 @@ def _answer_best(result: PairResult, setting: Setting) -> str:
             [best, *(f"{shorten_name(name)} ({_write_mean(result, setting, name)})" for name in top[1:])]
         )
         return f"Best: {others}, tied. {shorten_name(winner)} is {beaten}."
-    total = setting.counted(len(names), "system")
+    total = setting.format_count(len(names), "system")
     return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {shorten_name(winner)} is {beaten}."
 
 
@@ -256,7 +259,7 @@ def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
 def _find_first_beaten(result: PairResult) -> tuple[str, str]:
     """The highest system outside the best set, after the highest one that is significantly better than it."""
     names = result.pairs.names
-    signs, top = result.directions(names), set(result.top)
+    signs, top = result.direction_matrix(names), set(result.best_set)
     loser = next(position for position, name in enumerate(names) if name not in top)
     winner = int(np.flatnonzero(signs[:, loser] > 0)[0])
     return names[winner], names[loser]
@@ -265,19 +268,19 @@ def _find_first_beaten(result: PairResult) -> tuple[str, str]:
 def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str:
     """How many systems are better and worse than a baseline, with the largest difference."""
     names = result.pairs.names
-    signs = result.directions(names)[:, names.index(baseline)]
+    signs = result.direction_matrix(names)[:, names.index(baseline)]
     better, worse = (
         [name for name, sign in zip(names, signs, strict=True) if sign == wanted] for wanted in (1, -1)
     )
     tied = len(names) - 1 - len(better) - len(worse)
-    base, system = shorten_name(baseline), setting.noun("system")
+    base, system = shorten_name(baseline), setting.noun_for("system")
     parts = []
     if better:
         gain = _write_difference(result, setting, better[0], baseline)
         if len(better) == 1:
             parts.append(f"{shorten_name(better[0])} is significantly better than {base} {gain}")
         else:
-            many = f"{len(better):,} of {setting.counted(len(names) - 1, 'system')}"
+            many = f"{len(better):,} of {setting.format_count(len(names) - 1, 'system')}"
             parts.append(
                 f"{many} are significantly better than {base}, first {shorten_name(better[0])} {gain}"
             )
@@ -298,22 +301,22 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
     """How many of chosen pairs differ, with the largest difference."""
     total = len(result.pairs)
     size = np.where(result.reject(), np.abs(result.pairs.difference), -1.0)
-    if not result.found:
+    if not result.n_significant:
         size = np.abs(result.pairs.difference)
     k = int(size.argmax())
-    row = result.frame.iloc[k]
+    row = result.pair_table.iloc[k]
     reverse = bool(row["difference"] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
-    if not result.found:
+    if not result.n_significant:
         return (
             f"No winner: none of the {total:,} pairs compared differs significantly."
             f" The largest difference is {shorten_name(a)} over {shorten_name(b)} {gain}."
         )
-    verb = "differs" if result.found == 1 else "differ"
+    verb = "differs" if result.n_significant == 1 else "differ"
     return (
-        f"{result.found:,} of the {total:,} pairs compared {verb} significantly, most of all {shorten_name(a)} over"
-        f" {shorten_name(b)} {gain}."
+        f"{result.n_significant:,} of the {total:,} pairs compared {verb} significantly, most of all {shorten_name(a)}"
+        f" over {shorten_name(b)} {gain}."
     )
 
 
@@ -326,15 +329,13 @@ def write_title(analysis: Analysis) -> str:
         return f"{measure}: {shorten_name(names[0])} against {shorten_name(names[1])}"
     if analysis.baselines:
         bases = join_names([shorten_name(name) for name in analysis.baselines])
-        return (
-            f"{measure}: {analysis.counted(len(names) - len(analysis.baselines), 'system')} against {bases}"
-        )
-    return f"{measure}: comparison of {analysis.counted(len(names), 'system')}"
+        return f"{measure}: {analysis.format_count(len(names) - len(analysis.baselines), 'system')} against {bases}"
+    return f"{measure}: comparison of {analysis.format_count(len(names), 'system')}"
 
 
 def describe_data(analysis: Analysis) -> str:
     """Return the measure and the size of the data: ``AP, 50 topics × 8 systems``."""
-    sizes = " × ".join(analysis.counted(n, name) for name, n in analysis.sizes.items())
+    sizes = " × ".join(analysis.format_count(n, name) for name, n in analysis.sizes.items())
     return f"{shorten_name(analysis.measure)}, {sizes}"
 
 
@@ -374,7 +375,7 @@ def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
     str
         One line.
     """
-    return f"Applies to {result.claim}. {capitalize(write_method(result, analysis, title))}."
+    return f"Applies to {result.claim}. {capitalize_sentence(write_method(result, analysis, title))}."
 
 
 def write_method(result: PairResult, analysis: Setting, title: str) -> str:
@@ -394,10 +395,12 @@ def write_method(result: PairResult, analysis: Setting, title: str) -> str:
 
 def count_pairs(result: PairResult) -> str:
     """Write how many pairs differ significantly, as a clause."""
-    total, found = len(result.pairs), result.found
-    verb = "differs" if found == 1 else "differ"
+    total, significant = len(result.pairs), result.n_significant
+    verb = "differs" if significant == 1 else "differ"
     how = "not corrected" if result.pairs.error_rate == "pair" else "corrected"
-    return f"{found:,} of {format_count(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
+    return (
+        f"{significant:,} of {format_count(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
+    )
 
 
 def write_pairs(analysis: Analysis) -> list[str]:
@@ -416,12 +419,12 @@ def write_pairs(analysis: Analysis) -> list[str]:
     lines = []
     if len(analysis.comparisons) > 1 and not analysis.baselines:
         critical = ""
-        if analysis.lead.uniform:
-            smallest = format_number(analysis.lead.critical, analysis.decimals)
+        if analysis.lead.has_common_width:
+            smallest = format_number(analysis.lead.critical_difference, analysis.decimals)
             critical = f"; differences from {smallest} on are significant"
         lines.append(f"{count_pairs(analysis.lead)}{critical}.")
-    for other in analysis.leading[1:]:
-        if other not in analysis.shown or not (
+    for other in analysis.results_in_order[1:]:
+        if other not in analysis.distinct_results or not (
             other.found_beyond(analysis.lead) or analysis.lead.found_beyond(other)
         ):
             lines.append(f"The same pairs differ for {other.claim}.")
@@ -443,7 +446,7 @@ def write_alternative(result: ClaimResult, analysis: Analysis) -> str:
     """Write what a method says that holds its error rate here, or the same one at a stricter level."""
     level = f" at alpha {result.alpha:g}" if result.alpha != analysis.alpha else ""
     answer = lower_first(write_answer(analysis, result))
-    count = f" {capitalize(count_pairs(result))}." if len(result.pairs) > 1 else ""
+    count = f" {capitalize_sentence(count_pairs(result))}." if len(result.pairs) > 1 else ""
     return f"By {result.procedure.name}{level}, for {describe_claim(result, analysis)}: {answer}{count}"
 
 
@@ -452,7 +455,7 @@ def write_repeats(analysis: Analysis) -> str:
     facts = analysis.repeats
     if facts is None:
         return ""
-    instance, topic = analysis.noun("instance"), analysis.noun("topic")
+    instance, topic = analysis.noun_for("instance"), analysis.noun_for("topic")
     if facts.kind == "samples":
         return f"Repeats treated as samples: each {instance} was drawn independently for each {topic}."
     if facts.declared:
@@ -468,7 +471,7 @@ def write_repeats(analysis: Analysis) -> str:
 def write_contrast(analysis: Analysis) -> str:
     """Write how the two claims compare on these data, or why there is only one."""
     topics, systems = analysis.nouns_for("topic"), analysis.nouns_for("system")
-    topic, system = analysis.noun("topic"), analysis.noun("system")
+    topic, system = analysis.noun_for("topic"), analysis.noun_for("system")
     if len(analysis.claims) == 1:
         (result,) = analysis.claims
         if not result.procedure.claim.over:
@@ -485,7 +488,7 @@ def write_contrast(analysis: Analysis) -> str:
         )
     only_here, only_like = here.found_beyond(like), like.found_beyond(here)
     if not only_here and not only_like:
-        if here.found:
+        if here.n_significant:
             return f"Both claims have the same significant pairs: {systems} differ alike from {topic} to {topic}."
         return "No pair is significant for either claim."
     sentences = []
@@ -508,7 +511,7 @@ def _explain_single_claim(result: ClaimResult, analysis: Analysis) -> str:
     topics = analysis.nouns_for("topic")
     if "shard" in analysis.scores.dims or "instance" in analysis.scores.dims:
         if result.procedure.method.takes_common_gaps(Claim()) and "shard" in analysis.scores.dims:
-            return f"Testing exactly these {topics} needs every {analysis.noun('system')} to have the same scores."
+            return f"Testing exactly these {topics} needs every {analysis.noun_for('system')} to have the same scores."
         return f"{result.procedure.name} supports claims about new {topics} only."
     return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."
 
@@ -522,7 +525,7 @@ def write_splits(analysis: Analysis) -> str:
     noise = [
         f" For {describe_claim(result, analysis)}, {split.noise.removable:.0%} of the error variance of one split"
         f" comes from the split itself; {split.noise.enough:,} splits make p-values stable."
-        for result in analysis.leading
+        for result in analysis.results_in_order
         for split in analysis.splits
         if split.key == result.key and split.noise is not None
     ]
@@ -547,8 +550,8 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
     tie = analysis.open_tie()
     if tie is None:
         return ""
-    repeat = analysis.noun("instance")
-    here = analysis.counted(tie.items, "topic")
+    repeat = analysis.noun_for("instance")
+    here = analysis.format_count(tie.items, "topic")
     here += f" with {format_count(tie.repeats, repeat)} each" if tie.repeats > 1 else ""
     power = f"{format_percent(POWER)} power"
     first = f"{here} detect a difference of {tie.detectable:.2g} with {power}."
@@ -560,7 +563,7 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
 
 def _write_settling(tie: OpenTie, analysis: Analysis, power: str) -> str:
     """How many more topics or repeats would settle a tie."""
-    topics, repeat = analysis.nouns_for("topic"), analysis.noun("instance")
+    topics, repeat = analysis.nouns_for("topic"), analysis.noun_for("instance")
     few_items = tie.items_needed is not None and tie.items < tie.items_needed <= FAR * tie.items
     few_repeats = tie.repeats_needed is not None and tie.repeats < tie.repeats_needed <= FAR * tie.repeats
     more = []
@@ -568,13 +571,13 @@ def _write_settling(tie: OpenTie, analysis: Analysis, power: str) -> str:
         more.append(f"{tie.items_needed - tie.items:,} more {topics}")
     if few_repeats and tie.repeats_needed is not None:
         added = tie.repeats_needed - tie.repeats
-        each = f" of each {analysis.noun('topic')}" if more else ""
+        each = f" of each {analysis.noun_for('topic')}" if more else ""
         more.append(f"{added:,} more {repeat if added == 1 else pluralize_noun(repeat)}{each}")
     if more:
         pair = f"{shorten_name(tie.a)} against {shorten_name(tie.b)}"
         return f"{', or '.join(more)} would settle {pair} if they differ by {tie.difference:g} ({power})"
     if tie.items_needed is not None and tie.items_needed > tie.items:
-        total = analysis.counted(tie.items_needed, "topic")
+        total = analysis.format_count(tie.items_needed, "topic")
         return f"decide whether {tie.difference:g} matters; detecting it takes {total} ({power})"
     if tie.items_needed is None and tie.difference > 0.0 and tie.repeats > 1:
         return f"add {pluralize_noun(repeat)}; more {topics} alone will not show a difference of {tie.difference:g}"

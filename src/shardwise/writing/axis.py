@@ -19,7 +19,7 @@ class Axis:
     ticks: tuple[float, ...]
     decimals: int
 
-    def place(self, value: float) -> float:
+    def locate_value(self, value: float) -> float:
         """Return the position of a value in units of the drawing, to a tenth; an infinite one lies on the edge."""
         inside = min(max(value, self.low), self.high)
         return round(WIDTH * (inside - self.low) / (self.high - self.low), 1)
@@ -41,7 +41,7 @@ def make_axis(values: ArrayLike, most: int = 6) -> Axis:
         From 0 to 1 where no value is finite.
 
     >>> axis = make_axis([0.013, 0.402, np.inf])
-    >>> axis.ticks, axis.decimals, axis.place(np.inf)
+    >>> axis.ticks, axis.decimals, axis.locate_value(np.inf)
     ((0.1, 0.2, 0.3, 0.4), 1, 1000.0)
     """
     numbers = np.asarray(values, dtype=float)

@@ -12,12 +12,12 @@ from shardwise.core.scores import nouns_of
 from shardwise.core.text import shorten_name
 from shardwise.planning.components import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
-from shardwise.plot.intervals import beside
+from shardwise.plot.intervals import draw_points
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
-from shardwise.plot.saving import converter
+from shardwise.plot.saving import import_converter
 from shardwise.plot.seeds import instance_means_chart
-from shardwise.plot.theme import COLOURS, Chart, bare, records
+from shardwise.plot.theme import COLOURS, Chart, finish_chart, list_records
 
 INK: dict[str, Any] = {
     "background": None,
@@ -45,12 +45,12 @@ INK: dict[str, Any] = {
 THEMED = {COLOURS[0]: "var(--lead)", COLOURS[1]: "var(--beside)", "#606060": "currentColor"}
 
 
-def svg(specification: dict[str, Any], name: str) -> str:
+def draw_svg(specification: dict[str, Any], name: str) -> str:
     """Draw a chart; the ids inside start with its name, whatever was drawn before."""
-    drawn: str = converter().vegalite_to_svg(specification)
-    found = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
-    for number, own in enumerate(found):
-        drawn = re.sub(rf'(id="|#){re.escape(own)}(?=[")])', rf"\g<1>{name}-{number}", drawn)
+    drawn: str = import_converter().vegalite_to_svg(specification)
+    ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
+    for number, old_id in enumerate(ids):
+        drawn = re.sub(rf'(id="|#){re.escape(old_id)}(?=[")])', rf"\g<1>{name}-{number}", drawn)
     return drawn
 
 
@@ -58,16 +58,16 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
     """Draw a chart as SVG that takes its colours from the page; `label` is its text alternative."""
     specification = chart.to_dict(validate=False)  # which vl-convert does
     specification["config"] = INK
-    drawn = svg(specification, name)
+    drawn = draw_svg(specification, name)
     for fixed, themed in THEMED.items():
         drawn = drawn.replace(f'"{fixed}"', f'"{themed}"')
     words = label.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 
 
-def charts(content: Analysis) -> dict[str, str]:
+def draw_charts(content: Analysis) -> dict[str, str]:
     """The drawings of a report by name."""
-    named = {one.claim: one.pairs for one in content.shown}
+    named = {result.claim: result.pairs for result in content.distinct_results}
     drawn = {
         "variance": inline_svg(
             variance_share_chart(content.fit),
@@ -82,11 +82,11 @@ def charts(content: Analysis) -> dict[str, str]:
         ),
     }
     if "instance" in content.scores.dims:
-        word = content.noun("instance")
+        word = content.noun_for("instance")
         drawn["instances"] = inline_svg(
             instance_means_chart(content.scores),
             "instances-chart",
-            f"Points: the mean of each {word}, one row a {content.noun('system')}; bars: the mean of all",
+            f"Points: the mean of each {word}, one row a {content.noun_for('system')}; bars: the mean of all",
         )
         with suppress(InputError):  # scores are missing, or no system has a second instance
             drawn["components"] = inline_svg(
@@ -112,9 +112,13 @@ def charts(content: Analysis) -> dict[str, str]:
 
 def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
-    rows = [row | {"claim": one.claim} for one in content.shown for row in records(one.bars.reset_index())]
-    kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
+    rows = [
+        row | {"claim": result.claim}
+        for result in content.distinct_results
+        for row in list_records(result.chart_intervals.reset_index())
+    ]
+    kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
     title = f"{shorten_name(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
-    specification = bare(beside(rows, "claim", title)).to_dict(validate=False)
-    pdf: bytes = converter().vegalite_to_pdf(specification)
-    return pdf, svg(specification, "intervals")
+    specification = finish_chart(draw_points(rows, "claim", title)).to_dict(validate=False)
+    pdf: bytes = import_converter().vegalite_to_pdf(specification)
+    return pdf, draw_svg(specification, "intervals")

@@ -19,8 +19,8 @@ from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.latex import latex
-from shardwise.writing.methods import bibliography, methods_latex, methods_text
+from shardwise.writing.latex import render_latex
+from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one
@@ -39,10 +39,10 @@ class Download:
     @property
     def packed(self) -> str:
         """The content compressed (without a time stamp, so that equal reports are equal) and as text."""
-        return packed(self.content)
+        return pack_bytes(self.content)
 
 
-def packed(content: bytes) -> str:
+def pack_bytes(content: bytes) -> str:
     """Return bytes compressed and as text.
 
     Parameters
@@ -53,7 +53,7 @@ def packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
 
 
-def downloads(content: Analysis) -> tuple[Download, ...]:
+def list_downloads(content: Analysis) -> tuple[Download, ...]:
     """All files of a report."""
     pdf, svg = interval_figure(content)
 
@@ -65,23 +65,23 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
             "systems.csv",
             "text/csv",
             f"{content.nouns_for('system')} with means, intervals and groups",
-            _csv(systems_frame(content)),
+            _format_csv(systems_frame(content)),
         ),
         *(
-            (text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),)
+            (text("pairs.csv", "text/csv", "all pairs, for each claim", _format_csv(pairs_frame(content))),)
             if len(content.comparisons) <= MOST_PAIRS
             else ()
         ),
-        text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", latex(content)),
+        text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),
         Download("intervals.pdf", "application/pdf", "the figure that tables.tex includes", pdf),
         text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
         text("methods.tex", "text/x-tex", "the methods paragraph for LaTeX", methods_latex(content)),
-        text("references.bib", "text/x-bibtex", "its sources for BibTeX", bibliography(content)),
+        text("references.bib", "text/x-bibtex", "its sources for BibTeX", format_bibliography(content)),
         text(
             "report.json",
             "application/json",
             "everything in this report, for programs",
-            dumped(report_json(content)),
+            dump_json(report_json(content)),
         ),
     )
 
@@ -103,7 +103,7 @@ def systems_frame(content: Analysis) -> pd.DataFrame:
             columns[f"rank_worst_{claim.key}"] = ranks["rank_worst"].to_numpy()
         if claim.letters is not None:
             columns[f"group_{claim.key}"] = [" ".join(names) for names in claim.letters]
-        columns[f"top_{claim.key}"] = [name in claim.top for name in content.systems]
+        columns[f"top_{claim.key}"] = [name in claim.best_set for name in content.systems]
     return pd.DataFrame(columns)
 
 
@@ -128,56 +128,59 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "scope": write_scope(c),
         "next_step": write_next_step(c) or None,
         "open_tie": None if (tie := c.open_tie()) is None else asdict(tie),
-        "claims": [{**_claim(claim), "leads": claim.key == c.leads} for claim in c.claims],
-        "instead": [{**_claim(claim), "decisions": _pairs(claim, c)} for claim in c.instead],
+        "claims": [{**_describe_claim(claim), "leads": claim.key == c.leads} for claim in c.claims],
+        "instead": [
+            {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
+        ],
         "unsupported": c.unsupported or None,
-        "systems": _rows(systems_frame(c)),
-        "pairs": {claim.key: _pairs(claim, c) for claim in c.claims},
-        "anova": _rows(c.fit.table.reset_index()),
+        "systems": _list_rows(systems_frame(c)),
+        "pairs": {claim.key: _describe_pairs(claim, c) for claim in c.claims},
+        "anova": _list_rows(c.fit.table.reset_index()),
         "splits": [
             {
-                "key": one.key,
-                "procedure": one.procedure.name,
-                "splits": one.splits,
-                "removable": None if one.noise is None else one.noise.removable,
-                "enough": None if one.noise is None else one.noise.enough,
-                "common": one.common,
-                "pairs": one.pairs,
-                "summary": _rows(one.summary.reset_index(names="figure")),
-                "agreement": _rows(one.agreement.reset_index()),
-                "divided": _rows(one.divided.reset_index()),
+                "key": item.key,
+                "procedure": item.procedure.name,
+                "splits": item.splits,
+                "removable": None if item.noise is None else item.noise.removable,
+                "enough": None if item.noise is None else item.noise.enough,
+                "common": item.common,
+                "pairs": item.pairs,
+                "summary": _list_rows(item.summary.reset_index(names="figure")),
+                "agreement": _list_rows(item.agreement.reset_index()),
+                "divided": _list_rows(item.divided.reset_index()),
             }
-            for one in c.splits
+            for item in c.splits
         ],
         "power": None
         if c.power is None
         else {
             "power": 0.8,
             "topics": c.power.topics,
-            "variance": _plain(c.power.sigma_sq),
-            "detectable": _plain(c.power.detectable),
-            "detectable_two": _plain(c.power.detectable_two),
+            "variance": _simplify_value(c.power.sigma_sq),
+            "detectable": _simplify_value(c.power.detectable),
+            "detectable_two": _simplify_value(c.power.detectable_two),
             "needs": [
                 {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
                 for need in c.power.needs
             ],
         },
-        "calibration": _calibration(c.trust),
+        "calibration": _describe_calibration(c.trust),
         "residuals": {
-            "skewness": _plain(c.residuals.skewness),
-            "kurtosis": _plain(c.residuals.kurtosis),
-            "fanning": _plain(c.residuals.fanning),
-            "sd_ratio": _plain(c.residuals.ratio),
+            "skewness": _simplify_value(c.residuals.skewness),
+            "kurtosis": _simplify_value(c.residuals.kurtosis),
+            "fanning": _simplify_value(c.residuals.fanning),
+            "sd_ratio": _simplify_value(c.residuals.ratio),
         },
         "remarks": [
-            {"name": one.name, "text": one.text, "warning": one.warning, "remedy": one.remedy}
-            for one in c.remarks
+            {"name": item.name, "text": item.text, "warning": item.warning, "remedy": item.remedy}
+            for item in c.remarks
         ],
         "notes": list(c.notes),
         "methods": methods_text(c),
-        "configuration": {name: _plain(value) for name, value in c.configuration.items()},
+        "configuration": {name: _simplify_value(value) for name, value in c.configuration.items()},
         "inputs": [
-            {"name": one.name, "path": one.path, "bytes": one.size, "sha256": one.sha256} for one in c.inputs
+            {"name": item.name, "path": item.path, "bytes": item.size, "sha256": item.sha256}
+            for item in c.inputs
         ],
         "versions": dict(c.versions),
         "recipe": None
@@ -190,7 +193,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
     }
 
 
-def _claim(claim: ClaimResult) -> dict[str, Any]:
+def _describe_claim(claim: ClaimResult) -> dict[str, Any]:
     return {
         "key": claim.key,
         "claim": claim.claim,
@@ -198,30 +201,33 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
         "alpha": claim.alpha,
         "method": claim.pairs.title,
         "error": claim.pairs.estimates.error or None,
-        "df": _plain(claim.pairs.error_df),
+        "df": _simplify_value(claim.pairs.error_df),
         "resamples": claim.n_resamples,
-        "intervals": "comparison" if claim.comparison else "confidence",
+        "intervals": "comparison" if claim.has_comparison_intervals else "confidence",
         "pairs": len(claim.pairs),
-        "found": claim.found,
-        "critical_difference": _plain(claim.critical),
-        "top": list(claim.top),
+        "found": claim.n_significant,
+        "critical_difference": _simplify_value(claim.critical_difference),
+        "top": list(claim.best_set),
         "may_be_best": claim.may_be_best,
     }
 
 
-def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
+def _describe_pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
     if len(claim.pairs) > MOST_PAIRS:
         return None
     return {
-        **{name: at.tolist() for name, at in zip("ab", claim.positions(c.systems), strict=True)},
         **{
-            name: figures(np.asarray(getattr(claim.pairs, name)))
+            name: positions.tolist()
+            for name, positions in zip("ab", claim.locate_systems(c.systems), strict=True)
+        },
+        **{
+            name: round_figures(np.asarray(getattr(claim.pairs, name)))
             for name in ("difference", "se", "p", "p_adjusted")
         },
     }
 
 
-def _calibration(trust: Trust) -> dict[str, Any] | None:
+def _describe_calibration(trust: Trust) -> dict[str, Any] | None:
     lab = trust.calibration
     if lab is None:
         return None
@@ -230,14 +236,14 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
         "budget": lab.budget,
         "seed": lab.seed,
         "used": list(trust.used),
-        "methods": _rows(lab.table),
-        "verdicts": [one.to_dict(command=True) for one in lab.verdicts],
+        "methods": _list_rows(lab.table),
+        "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
         "notes": list(lab.notes),
-        "statements": None if trust.statements is None else _rows(trust.statements.table),
+        "statements": None if trust.statements is None else _list_rows(trust.statements.table),
     }
 
 
-def _csv(frame: pd.DataFrame) -> str:
+def _format_csv(frame: pd.DataFrame) -> str:
     """A table as CSV; numbers are written here, which pandas does several times slower."""
     texts = {
         str(name): [f"{x:.{DIGITS}g}" if x == x else "" for x in column.tolist()]
@@ -247,7 +253,7 @@ def _csv(frame: pd.DataFrame) -> str:
     return str(guard_frame(frame).assign(**texts).to_csv(index=False, lineterminator="\n"))
 
 
-def dumped(value: Mapping[str, Any]) -> str:
+def dump_json(value: Mapping[str, Any]) -> str:
     """Return JSON with a line for each field; indented, it would be written by Python's slow encoder.
 
     Parameters
@@ -255,17 +261,17 @@ def dumped(value: Mapping[str, Any]) -> str:
     value
         What JSON knows, without NaN.
 
-    >>> print(dumped({"a": [1, 2], "b": None}), end="")
+    >>> print(dump_json({"a": [1, 2], "b": None}), end="")
     {
     "a": [1, 2],
     "b": null
     }
     """
-    fields = (f"{json.dumps(name)}: {json.dumps(own, allow_nan=False)}" for name, own in value.items())
+    fields = (f"{json.dumps(name)}: {json.dumps(field, allow_nan=False)}" for name, field in value.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
+def round_figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
     """Return numbers with as many digits as are worth writing; None where there is none.
 
     Parameters
@@ -275,17 +281,19 @@ def figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
     digits
         How many digits.
 
-    >>> figures(np.array([0.123456789, np.nan]), 3)
+    >>> round_figures(np.array([0.123456789, np.nan]), 3)
     [0.123, None]
     """
     return [float(f"{x:.{digits}g}") if math.isfinite(x) else None for x in values.tolist()]
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+def _list_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {str(name): _simplify_value(value) for name, value in row.items()} for row in frame.to_dict("records")
+    ]
 
 
-def _plain(value: Any) -> Any:
+def _simplify_value(value: Any) -> Any:
     """A value that JSON knows, with as many digits as are worth writing."""
     if isinstance(value, np.generic):
         value = value.item()

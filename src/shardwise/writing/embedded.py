@@ -27,26 +27,26 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
     where = str(path)
     try:
         if Path(path).stat().st_size > MOST_PAGE:
-            raise _strange(where, "too large for one")
+            raise _refuse_report(where, "too large for one")
         page = Path(path).read_bytes().decode("utf-8")
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=where, remedy="check the path") from None
     except UnicodeDecodeError:
-        raise _strange(where, "not text") from None
+        raise _refuse_report(where, "not text") from None
     parser = _Data()
     parser.feed(page)
     if not parser.text:
-        raise _strange(where, "it holds no data")
+        raise _refuse_report(where, "it holds no data")
     try:
         files = {file["name"]: file["packed"] for file in json.loads("".join(parser.text))["files"]}
-        found = json.loads(_unpacked(files["report.json"], where), parse_int=_whole)
+        report = json.loads(_unpack_text(files["report.json"], where), parse_int=_parse_integer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
-        raise _strange(where, "its data cannot be read") from None
-    if not isinstance(found, dict):
-        raise _strange(where, "its data cannot be read")
-    return found
+        raise _refuse_report(where, "its data cannot be read") from None
+    if not isinstance(report, dict):
+        raise _refuse_report(where, "its data cannot be read")
+    return report
 
 
 class _Data(HTMLParser):
@@ -71,12 +71,12 @@ class _Data(HTMLParser):
             self.text.append(data)
 
 
-def _whole(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     """A whole number, or where it has more digits than any of ours what a floating point number makes of it."""
     return int(digits) if len(digits) < 19 else float(digits)
 
 
-def _unpacked(packed: str, where: str) -> bytes:
+def _unpack_text(packed: str, where: str) -> bytes:
     try:
         raw = base64.b64decode(packed, validate=True)
     except binascii.Error as error:
@@ -84,11 +84,11 @@ def _unpacked(packed: str, where: str) -> bytes:
     stream = zlib.decompressobj(wbits=31)  # gzip
     text = stream.decompress(raw, MOST_INSIDE)
     if stream.unconsumed_tail or not stream.eof:
-        raise _strange(where, "its data is cut short or endless")
+        raise _refuse_report(where, "its data is cut short or endless")
     return text
 
 
-def _strange(where: str, why: str) -> InputError:
+def _refuse_report(where: str, why: str) -> InputError:
     return InputError(
         "not a report of shardwise",
         where=where,

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import AnalysisOptions, analyze
-from shardwise.analysis.leaderboard import versus
+from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
@@ -28,10 +28,10 @@ from shardwise.core.text import escape_controls, script_json, shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.writing import answer, words
 from shardwise.writing.axis import Axis, make_axis
-from shardwise.writing.charts import charts
+from shardwise.writing.charts import draw_charts
 from shardwise.writing.clauses import explain_method
-from shardwise.writing.downloads import MOST_PAIRS, Download, downloads, figures, packed
-from shardwise.writing.methods import bibliography, explain_test, methods_latex, methods_text
+from shardwise.writing.downloads import MOST_PAIRS, Download, list_downloads, pack_bytes, round_figures
+from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import (
     equate_p,
     format_interval,
@@ -78,33 +78,35 @@ def write_report(
         The analysis that the file shows.
     """
     if isinstance(data, Analysis):
-        found = data
+        analysis = data
     else:
         if options is None:
             choices.setdefault("calibration", None)
-        found = analyze(data, options, progress=progress, **choices)
-    write_atomically(Path(path), html(found).encode("utf-8", "backslashreplace"))
-    return found
+        analysis = analyze(data, options, progress=progress, **choices)
+    write_atomically(Path(path), render_report(analysis).encode("utf-8", "backslashreplace"))
+    return analysis
 
 
-def save(found: Analysis, path: str | os.PathLike[str]) -> None:
+def save_report(analysis: Analysis, path: str | os.PathLike[str]) -> None:
     """Write the report of an analysis."""
-    write_report(path, found)
+    write_report(path, analysis)
 
 
-def html(content: Analysis) -> str:
+def render_report(content: Analysis) -> str:
     """Render a report as one self-contained page."""
-    script, style = asset("report.js"), asset("report.css")
-    files = downloads(content)
-    drawn = {name: Markup(svg) for name, svg in charts(content).items()}  # made by vl-convert, which escapes
+    script, style = read_asset("report.js"), read_asset("report.css")
+    files = list_downloads(content)
+    drawn = {
+        name: Markup(svg) for name, svg in draw_charts(content).items()
+    }  # made by vl-convert, which escapes
     return (
-        templates()
+        load_templates()
         .get_template("report.html")
         .render(
             c=content,
             words=words,
             answer=answer,
-            widths=all(one.procedure.method.model is not None for one in content.splits),
+            widths=all(result.procedure.method.model is not None for result in content.splits),
             title=answer.write_title(content),
             level=format_percent(1.0 - content.alpha),
             reason=explain_method(content.procedure, nouns_of(content.scores)),
@@ -113,23 +115,27 @@ def html(content: Analysis) -> str:
             explain_ranks=explain_ranks,
             explain_test=explain_test,
             statuses=words.STATUSES,
-            heads={one.key: answer.describe_claim(one, content) for one in content.claims},
-            roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
+            heads={result.key: answer.describe_claim(result, content) for result in content.claims},
+            roles={result.key: ROLES[k] for k, result in enumerate(content.distinct_results)},
             style=Markup(style),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
             data=Markup(script_json(page_data(content, files))),
-            axis=_axis(content),
-            rows=_rows(content),
+            axis=_make_axis(content),
+            rows=_list_rows(content),
             charts=drawn,
             files=files,
-            ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
+            ranked={
+                result.key
+                for result in content.distinct_results
+                if result.letters is not None or result.pairs.complete
+            },
             most_named=MOST_NAMED,
-            against=_against(content),
+            against=_tabulate_baselines(content),
             marks=MARKS,
             methods=methods_text(content),
             methods_latex=methods_latex(content),
-            bibliography=bibliography(content),
+            bibliography=format_bibliography(content),
             anova=_anova_rows(content),
             trust=[
                 (finding, *describe_finding(finding, nouns_of(content.scores)))
@@ -152,11 +158,11 @@ def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
     """What the script of the page works on: names, and for each claim means, verdicts and corrected p-values."""
     return {
         "systems": [escape_controls(name) for name in content.systems],
-        "noun": content.noun("system"),
+        "noun": content.noun_for("system"),
         "nouns": content.nouns_for("system"),
         "alpha": content.alpha,
         "decimals": content.decimals,
-        "claims": [_claim_data(one, content) for one in content.shown],
+        "claims": [_claim_data(result, content) for result in content.distinct_results],
         "files": [{"name": file.name, "kind": file.kind, "packed": file.packed} for file in files],
     }
 
@@ -165,26 +171,29 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     """Figures of all pairs of one claim, row by row above the diagonal; null for pairs that were not compared."""
     pairs = claim.pairs
     r = len(content.systems)
-    a, b = claim.positions(content.systems)
-    place = np.full((r, r), -1)
-    place[a, b] = place[b, a] = np.arange(len(pairs))
+    a, b = claim.locate_systems(content.systems)
+    numbers = np.full((r, r), -1)
+    numbers[a, b] = numbers[b, a] = np.arange(len(pairs))
     rows, columns = np.triu_indices(r, 1)
-    order = place[rows, columns]
+    order = numbers[rows, columns]
 
     def ordered(values: Floats, digits: int) -> list[float | None]:
-        kept = figures(values, digits)
+        kept = round_figures(values, digits)
         return [kept[k] if k >= 0 else None for k in order.tolist()]
 
-    signs = claim.directions(content.systems)[rows, columns]
+    signs = claim.direction_matrix(content.systems)[rows, columns]
     if len(pairs) > MOST_PAIRS:
-        figures_of_pairs: dict[str, Any] = {"packed": _packed(pairs.p_adjusted, order, signs), "half": None}
+        figures_of_pairs: dict[str, Any] = {
+            "packed": _pack_decisions(pairs.p_adjusted, order, signs),
+            "half": None,
+        }
     else:
-        half = ordered(claim.half, 4)
+        half = ordered(claim.half_widths, 4)
         figures_of_pairs = {
             "p": ordered(pairs.p_adjusted, 3),
             # rounding a p-value may carry it over the level: the decisions are stated, not derived
             "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
-            "half": half[0] if claim.uniform and pairs.complete else half,
+            "half": half[0] if claim.has_common_width and pairs.complete else half,
         }
     return {
         "key": claim.key,
@@ -196,40 +205,47 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     }
 
 
-def _packed(p: Floats, order: Ints, signs: Ints) -> str:
+def _pack_decisions(p: Floats, order: Ints, signs: Ints) -> str:
     """Decisions and p-values of very many pairs, a byte each: sign + 1, and -20 log10 p, 255 where there is none."""
-    there = np.append(p, np.nan)[order]  # the last is that of pairs that were not compared
-    decades = np.where(np.isfinite(there), np.clip(-20.0 * np.log10(np.maximum(there, 1e-300)), 0, 254), 255)
-    return packed((signs + 1).astype(np.uint8).tobytes() + np.rint(decades).astype(np.uint8).tobytes())
+    ordered = np.append(p, np.nan)[order]  # the last is that of pairs that were not compared
+    decades = np.where(
+        np.isfinite(ordered), np.clip(-20.0 * np.log10(np.maximum(ordered, 1e-300)), 0, 254), 255
+    )
+    return pack_bytes((signs + 1).astype(np.uint8).tobytes() + np.rint(decades).astype(np.uint8).tobytes())
 
 
-def _against(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
+def _tabulate_baselines(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
     """Every baseline with the systems compared with it, best first."""
-    found = []
+    tables = []
     for base in content.baselines:
-        table = versus(content.comparisons, base, content.alpha)
-        found.append((base, [(name, table.loc[name]) for name in content.systems if name in table.index]))
-    return found
+        table = tabulate_against(content.comparisons, base, content.alpha)
+        tables.append((base, [(name, table.loc[name]) for name in content.systems if name in table.index]))
+    return tables
 
 
-def _axis(content: Analysis) -> Axis:
-    return make_axis([claim.bars[["estimate", "lower", "upper"]].to_numpy(float) for claim in content.shown])
+def _make_axis(content: Analysis) -> Axis:
+    return make_axis(
+        [
+            claim.chart_intervals[["estimate", "lower", "upper"]].to_numpy(float)
+            for claim in content.distinct_results
+        ]
+    )
 
 
-def _rows(content: Analysis) -> list[dict[str, Any]]:
-    axis = _axis(content)
-    told = [(claim.letters, _ranks(claim, content)) for claim in content.shown]
+def _list_rows(content: Analysis) -> list[dict[str, Any]]:
+    axis = _make_axis(content)
+    labels = [(claim.letters, _format_ranks(claim, content)) for claim in content.distinct_results]
     rows = []
     for k, name in enumerate(content.systems):
         bars = []
-        for place, claim in enumerate(content.shown):
-            row = claim.bars.iloc[k]
+        for k_claim, claim in enumerate(content.distinct_results):
+            row = claim.chart_intervals.iloc[k]
             low, high = float(row["lower"]), float(row["upper"])
-            x = axis.place(low)
-            width = round(axis.place(high) - x, 1)
-            about = answer.capitalize(answer.describe_claim(claim, content))
+            x = axis.locate_value(low)
+            width = round(axis.locate_value(high) - x, 1)
+            about = answer.capitalize_sentence(answer.describe_claim(claim, content))
             bars.append(
-                {"role": ROLES[place], "about": about, "low": low, "high": high, "x": x, "width": width}
+                {"role": ROLES[k_claim], "about": about, "low": low, "high": high, "x": x, "width": width}
             )
         mean, low_of_mean, high_of_mean = (
             float(content.lead.intervals[name].iloc[k]) for name in ("estimate", "lower", "upper")
@@ -239,18 +255,18 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
                 "rank": k + 1,
                 "name": name,
                 "mean": mean,
-                "x": axis.place(mean),
+                "x": axis.locate_value(mean),
                 "bars": bars,
-                "groups": [words.shorten_letters(letters[k]) if letters else "" for letters, _ in told],
-                "ranks": [ranks[k] for _, ranks in told],
+                "groups": [words.shorten_letters(letters[k]) if letters else "" for letters, _ in labels],
+                "ranks": [ranks[k] for _, ranks in labels],
                 "between": format_interval(low_of_mean, high_of_mean, content.decimals),
-                "tops": [claim.key for claim in content.shown if name in claim.top],
+                "tops": [claim.key for claim in content.distinct_results if name in claim.best_set],
             }
         )
     return rows
 
 
-def _ranks(claim: ClaimResult, content: Analysis) -> list[str]:
+def _format_ranks(claim: ClaimResult, content: Analysis) -> list[str]:
     """The ranks that each system may have, in the order of the analysis; nothing where not all pairs were compared."""
     if not claim.pairs.complete:
         return [""] * len(content.systems)
@@ -275,10 +291,10 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
 
 
 @cache
-def templates() -> jinja2.Environment:
+def load_templates() -> jinja2.Environment:
     """The templates of all pages, each compiled once in a process."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
+        loader=jinja2.FunctionLoader(read_asset),
         auto_reload=False,
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -290,21 +306,21 @@ def templates() -> jinja2.Environment:
         visible=escape_controls,
         p=format_p,
         equated=equate_p,
-        n=_decimals,
+        n=_format_decimals,
         share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
         counted=format_count,
-        capital=answer.capitalize,
+        capital=answer.capitalize_sentence,
         conjoined=answer.join_names,
     )
     return environment
 
 
 @jinja2.pass_context
-def _decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None) -> str:
+def _format_decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None) -> str:
     """A number with the decimals of the analysis that is shown, or as many as asked for."""
     return format_number(float(x), context["c"].decimals if digits is None else digits)
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """Return a template, style or script that comes with the package."""
     return resources.files("shardwise.writing").joinpath("templates", name).read_text(encoding="utf-8")

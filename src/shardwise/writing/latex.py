@@ -6,7 +6,7 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.writing import answer
-from shardwise.writing.names import tex
+from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
@@ -23,12 +23,16 @@ def systems_latex(content: Analysis) -> str:
     A system of the best set has a dagger for the leading claim, and a double dagger for the other.
     """
     d = content.decimals
-    claims, many = content.shown, len(content.shown) > 1
-    heads = {result.key: tex(answer.describe_claim(result, content)) for result in claims}
+    claims, many = content.distinct_results, len(content.distinct_results) > 1
+    heads = {result.key: escape_tex(answer.describe_claim(result, content)) for result in claims}
     lettered = all(result.letters is not None for result in claims)
     ranked = content.lead.pairs.complete
-    head = ["", tex(answer.capitalize(content.noun("system"))), tex(content.measure)]
-    head += [f"{_level(content)} CI"]
+    head = [
+        "",
+        escape_tex(answer.capitalize_sentence(content.noun_for("system"))),
+        escape_tex(content.measure),
+    ]
+    head += [f"{_format_level(content)} CI"]
     head += ["Rank"] if ranked else []
     head += [f"Group, {heads[result.key]}" if many else "Group" for result in claims] if lettered else []
     intervals = content.lead.intervals
@@ -43,45 +47,51 @@ def systems_latex(content: Analysis) -> str:
         marks = "".join(
             mark
             for mark, result in zip(MARKS, claims, strict=False)
-            if name in result.top and (k or result.may_be_best)
+            if name in result.best_set and (k or result.may_be_best)
         )
         cells = [
             str(k + 1),
-            tex(name, NAME),
-            _math(format_number(mean, d)) + (f"$^{{{marks}}}$" if marks else ""),
+            escape_tex(name, NAME),
+            _format_math(format_number(mean, d)) + (f"$^{{{marks}}}$" if marks else ""),
         ]
-        ends = (_math(format_number(x, d)) for x in (low, high))
+        ends = (_format_math(format_number(x, d)) for x in (low, high))
         cells += [" to ".join(ends) if np.isfinite(low) else "--"]
         cells += [ranks[k].replace("–", "--")] if ranked else []
         if lettered:
-            cells += [tex(shorten_letters((result.letters or ())[k])) for result in claims]
+            cells += [escape_tex(shorten_letters((result.letters or ())[k])) for result in claims]
         rows.append(cells)
     columns = "rlr" + "r" + "l" * ranked + "l" * (len(claims) if lettered else 0)
-    return _table(columns, head, rows, _systems_caption(content, lettered), "tab:systems")
+    return _format_table(columns, head, rows, _systems_caption(content, lettered), "tab:systems")
 
 
 def _systems_caption(content: Analysis, lettered: bool) -> str:
-    claims, systems = content.shown, tex(content.nouns_for("system"))
+    claims, systems = content.distinct_results, escape_tex(content.nouns_for("system"))
     marks = ", ".join(
-        f"${mark}$ {tex(answer.describe_claim(result, content))}"
+        f"${mark}$ {escape_tex(answer.describe_claim(result, content))}"
         for mark, result in zip(MARKS, claims, strict=False)
-        if result.top
+        if result.best_set
     )
-    best = f"Best set ({_level(content)} confidence)" if content.lead.may_be_best else "Tied with the best"
+    best = (
+        f"Best set ({_format_level(content)} confidence)"
+        if content.lead.may_be_best
+        else "Tied with the best"
+    )
     return (
-        rf"{answer.capitalize(systems)} by mean {tex(content.measure)} with {_level(content)} confidence intervals"
-        rf" ({_titles(content)})."
+        rf"{answer.capitalize_sentence(systems)} by mean {escape_tex(content.measure)} with"
+        rf" {_format_level(content)} confidence intervals ({_join_titles(content)})."
         + (f" {best}: {marks}." if marks else "")
-        + (f" {answer.capitalize(systems)} that share a letter are tied." if lettered else "")
+        + (f" {answer.capitalize_sentence(systems)} that share a letter are tied." if lettered else "")
     )
 
 
-def _titles(content: Analysis) -> str:
+def _join_titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
-    return tex("; ".join(dict.fromkeys(one.procedure.plain_title for one in content.shown)), 200)
+    return escape_tex(
+        "; ".join(dict.fromkeys(result.procedure.plain_title for result in content.distinct_results)), 200
+    )
 
 
-def _level(content: Analysis) -> str:
+def _format_level(content: Analysis) -> str:
     return format_percent(1.0 - content.alpha).replace("%", r"\%")
 
 
@@ -92,44 +102,56 @@ def pairs_latex(content: Analysis) -> str:
     with_best = pairs.ia == pairs.ia.min(initial=0)
     shown = np.arange(len(pairs)) if len(pairs) <= MOST_PAIRS else np.flatnonzero(with_best)
     names = pairs.estimates.labels
-    many = len(content.shown) > 1
+    many = len(content.distinct_results) > 1
     head = ["Better", "Worse", "Difference"]
-    head += [f"$p$, {tex(answer.describe_claim(one, content))}" if many else "$p$" for one in content.shown]
+    head += [
+        f"$p$, {escape_tex(answer.describe_claim(result, content))}" if many else "$p$"
+        for result in content.distinct_results
+    ]
     asked = {names[pairs.ia[k]] for k in shown} if len(shown) < len(pairs) else None
-    verdicts = [_by_name(one, asked) for one in content.shown]
+    verdicts = [_by_name(result, asked) for result in content.distinct_results]
     rows = []
     for k in shown:
         a, b = names[pairs.ia[k]], names[pairs.ib[k]]
-        cells = [tex(a, NAME), tex(b, NAME), _math(format_number(float(pairs.difference[k]), d))]
-        rows.append([*cells, *(found[a, b] for found in verdicts)])
-    systems = tex(content.nouns_for("system"))
+        cells = [
+            escape_tex(a, NAME),
+            escape_tex(b, NAME),
+            _format_math(format_number(float(pairs.difference[k]), d)),
+        ]
+        rows.append([*cells, *(texts[a, b] for texts in verdicts)])
+    systems = escape_tex(content.nouns_for("system"))
     which = (
         f"All pairs of {systems}"
         if len(shown) == len(pairs)
         else f"The best of the {systems} against all others"
     )
     caption = (
-        rf"{which}: differences in {tex(content.measure)} and corrected $p$-values ({_titles(content)});"
+        rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
         rf" $^{{*}}$ $p \le {content.alpha:g}$."
     )
-    return _table("llr" + "r" * len(content.shown), head, rows, caption, "tab:pairs")
+    return _format_table("llr" + "r" * len(content.distinct_results), head, rows, caption, "tab:pairs")
 
 
-def _by_name(one: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], str]:
+def _by_name(result: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], str]:
     """The p-value of each pair, whichever system is named first; told the other way round, it is marked so.
 
     Where few systems are asked for, of their pairs alone.
     """
-    names, p, ia, ib = one.pairs.estimates.labels, one.pairs.p_adjusted, one.pairs.ia, one.pairs.ib
+    names, p, ia, ib = (
+        result.pairs.estimates.labels,
+        result.pairs.p_adjusted,
+        result.pairs.ia,
+        result.pairs.ib,
+    )
     wanted = np.array([asked is None or name in asked for name in names])
-    found = {}
+    texts = {}
     for k in np.flatnonzero(wanted[ia] | wanted[ib]):
         i, j = ia[k], ib[k]
-        text = _math(format_p(float(p[k]), one.resolution))
-        star = bool(p[k] <= one.alpha)
-        found[names[i], names[j]] = text + "$^{*}$" * star
-        found[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
-    return found
+        text = _format_math(format_p(float(p[k]), result.resolution))
+        star = bool(p[k] <= result.alpha)
+        texts[names[i], names[j]] = text + "$^{*}$" * star
+        texts[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
+    return texts
 
 
 def anova_latex(content: Analysis) -> str:
@@ -139,25 +161,33 @@ def anova_latex(content: Analysis) -> str:
     for term, row in content.fit.table.iterrows():
         figures = [float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")]
         ss, df, ms, f, p, omega = figures
-        cells = [tex(str(term)), f"{ss:.4g}", f"{df:.0f}", _known(ms, f"{ms:.4g}"), _known(f, f"{f:.2f}")]
-        cells += [_known(p, _math(format_p(p))), _known(omega, f"{omega:.3f}")]
+        cells = [
+            escape_tex(str(term)),
+            f"{ss:.4g}",
+            f"{df:.0f}",
+            _format_known(ms, f"{ms:.4g}"),
+            _format_known(f, f"{f:.2f}"),
+        ]
+        cells += [_format_known(p, _format_math(format_p(p))), _format_known(omega, f"{omega:.3f}")]
         rows.append(cells)
-    caption = rf"Analysis of variance of {tex(content.measure)}, {tex(content.fit.model.title, 200)}."
-    return _table("lrrrrrr", head, rows, caption, "tab:anova")
+    caption = (
+        rf"Analysis of variance of {escape_tex(content.measure)}, {escape_tex(content.fit.model.title, 200)}."
+    )
+    return _format_table("lrrrrrr", head, rows, caption, "tab:anova")
 
 
 def figure_latex(content: Analysis) -> str:
     """The figure of intervals; its file is among the downloads of the report."""
-    claims = " and ".join(tex(result.claim, 200) for result in content.shown)
-    kind = "comparison" if all(result.comparison for result in content.claims) else "confidence"
-    systems = tex(content.nouns_for("system"))
+    claims = " and ".join(escape_tex(result.claim, 200) for result in content.distinct_results)
+    kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
+    systems = escape_tex(content.nouns_for("system"))
     return "\n".join(
         [
             r"\begin{figure}",
             r"  \centering",
             rf"  \includegraphics[width=\linewidth]{{{FIGURE}}}",
-            rf"  \caption{{Mean {tex(content.measure)} of the {systems} with {_level(content)}"
-            rf" {kind} intervals, for {claims}. {tex(explain_bars(content), 200)}}}",
+            rf"  \caption{{Mean {escape_tex(content.measure)} of the {systems} with {_format_level(content)}"
+            rf" {kind} intervals, for {claims}. {escape_tex(explain_bars(content), 200)}}}",
             r"  \label{fig:intervals}",
             r"\end{figure}",
             "",
@@ -165,7 +195,7 @@ def figure_latex(content: Analysis) -> str:
     )
 
 
-def latex(content: Analysis) -> str:
+def render_latex(content: Analysis) -> str:
     """All tables and the figure in one file, to be read by \\input."""
     return "\n".join(
         [
@@ -180,7 +210,7 @@ def latex(content: Analysis) -> str:
     )
 
 
-def _table(columns: str, head: list[str], rows: list[list[str]], caption: str, name: str) -> str:
+def _format_table(columns: str, head: list[str], rows: list[list[str]], caption: str, name: str) -> str:
     lines = [" & ".join(cells) + r" \\" for cells in rows]
     top = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     if len(rows) > LONG:
@@ -214,11 +244,11 @@ def _table(columns: str, head: list[str], rows: list[list[str]], caption: str, n
     )
 
 
-def _math(text: str) -> str:
+def _format_math(text: str) -> str:
     shown = text.replace("−", "-").replace("–", "--")
     shown = shown.replace("≤", r"\le")
     return f"${shown}$" if shown.startswith(("-", "<", r"\le")) and not shown.startswith("--") else shown
 
 
-def _known(value: float, text: str) -> str:
+def _format_known(value: float, text: str) -> str:
     return text if np.isfinite(value) else ""

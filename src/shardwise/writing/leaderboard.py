@@ -13,7 +13,7 @@ from markupsafe import Markup
 from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
 from shardwise.writing.axis import Axis, make_axis
-from shardwise.writing.html import asset, templates
+from shardwise.writing.html import load_templates, read_asset
 from shardwise.writing.numbers import (
     format_interval,
     format_number,
@@ -25,7 +25,7 @@ from shardwise.writing.numbers import (
 from shardwise.writing.tables import MARKS, answer_leaderboard, explain_leaderboard
 
 
-def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
+def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
     """Render a leaderboard.
 
     Parameters
@@ -37,11 +37,11 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
     name
         The id of the element, with which links to it begin.
     """
-    script = asset("leaderboard.js")
-    axis = _axis(board.table)
+    script = read_asset("leaderboard.js")
+    axis = _make_axis(board.table)
     answer, scope, step = answer_leaderboard(board)
     drawn = (
-        templates()
+        load_templates()
         .get_template("leaderboard.html")
         .render(
             b=board,
@@ -51,10 +51,10 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
             answer=answer,
             scope=scope,
             explained=[*explain_leaderboard(board), step],
-            style=Markup(asset("leaderboard.css")),
+            style=Markup(read_asset("leaderboard.css")),
             script=Markup(script),
             axis=axis,
-            rows=_rows(board, axis),
+            rows=_list_rows(board, axis),
             wide=len(board.others) + 2 * len(board.against) > 3,
         )
     )
@@ -62,17 +62,17 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
         return drawn
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
-        templates()
+        load_templates()
         .get_template("leaderboard-page.html")
         .render(title=answer, board=Markup(drawn), script_hash=digest)
     )
 
 
-def _axis(table: pd.DataFrame) -> Axis:
+def _make_axis(table: pd.DataFrame) -> Axis:
     return make_axis(table[["mean", "lower", "upper"]], 3)
 
 
-def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
+def _list_rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
     """What each row shows: the text of a number beside the number that it is sorted by."""
     t, d, r = board.table, board.decimals[board.measure], max(len(board) - 1, 1)
     rows = []
@@ -89,33 +89,37 @@ def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
                 "from": round(1000 * (int(row["rank_best"]) - 1) / r, 1),
                 "to": round(1000 * (int(row["rank_worst"]) - 1) / r, 1),
                 "name": str(row["system"]),
-                "mean": _cell(row["mean"], d),
+                "mean": _format_cell(row["mean"], d),
                 "between": format_interval(low, high, d),
-                "x": axis.place(float(row["mean"])),
-                "low": axis.place(low) if known else None,
-                "width": round(axis.place(high) - axis.place(low), 1) if known else 0.0,
-                "to_best": _cell(row["to_best"], d),
-                "group": str(row["group"]) if board.grouped else "",
+                "x": axis.locate_value(float(row["mean"])),
+                "low": axis.locate_value(low) if known else None,
+                "width": round(axis.locate_value(high) - axis.locate_value(low), 1) if known else 0.0,
+                "to_best": _format_cell(row["to_best"], d),
+                "group": str(row["group"]) if board.has_letters else "",
                 "top": bool(row["top"]),
                 "others": [
-                    _cell(frame["mean"].iloc[k], board.decimals[m]) for m, frame in board.others.items()
+                    _format_cell(frame["mean"].iloc[k], board.decimals[m])
+                    for m, frame in board.others.items()
                 ],
-                "against": [_versus(frame.iloc[k], d, board.resolution) for frame in board.against.values()],
+                "against": [
+                    _describe_difference(frame.iloc[k], d, board.resolution)
+                    for frame in board.against.values()
+                ],
             }
         )
     return rows
 
 
-def _cell(x: Any, decimals: int) -> dict[str, Any]:
+def _format_cell(x: Any, decimals: int) -> dict[str, Any]:
     return {
         "value": f"{float(x):.7g}" if np.isfinite(float(x)) else "",
         "text": format_number(float(x), decimals),
     }
 
 
-def _versus(row: pd.Series[Any], decimals: int, resolution: float) -> dict[str, Any]:
+def _describe_difference(row: pd.Series[Any], decimals: int, resolution: float) -> dict[str, Any]:
     """The difference to a baseline; the baseline itself has none."""
-    shown = _cell(row["difference"], decimals)
+    shown = _format_cell(row["difference"], decimals)
     return {
         "value": shown["value"],
         "text": format_signed(float(row["difference"]), decimals),

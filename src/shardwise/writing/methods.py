@@ -10,9 +10,9 @@ from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
-from shardwise.writing.answer import FEW_NAMED, capitalize, describe_claim, join_names
+from shardwise.writing.answer import FEW_NAMED, capitalize_sentence, describe_claim, join_names
 from shardwise.writing.clauses import make_words
-from shardwise.writing.names import tex
+from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import (
     equate_p,
     format_df,
@@ -52,8 +52,8 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
 def explain_test(result: ClaimResult, analysis: Analysis) -> str:
     """Write how the differences of a claim were tested, as a sentence."""
     if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
-        return f"{capitalize(result.procedure.plain_title)}; error term: {_describe_error(result)}."
-    return f"{capitalize(describe_test(result, analysis)[0])}."
+        return f"{capitalize_sentence(result.procedure.plain_title)}; error term: {_describe_error(result)}."
+    return f"{capitalize_sentence(describe_test(result, analysis)[0])}."
 
 
 def _describe_error(result: ClaimResult) -> str:
@@ -83,12 +83,14 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
     sentences = [_describe_scores(analyses), *_describe_gaps(first)]
     for analysis in analyses:
         sentences += [
-            one for one in (*_describe_tests(analysis), *_describe_splits(analysis)) if one not in sentences
+            sentence
+            for sentence in (*_describe_tests(analysis), *_describe_splits(analysis))
+            if sentence not in sentences
         ]
     for analysis in analyses:
         measure = f" in {shorten_name(analysis.measure)}" if len(analyses) > 1 else ""
-        sentences += [_describe_result(result, analysis, measure) for result in analysis.shown]
-        same = [result for result in analysis.leading if result not in analysis.shown]
+        sentences += [_describe_result(result, analysis, measure) for result in analysis.distinct_results]
+        same = [result for result in analysis.results_in_order if result not in analysis.distinct_results]
         sentences += [
             (f"The same pairs differ significantly{measure} for {result.claim}", ()) for result in same
         ]
@@ -97,7 +99,7 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
         corrected = ", all pairs corrected" * (power.systems > 2)
         sentences.append(
             (
-                f"{first.counted(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
+                f"{first.format_count(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
                 f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; normal scores)",
                 (),
             )
@@ -108,21 +110,24 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
 def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
     """What was scored, by what, and how often."""
     first = analyses[0]
-    systems, topics = first.counted(len(first.systems), "system"), first.counted(first.topics, "topic")
+    systems, topics = (
+        first.format_count(len(first.systems), "system"),
+        first.format_count(first.topics, "topic"),
+    )
     measures = join_names([shorten_name(analysis.measure) for analysis in analyses])
     text = f"We scored {systems} on {topics} with {measures}"
-    if first.labelled:
-        return f"{text}; people labelled {first.counted(first.labelled, 'topic')} as well", ()
+    if first.n_labelled:
+        return f"{text}; people labelled {first.format_count(first.n_labelled, 'topic')} as well", ()
     if first.instances is not None:
         low, high = first.instances
         many = f"{high:,}" if low == high else f"{low:,} to {high:,}"
-        noun = first.noun("instance") if many == "1" else first.nouns_for("instance")
-        return f"{text}, with {many} {noun} of each {first.noun('system')}", ()
+        noun = first.noun_for("instance") if many == "1" else first.nouns_for("instance")
+        return f"{text}, with {many} {noun} of each {first.noun_for('system')}", ()
     if first.shards > 1:
         splits = f", in {format_count(first.n_splits, 'independent split')}" if first.n_splits > 1 else ""
         return (
-            f"{text}, separately on each of {first.counted(first.shards, 'shard')} of the documents{splits}, which"
-            f" gives replicates of every {first.noun('topic')} and {first.noun('system')}",
+            f"{text}, separately on each of {first.format_count(first.shards, 'shard')} of the documents{splits}, which"
+            f" gives replicates of every {first.noun_for('topic')} and {first.noun_for('system')}",
             ("VoorheesEtAl2017", "FerroSanderson2019"),
         )
     return text, ()
@@ -132,16 +137,18 @@ def _describe_gaps(analysis: Analysis) -> list[Sentence]:
     """What was done about scores that are undefined or missing."""
     sentences: list[Sentence] = []
     policy = analysis.configuration["fill"]
-    left = policy == "leave" and "shard" in analysis.scores.dims and undefined_cells(analysis.scores).any()
+    undefined_left = (
+        policy == "leave" and "shard" in analysis.scores.dims and undefined_cells(analysis.scores).any()
+    )
     kinds = {remark.kind: remark for remark in analysis.remarks}
-    if left or not kinds.keys().isdisjoint({"undefined scores", "many undefined scores"}):
+    if undefined_left or not kinds.keys().isdisjoint({"undefined scores", "many undefined scores"}):
         special = {
             "drop": f"such {analysis.nouns_for('topic')} were left out",
             "leave": "such cells were left out",
         }
         special |= {name: f"such cells were filled by the policy “{name}”" for name in ("lq", "mean")}
         how = special.get(policy, f"such cells count as {policy}")
-        topic = analysis.noun("topic")
+        topic = analysis.noun_for("topic")
         sentences.append(
             (
                 f"A {topic} without relevant documents in a shard has no score there; {how}",
@@ -156,13 +163,13 @@ def _describe_gaps(analysis: Analysis) -> list[Sentence]:
 def _describe_tests(analysis: Analysis) -> list[Sentence]:
     """How pairs were compared: once where all claims share it, else claim by claim."""
     results: dict[Sentence, list[ClaimResult]] = {}
-    for result in analysis.leading:
+    for result in analysis.results_in_order:
         results.setdefault(describe_test(result, analysis), []).append(result)
     sentences = []
     for k, ((text, citations), group) in enumerate(results.items()):
         claim = f"for {describe_claim(group[0], analysis)}"
         if k:
-            sentences.append((f"{capitalize(claim)}, we compared them with {text}", citations))
+            sentences.append((f"{capitalize_sentence(claim)}, we compared them with {text}", citations))
             continue
         scope = f", {claim}," if len(results) > 1 else ""
         sentences.append((f"We compared {_describe_pairs(group[0], analysis)}{scope} with {text}", citations))
@@ -173,12 +180,12 @@ def _describe_splits(analysis: Analysis) -> list[Sentence]:
     """How several splits became one answer: once where all claims share it, else claim by claim."""
     if analysis.n_splits < 2:
         return []
-    by_rule = {result.procedure.rule: result for result in analysis.leading}
+    by_rule = {result.procedure.rule: result for result in analysis.results_in_order}
     sentences = []
     for rule, result in by_rule.items():
         claim = f"for {describe_claim(result, analysis)}, " if len(by_rule) > 1 else ""
         text = RULES[rule].text.format(n=analysis.n_splits)
-        sentences.append((capitalize(f"{claim}{text}"), RULES[rule].citations))
+        sentences.append((capitalize_sentence(f"{claim}{text}"), RULES[rule].citations))
     return sentences
 
 
@@ -199,25 +206,25 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
     if len(result.pairs) == 1:
         return f"{opening}{_describe_pair(result, analysis, measure)}", ()
     total = len(result.pairs)
-    verb = "differs" if result.found == 1 else "differ"
-    text = f"{opening}{result.found:,} of {format_count(total, 'pair')} {verb} significantly{measure}"
-    if not result.top:
+    verb = "differs" if result.n_significant == 1 else "differ"
+    text = f"{opening}{result.n_significant:,} of {format_count(total, 'pair')} {verb} significantly{measure}"
+    if not result.best_set:
         return text, ()
     systems = analysis.nouns_for("system")
     members = (
-        join_names([shorten_name(name) for name in result.top])
-        if len(result.top) <= FEW_NAMED
-        else f"{len(result.top):,} {systems}, led by {shorten_name(result.top[0])}"
+        join_names([shorten_name(name) for name in result.best_set])
+        if len(result.best_set) <= FEW_NAMED
+        else f"{len(result.best_set):,} {systems}, led by {shorten_name(result.best_set[0])}"
     )
     if result.may_be_best:
         level = format_percent(1.0 - analysis.alpha)
         return f"{text}; the best set ({level} confidence) is {members}", ("Hsu1981",)
-    return f"{text}; no other {analysis.noun('system')} is significantly better than {members}", ()
+    return f"{text}; no other {analysis.noun_for('system')} is significantly better than {members}", ()
 
 
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
-    row, digits = result.frame.iloc[0], analysis.decimals
+    row, digits = result.pair_table.iloc[0], analysis.decimals
     a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
     if np.isfinite(row["lower"]):
@@ -225,7 +232,7 @@ def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str
         figures.append(f"{format_percent(1.0 - result.alpha)} CI {interval}")
     figures.append(equate_p(format_p(float(row["p_adjusted"]), result.resolution)))
     known = ", ".join(figures)
-    if not result.found:
+    if not result.n_significant:
         return f"{a} and {b} do not differ significantly{measure} ({known})"
     word = "better" if row["difference"] > 0 else "worse"
     return f"{a} is significantly {word} than {b}{measure} ({known})"
@@ -235,7 +242,7 @@ def methods_text(*analyses: Analysis) -> str:
     """Return the paragraph with sources by name and year."""
     sentences = []
     for text, keys in list_sentences(*analyses):
-        cited = "; ".join(find_source(key).cited for key in keys)
+        cited = "; ".join(find_source(key).citation for key in keys)
         sentences.append(f"{text} ({cited})." if cited else f"{text}.")
     sentences.append(f"The analysis was done with shardwise {analyses[0].versions['shardwise']}.")
     return " ".join(sentences)
@@ -254,10 +261,10 @@ def methods_latex(*analyses: Analysis) -> str:
 
 def _escape_tex(text: str) -> str:
     quoted = text.replace("“", "``").replace("”", "''")
-    return tex(quoted, most=len(quoted) * 8)
+    return escape_tex(quoted, most=len(quoted) * 8)
 
 
-def bibliography(*analyses: Analysis) -> str:
+def format_bibliography(*analyses: Analysis) -> str:
     """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in list_sentences(*analyses) for key in keys)
     return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"

@@ -42,10 +42,10 @@ ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030
 LETTERS = frozenset("ßæÆœŒøØłŁ")
 
 
-def tex(text: str, most: int = MOST_SHOWN) -> str:
+def escape_tex(text: str, most: int = MOST_SHOWN) -> str:
     r"""A name as LaTeX prints it; characters that common fonts lack are given by their code.
 
-    >>> tex("BM25_k1=0.9 & {50%}")
+    >>> escape_tex("BM25_k1=0.9 & {50%}")
     'BM25\\_k1=0.9 \\& \\{50\\%\\}'
     """
     return "".join(

@@ -12,14 +12,14 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.plot.dispatch import chart
-from shardwise.plot.saving import svg
+from shardwise.plot.saving import render_svg
 from shardwise.writing import answer
 from shardwise.writing.tables import show_table, tabulate_baselines
 
 MOST_ROWS = 10
 
 
-def html(result: Any) -> str:
+def render_result(result: Any) -> str:
     """Return a result as an element of a page.
 
     Parameters
@@ -29,15 +29,15 @@ def html(result: Any) -> str:
 
     >>> import numpy as np, shardwise as sw
     >>> means = sw.Estimates(("x", "<b>"), np.array([0.3, 0.1]), 0.001, 98.0, "topics like these 50")
-    >>> shown = html(sw.compare(means))
+    >>> shown = render_result(sw.compare(means))
     >>> "<p>Tukey HSD" in shown, "<b>" in shown, "data:image/svg+xml" in shown
     (True, False, True)
     """
     lines = [line for line in str(result).splitlines() if line.strip()]
     table = table_of(result)
-    said = lines[:1] if table is not None else lines
-    words = "".join(f"<p>{escape(escape_controls(line))}</p>" for line in said)
-    return f"<div>{words}{_table(table)}{picture(result)}</div>"
+    shown_lines = lines[:1] if table is not None else lines
+    words = "".join(f"<p>{escape(escape_controls(line))}</p>" for line in shown_lines)
+    return f"<div>{words}{_render_table(table)}{draw_picture(result)}</div>"
 
 
 def answer_html(analysis: Analysis) -> str:
@@ -62,18 +62,18 @@ def answer_html(analysis: Analysis) -> str:
     notes += [answer.write_repeats(analysis), answer.write_splits(analysis)]
     last = [escape(escape_controls(note)) for note in notes if note]
     last += [
-        f"<strong>Warning:</strong> {escape(escape_controls(one.sentence))}"
-        for one in analysis.remarks
-        if one.warning
+        f"<strong>Warning:</strong> {escape(escape_controls(remark.sentence))}"
+        for remark in analysis.remarks
+        if remark.warning
     ]
     if step := answer.write_next_step(analysis):
         last.append(escape(escape_controls(step)))
-    board = analysis.leaderboard().shown() if not analysis.baselines else show_table(
+    board = analysis.leaderboard().format_table() if not analysis.baselines else show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
     )  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
-    return f"<div>{above}{_table(board)}{picture(analysis.comparisons)}{below}</div>"
+    return f"<div>{above}{_render_table(board)}{draw_picture(analysis.comparisons)}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:
@@ -88,7 +88,7 @@ def table_of(result: Any) -> pd.DataFrame | None:
     return made if isinstance(made, pd.DataFrame) else None
 
 
-def _table(table: pd.DataFrame | None) -> str:
+def _render_table(table: pd.DataFrame | None) -> str:
     if table is None:
         return ""
     named = not isinstance(table.index, pd.RangeIndex)
@@ -100,7 +100,7 @@ def _table(table: pd.DataFrame | None) -> str:
     return shown + (f"<p>and {more:,} more rows</p>" if more > 0 else "")
 
 
-def picture(result: Any) -> str:
+def draw_picture(result: Any) -> str:
     """Return the usual chart of a result as an image, in which no script is run; empty where it cannot be drawn.
 
     Parameters
@@ -109,7 +109,7 @@ def picture(result: Any) -> str:
         Any result of the library.
     """
     try:
-        drawn = svg(chart(result))
+        drawn = render_svg(chart(result))
     except InputError:  # too many systems, too few draws: the table says it
         return ""
     packed = base64.b64encode(drawn.encode()).decode("ascii")

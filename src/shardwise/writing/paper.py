@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.leaderboard import versus
+from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.plot.critical import MOST as MOST_JOINED
-from shardwise.plot.intervals import beside
+from shardwise.plot.intervals import draw_points
 from shardwise.plot.saving import save_chart
-from shardwise.plot.theme import bare, records
+from shardwise.plot.theme import finish_chart, list_records
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
-from shardwise.writing.methods import bibliography, methods_latex
-from shardwise.writing.names import tex
+from shardwise.writing.methods import format_bibliography, methods_latex
+from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
 from shardwise.writing.words import shorten_letters
 
@@ -47,7 +47,7 @@ class PaperFile:
 
 
 def write_paper(
-    folder: str | os.PathLike[str], *found: Analysis, columns: int | None = None
+    folder: str | os.PathLike[str], *analyses: Analysis, columns: int | None = None
 ) -> tuple[PaperFile, ...]:
     """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
 
@@ -55,25 +55,25 @@ def write_paper(
     ----------
     folder
         Where to; it is made where it is missing.
-    found
+    analyses
         Analyses of the same systems, one a measure; the first one orders the systems. Where all were compared with
         baselines, superscripts say which of these each system beats.
     columns
         1 for a table of one column, 2 for one across the page (``table*``); by the width that it needs without it.
     """
-    files = paper(*found, columns=columns)
+    files = make_paper(*analyses, columns=columns)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for file in files:
         write_atomically(Path(folder) / file.name, file.content)
     return files
 
 
-def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]:
+def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]:
     """Return the files of a paper.
 
     Parameters
     ----------
-    found, columns
+    analyses, columns
         As for `write_paper`.
     """
     if columns not in (None, 1, 2):
@@ -82,83 +82,94 @@ def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]
             remedy=("use 1 or 2 for ", Option("columns")),
             argument="columns",
         )
-    first = found[0]
-    for one in found:
-        if set(one.systems) != set(first.systems) or one.baselines != first.baselines:
+    first = analyses[0]
+    for analysis in analyses:
+        if set(analysis.systems) != set(first.systems) or analysis.baselines != first.baselines:
             raise InputError(
-                f"{one.measure} was analysed for other systems or baselines than {first.measure}",
+                f"{analysis.measure} was analysed for other systems or baselines than {first.measure}",
                 remedy="give analyses of the same ones",
             )
-    pdf, svg = _figure(first)
+    pdf, svg = _draw_figure(first)
 
     def text(name: str, holds: str, content: str) -> PaperFile:
         return PaperFile(name, holds, content.encode("utf-8", "backslashreplace"))
 
     return (
-        text("table.tex", "systems and measures, best in bold", table_latex(found, columns)),
+        text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
         PaperFile("figure.pdf", "the figure", pdf),
         text("figure.svg", "the same for other uses", svg),
-        text("methods.tex", "the methods paragraph", methods_latex(*found)),
-        text("refs.bib", "its sources", bibliography(*found)),
-        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(found)),
+        text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
+        text("refs.bib", "its sources", format_bibliography(*analyses)),
+        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(analyses)),
     )
 
 
-def _figure(found: Analysis) -> tuple[bytes, str]:
+def _draw_figure(analysis: Analysis) -> tuple[bytes, str]:
     """The critical-difference diagram of few systems, means of many, differences from baselines: as PDF and as SVG."""
-    if found.lead.pairs.complete and len(found.systems) <= MOST_JOINED:
-        chart: Any = found.plot("cd", alpha=found.alpha)
+    if analysis.lead.pairs.complete and len(analysis.systems) <= MOST_JOINED:
+        chart: Any = analysis.plot("cd", alpha=analysis.alpha)
     else:
-        level = f"{100 * (1.0 - found.alpha):g}%"
-        kind = "comparison" if found.lead.comparison else "confidence"
-        title = f"{shorten_name(found.measure)}, {level} {kind} intervals"
-        rows = [row | {"of": ""} for row in records(found.lead.bars.reset_index())]
-        if found.baselines:
-            title = f"{shorten_name(found.measure)}, difference with {level} interval"
+        level = f"{100 * (1.0 - analysis.alpha):g}%"
+        kind = "comparison" if analysis.lead.has_comparison_intervals else "confidence"
+        title = f"{shorten_name(analysis.measure)}, {level} {kind} intervals"
+        rows = [row | {"of": ""} for row in list_records(analysis.lead.chart_intervals.reset_index())]
+        if analysis.baselines:
+            title = f"{shorten_name(analysis.measure)}, difference with {level} interval"
             rows = []
-            for base in found.baselines:
-                table = versus(found.comparisons, base, found.alpha).reindex(list(found.systems)).dropna()
+            for base in analysis.baselines:
+                table = (
+                    tabulate_against(analysis.comparisons, base, analysis.alpha)
+                    .reindex(list(analysis.systems))
+                    .dropna()
+                )
                 shown = table.rename(columns={"difference": "estimate"}).reset_index()
-                rows += [row | {"of": f"from {shorten_name(base)}"} for row in records(shown)]
-        chart = bare(beside(rows, "of", title, list(found.systems)).properties(width=460, height=220))
+                rows += [row | {"of": f"from {shorten_name(base)}"} for row in list_records(shown)]
+        chart = finish_chart(
+            draw_points(rows, "of", title, list(analysis.systems)).properties(width=460, height=220)
+        )
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("pdf", "svg"):
             save_chart(chart, Path(folder) / f"figure.{ending}")
         return (Path(folder) / "figure.pdf").read_bytes(), (Path(folder) / "figure.svg").read_text("utf-8")
 
 
-def table_latex(found: Sequence[Analysis], columns: int | None = None) -> str:
+def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str:
     """The table of systems and measures, in as many panels and floats as it takes.
 
     Parameters
     ----------
-    found
+    analyses
         Analyses of the same systems, one a measure.
     columns
         As for `write_paper`.
     """
-    names, marked = found[0].systems, _marked(found[0])
-    cells = [_cells(one, names, marked) for one in found]
-    own = {name: name_group(k) for k, name in enumerate(marked)}
-    head = [tex(answer.capitalize(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
-    wide = max(_width(cell) for column in cells for cell in column)
-    wide = max(wide, *(CAPITAL * len(shorten_name(one.measure, HEAD)) + GAP for one in found))
+    names, marked = analyses[0].systems, _list_marked(analyses[0])
+    cells = [_format_cells(analysis, names, marked) for analysis in analyses]
+    letters = {name: name_group(k) for k, name in enumerate(marked)}
+    head = [
+        escape_tex(answer.capitalize_sentence(analyses[0].noun_for("system"))),
+        *(escape_tex(analysis.measure, HEAD) for analysis in analyses),
+    ]
+    wide = max(_estimate_width(cell) for column in cells for cell in column)
+    wide = max(wide, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
-    across = columns == 2 or (columns is None and (len(found) > fits[0] or len(names) > ROWS))
+    across = columns == 2 or (columns is None and (len(analyses) > fits[0] or len(names) > ROWS))
     room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
-    most = -(-len(found) // -(-len(found) // most))  # blocks of one size
-    blocks = [range(k, min(k + most, len(found))) for k in range(0, len(found), most)]
+    most = -(-len(analyses) // -(-len(analyses) // most))  # blocks of one size
+    blocks = [range(k, min(k + most, len(analyses))) for k in range(0, len(analyses), most)]
     panels = max(1, int(room // (LEAST_NAME + wide * len(blocks[0]) + GAP)))
     panels = min(panels, -(-len(names) // ROWS)) if len(names) > ROWS else 1
     pages = [range(k, min(k + ROWS * panels, len(names))) for k in range(0, len(names), ROWS * panels)]
     rows = [
-        [_named(name, own, bool(marked)), *(column[k].text for column in cells)]
+        [_format_name(name, letters, bool(marked)), *(column[k].text for column in cells)]
         for k, name in enumerate(names)
     ]
     floats = []
     for part, (block, page) in enumerate((block, page) for block in blocks for page in pages):
-        caption = _caption(found, marked) if not part else r"Continued from Table~\ref{tab:sw}."
-        floats.append(_float(head, rows, block, page, panels, across, caption, "" if part else "tab:sw"))
+        caption = _write_caption(analyses, marked) if not part else r"Continued from Table~\ref{tab:sw}."
+        floats.append(
+            _format_float(head, rows, block, page, panels, across, caption, "" if part else "tab:sw")
+        )
     return "\n".join([PACKAGES, *floats])
 
 
@@ -171,58 +182,58 @@ class _Cell:
     above: int
 
 
-def _width(cell: _Cell) -> float:
+def _estimate_width(cell: _Cell) -> float:
     return DIGIT * cell.digits + SMALL * cell.above + GAP
 
 
-def _marked(found: Analysis) -> tuple[str, ...]:
+def _list_marked(analysis: Analysis) -> tuple[str, ...]:
     """The systems that have a letter: the baselines, or all of few."""
-    if found.baselines:
-        return found.baselines
-    return found.systems if len(found.systems) <= LETTERED else ()
+    if analysis.baselines:
+        return analysis.baselines
+    return analysis.systems if len(analysis.systems) <= LETTERED else ()
 
 
-def _cells(found: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
+def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
     """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
-    means, d = found.lead.intervals["estimate"], found.decimals
+    means, d = analysis.lead.intervals["estimate"], analysis.decimals
     best = format_number(float(means.max()), d)
     cells = []
-    for name, signs in zip(names, found.lead.directions(tuple(names)), strict=True):
+    for name, signs in zip(names, analysis.lead.direction_matrix(tuple(names)), strict=True):
         shown = format_number(float(means[name]), d)
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
-        told = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
+        decided = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
         beaten, lost = (
-            [name_group(k) for k, other in enumerate(marked) if told.get(other) == sign] for sign in (1, -1)
+            [name_group(k) for k, other in enumerate(marked) if decided.get(other) == sign] for sign in (1, -1)
         )
         wins = int((signs > 0).sum())
         above = (
             shorten_letters(beaten).replace(" ", "").replace("–", "--") if marked else str(wins) * (wins > 0)
         )
-        below = "".join(lost) if found.baselines else ""
+        below = "".join(lost) if analysis.baselines else ""
         text += rf"\textsuperscript{{{above}}}" if above else ""
         text += rf"\textsubscript{{{below}}}" if below else ""
         cells.append(_Cell(text, len(shown), len(above) + len(below)))
     return cells
 
 
-def _named(name: str, own: dict[str, str], lettered: bool) -> str:
+def _format_name(name: str, letters: dict[str, str], lettered: bool) -> str:
     """A name that may be broken anywhere that is not ugly, after the letter it is referred to by."""
     parts = re.findall(r"[^\W_]{1,9}|.", shorten_name(name, NAME), re.DOTALL)
-    broken = r"\allowbreak{}".join(tex(part) for part in parts)
-    mark = rf"\makebox[1em][l]{{\textit{{{own.get(name, '')}}}}}" if lettered else ""
+    broken = r"\allowbreak{}".join(escape_tex(part) for part in parts)
+    mark = rf"\makebox[1em][l]{{\textit{{{letters.get(name, '')}}}}}" if lettered else ""
     return f"{mark}{broken}"
 
 
-def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
+def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
     """What the table shows, and what its superscripts mean."""
-    first = found[0]
-    systems, system = tex(first.nouns_for("system")), tex(first.noun("system"))
-    over = first.counted(first.topics, "topic")
-    several = "each measure separately" if len(found) > 1 else ""
-    test = tex(first.procedure.plain_title, 120)
-    at = rf"$p \le {first.alpha:g}$"
-    claim = tex(answer.describe_claim(first.lead, first), 200)
-    text = rf"Mean scores of {len(first.systems):,} {systems} on {tex(over)}; the best in bold."
+    first = analyses[0]
+    systems, system = escape_tex(first.nouns_for("system")), escape_tex(first.noun_for("system"))
+    over = first.format_count(first.topics, "topic")
+    several = "each measure separately" if len(analyses) > 1 else ""
+    test = escape_tex(first.procedure.plain_title, 120)
+    level = rf"$p \le {first.alpha:g}$"
+    claim = escape_tex(answer.describe_claim(first.lead, first), 200)
+    text = rf"Mean scores of {len(first.systems):,} {systems} on {escape_tex(over)}; the best in bold."
     if first.baselines:
         text += (
             rf" A superscript names the baselines that a {system} is significantly better than, a subscript those that"
@@ -232,11 +243,11 @@ def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
         text += rf" A superscript names the {systems} that one is significantly better than"
     else:
         text += rf" A superscript counts the {systems} that one is significantly better than"
-    detail = ", ".join(part for part in (test, at, several) if part)
+    detail = ", ".join(part for part in (test, level, several) if part)
     return f"{text} ({detail}), for {claim}."
 
 
-def _float(
+def _format_float(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     block: range,
@@ -279,38 +290,44 @@ def _float(
     )
 
 
-def numbers_latex(found: Sequence[Analysis]) -> str:
+def numbers_latex(analyses: Sequence[Analysis]) -> str:
     r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
 
     Parameters
     ----------
-    found
+    analyses
         Analyses of the same systems, one a measure.
     """
-    first, lead = found[0], found[0].lead
+    first, lead = analyses[0], analyses[0].lead
     values = {
         "topics": f"{first.topics:,}",
         "systems": f"{len(first.systems):,}",
         "alpha": f"{first.alpha:g}",
         "level": format_percent(1.0 - first.alpha).replace("%", r"\%"),
-        "best": tex(lead.best),
+        "best": escape_tex(lead.best),
     }
-    for one in found:
-        m, d, own = one.measure, one.decimals, one.lead
-        values |= {f"pairs/{m}": f"{len(own.pairs):,}", f"found/{m}": f"{own.found:,}"}
-        values |= {f"top/{m}": f"{len(own.top):,}"} if own.top else {}
-        for name, row in own.intervals.rename(columns={"estimate": "mean"}).iterrows():
+    for analysis in analyses:
+        m, d, result = analysis.measure, analysis.decimals, analysis.lead
+        values |= {f"pairs/{m}": f"{len(result.pairs):,}", f"found/{m}": f"{result.n_significant:,}"}
+        values |= {f"top/{m}": f"{len(result.best_set):,}"} if result.best_set else {}
+        for name, row in result.intervals.rename(columns={"estimate": "mean"}).iterrows():
             for column in ("mean", "lower", "upper"):
-                values[f"{column}/{name}/{m}"] = _math(format_number(float(row[column]), d))
-        if own.pairs.complete:
-            ranks = own.pairs.ranks(1.0 - one.alpha)
+                values[f"{column}/{name}/{m}"] = _format_math(format_number(float(row[column]), d))
+        if result.pairs.complete:
+            ranks = result.pairs.ranks(1.0 - analysis.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
                 values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": may.replace("–", "--")}
-        for base in one.baselines or (own.best,):
-            for name, row in versus(own.pairs, base, one.alpha).iterrows():
-                values[f"difference/{name}/{base}/{m}"] = _math(format_number(float(row["difference"]), d))
-                values[f"p/{name}/{base}/{m}"] = _math(format_p(float(row["p_adjusted"]), own.resolution))
-    lines = [rf"\expandafter\def\csname sw@{_key(key)}\endcsname{{{text}}}" for key, text in values.items()]
+        for base in analysis.baselines or (result.best,):
+            for name, row in tabulate_against(result.pairs, base, analysis.alpha).iterrows():
+                values[f"difference/{name}/{base}/{m}"] = _format_math(
+                    format_number(float(row["difference"]), d)
+                )
+                values[f"p/{name}/{base}/{m}"] = _format_math(
+                    format_p(float(row["p_adjusted"]), result.resolution)
+                )
+    lines = [
+        rf"\expandafter\def\csname sw@{_format_key(key)}\endcsname{{{text}}}" for key, text in values.items()
+    ]
     return "\n".join(
         [
             r"\providecommand{\sw}[1]{\ifcsname sw@#1\endcsname\csname sw@#1\endcsname"
@@ -321,12 +338,12 @@ def numbers_latex(found: Sequence[Analysis]) -> str:
     )
 
 
-def _key(text: str) -> str:
+def _format_key(text: str) -> str:
     """A name that TeX takes as it is typed: what is special there becomes a hyphen."""
     return re.sub(r"[^A-Za-z0-9@/.:+=_-]", "-", text)
 
 
-def _math(text: str) -> str:
+def _format_math(text: str) -> str:
     """A number as it may stand in text or in mathematics."""
     if text == "–":
         return "--"

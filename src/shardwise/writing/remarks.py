@@ -9,7 +9,7 @@ from shardwise.analysis.diagnostics import Remark
 from shardwise.analysis.trust import Finding
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name
-from shardwise.writing.answer import capitalize
+from shardwise.writing.answer import capitalize_sentence
 from shardwise.writing.numbers import format_percent
 
 MOST_LISTED = 5
@@ -156,7 +156,7 @@ def _write_left_out(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words
 
 
 def _write_fit(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    return "about the fit", f"{capitalize(facts['note'])}.", ""
+    return "about the fit", f"{capitalize_sentence(facts['note'])}.", ""
 
 
 def _write_seeds(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:

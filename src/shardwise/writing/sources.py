@@ -10,7 +10,7 @@ from shardwise.methods.registry import list_methods
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Reference:
     """One entry of the bibliography."""
 
     bibtex: str
@@ -21,10 +21,10 @@ class Source:
         return self.bibtex.partition("{")[2].partition(",")[0]
 
     @property
-    def cited(self) -> str:
+    def citation(self) -> str:
         """How running text cites it.
 
-        >>> [SOURCES[key].cited for key in ("Scheffe1953", "FerroSanderson2019", "VoorheesEtAl2017")]
+        >>> [SOURCES[key].citation for key in ("Scheffe1953", "FerroSanderson2019", "VoorheesEtAl2017")]
         ['Scheffé, 1953', 'Ferro & Sanderson, 2019', 'Voorhees et al., 2017']
         """
         fields = dict(
@@ -36,10 +36,10 @@ class Source:
 
 
 _ENTRIES = resources.files("shardwise.writing").joinpath("sources.bib").read_text(encoding="utf-8")
-SOURCES = {source.key: source for source in map(Source, _ENTRIES.strip().split("\n\n"))}
+SOURCES = {source.key: source for source in map(Reference, _ENTRIES.strip().split("\n\n"))}
 
 
-def find_source(key: str) -> Source:
+def find_source(key: str) -> Reference:
     """Return the source of a key: of the common bibliography, or of the method that brings it along.
 
     Parameters
@@ -55,5 +55,5 @@ def find_source(key: str) -> Source:
     if key in SOURCES:
         return SOURCES[key]
     entries = (entry for method in list_methods() for entry in method.bibliography.strip().split("\n\n"))
-    brought = {source.key: source for source in map(Source, filter(None, entries))}
+    brought = {source.key: source for source in map(Reference, filter(None, entries))}
     return brought[key]

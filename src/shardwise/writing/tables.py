@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from shardwise.analysis.analysis import PairResult
-from shardwise.analysis.leaderboard import Leaderboard, versus
+from shardwise.analysis.leaderboard import Leaderboard, tabulate_against
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name
@@ -79,7 +79,7 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     mean = pd.Series(pairs.means, index=pairs.estimates.labels)
     tables = []
     for base in bases:
-        frame = versus(pairs, base, alpha).reset_index()
+        frame = tabulate_against(pairs, base, alpha).reset_index()
         frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
         frame = frame.sort_values("mean", ascending=False, kind="stable").drop(columns="p")
         if len(bases) > 1:
@@ -149,7 +149,7 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
         f"{format_percent(board.level)} CI": [format_interval(low, high, digits) for low, high in ends],
         "rank": format_ranks(table),
     }
-    columns |= {"group": table["group"]} if board.grouped else {}
+    columns |= {"group": table["group"]} if board.has_letters else {}
     columns |= {"to best": [format_number(float(x), digits) for x in table["to_best"]]}
     for name, frame in board.others.items():
         columns[name] = [format_number(float(x), board.decimals[name]) for x in frame["mean"]]

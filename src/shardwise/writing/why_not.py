@@ -65,7 +65,7 @@ def explain_choice(analysis: Analysis) -> WhyNot | None:
 
 
 def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
-    names = [shorten_name(name) for name in result.top]
+    names = [shorten_name(name) for name in result.best_set]
     best = (
         join_names(names) if len(names) <= MOST_LISTED else f"{len(names):,} {analysis.nouns_for('system')}"
     )
@@ -76,7 +76,7 @@ def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
         measured = f"{mean:g}% on average, up to {highest:g}%; above 5% in {designs} of {DESIGNS} designs"
     return ClassicRow(
         result.procedure.plain_title,
-        result.found,
+        result.n_significant,
         result.found_beyond(analysis.lead),
         analysis.lead.found_beyond(result),
         best,

@@ -32,9 +32,9 @@ def explain_term(term: str, analysis: Analysis) -> str:
     """Write what a row of the ANOVA table stands for, and which claim is tested against it."""
     if term in MEANINGS:
         text = MEANINGS[term].format(
-            topic=analysis.noun("topic"),
+            topic=analysis.noun_for("topic"),
             topics=analysis.nouns_for("topic"),
-            system=analysis.noun("system"),
+            system=analysis.noun_for("system"),
             systems=analysis.nouns_for("system"),
         )
     else:
@@ -46,7 +46,7 @@ def explain_term(term: str, analysis: Analysis) -> str:
         )
     tested = [
         answer.describe_claim(result, analysis)
-        for result in analysis.leading
+        for result in analysis.results_in_order
         if result.procedure.method.model is not None
         and (result.pairs.estimates.error or "error").split(" (")[0] == term
     ]
@@ -61,10 +61,10 @@ def find_result(key: str, analysis: Analysis) -> ClaimResult:
 def explain_bars(analysis: Analysis) -> str:
     """Write what the bars of a chart of systems show."""
     level = format_percent(1.0 - analysis.alpha)
-    colour = " of one colour" if len(analysis.shown) > 1 else ""
-    if not all(result.comparison for result in analysis.claims):
+    colour = " of one colour" if len(analysis.distinct_results) > 1 else ""
+    if not all(result.has_comparison_intervals for result in analysis.claims):
         return f"Bars: {level} confidence intervals of the means; overlapping bars may differ significantly."
-    if all(result.uniform for result in analysis.claims):
+    if all(result.has_common_width for result in analysis.claims):
         return f"Bars{colour} that do not overlap differ significantly."
     return f"Bars{colour} that do not overlap differ significantly; the table of pairs is exact."
 
@@ -72,7 +72,7 @@ def explain_bars(analysis: Analysis) -> str:
 def explain_stepwise(analysis: Analysis) -> str:
     """Write why an interval may contain 0 although p is significant; empty where none does."""
     result = analysis.lead
-    covered = int((result.reject() & (np.abs(result.pairs.difference) <= result.half)).sum())
+    covered = int((result.reject() & (np.abs(result.pairs.difference) <= result.half_widths)).sum())
     if not covered:
         return ""
     verb = "contains" if covered == 1 else "contain"
@@ -85,7 +85,7 @@ def explain_stepwise(analysis: Analysis) -> str:
 
 def explain_best(result: ClaimResult, analysis: Analysis) -> str:
     """Write what belonging to the best set means."""
-    system = analysis.noun("system")
+    system = analysis.noun_for("system")
     if result.may_be_best:
         level = format_percent(1.0 - analysis.alpha)
         sure = f"the best one is among them with {level} confidence"
@@ -96,12 +96,12 @@ def explain_best(result: ClaimResult, analysis: Analysis) -> str:
 def write_power(power: Power, analysis: Analysis) -> list[str]:
     """Write what these topics can detect, and what a smaller difference needs."""
     digits = max(3, analysis.decimals - 1)
-    systems, topics = analysis.nouns_for("system"), analysis.counted(power.topics, "topic")
+    systems, topics = analysis.nouns_for("system"), analysis.format_count(power.topics, "topic")
     corrected = f", all {power.systems * (power.systems - 1) // 2:,} pairs corrected" * (power.systems > 2)
     sentences = [
         f"{topics} detect a difference of {format_number(power.detectable, digits)} between two {systems} with"
         f" {format_percent(POWER)} power (moderated test at {power.alpha:g}{corrected}).",
-        f"A difference of {power.target:g} needs {analysis.counted(power.target_topics, 'topic')}.",
+        f"A difference of {power.target:g} needs {analysis.format_count(power.target_topics, 'topic')}.",
     ]
     if power.systems > 2:
         sentences.append(
@@ -109,10 +109,10 @@ def write_power(power: Power, analysis: Analysis) -> list[str]:
             f" {format_number(power.detectable_two, digits)}."
         )
     result = find_result("like", analysis)
-    if result.uniform and len(result.pairs) > 1:
+    if result.has_common_width and len(result.pairs) > 1:
         sentences.append(
             f"Among all {len(result.pairs):,} pairs, corrected, differences from"
-            f" {format_number(result.critical, digits)} on are significant."
+            f" {format_number(result.critical_difference, digits)} on are significant."
         )
     return sentences
 
@@ -202,13 +202,13 @@ def shares_gist(analysis: Analysis) -> str:
 
 
 def _plain_term(term: str, analysis: Analysis) -> str:
-    return " × ".join(analysis.noun(part) for part in term.split(":"))
+    return " × ".join(analysis.noun_for(part) for part in term.split(":"))
 
 
 def power_gist(power: Power, analysis: Analysis) -> str:
     """Return what the topics at hand can detect, beside the heading."""
     smallest = format_number(power.detectable, max(3, analysis.decimals - 1))
-    topics = analysis.counted(power.topics, "topic")
+    topics = analysis.format_count(power.topics, "topic")
     return f"{topics} detect a difference of {smallest} with {format_percent(POWER)} power"
 
 
