@@ -203,7 +203,8 @@ def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
         decided = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
         beaten, lost = (
-            [name_group(k) for k, other in enumerate(marked) if decided.get(other) == sign] for sign in (1, -1)
+            [name_group(k) for k, other in enumerate(marked) if decided.get(other) == sign]
+            for sign in (1, -1)
         )
         wins = int((signs > 0).sum())
         above = (
