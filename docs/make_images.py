@@ -1,0 +1,51 @@
+"""Draw the picture of the report: the demonstration is run, and Chromium photographs the top of its page.
+
+``python docs/make_images.py`` writes ``docs/images/report.png``; charts and case study have programs of their own
+(``bench/gallery.py``, ``examples/selective_search/charts.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from shardwise.cli.main import run
+
+PICTURE = Path(__file__).parent / "images" / "report.png"
+SIZE = "1100,1560"
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+def photograph_page(page: Path, picture: Path) -> None:
+    """Photograph the top of a page.
+
+    Parameters
+    ----------
+    page : Path
+        An HTML file that loads nothing.
+    picture : Path
+        The PNG file to write.
+    """
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        sys.exit("no Chromium; install chromium-headless-shell")
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={SIZE}"]
+    subprocess.run(
+        [program, *options, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True
+    )
+
+
+def main() -> None:
+    """Run the demonstration and photograph its report."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        run(["demo", "--quiet", "--out", f"{folder}/demo"])
+        photograph_page(Path(folder) / "demo" / "report.html", PICTURE)
+
+
+if __name__ == "__main__":
+    main()
