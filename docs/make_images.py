@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shardwise.cli.main import run
 
-PICTURE = Path(__file__).parent / "images" / "report.png"
+PICTURE = Path(__file__).resolve().parent / "images" / "report.png"
 SIZE = "1100,1560"
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
@@ -42,8 +42,9 @@ def photograph_page(page: Path, picture: Path) -> None:
 
 def main() -> None:
     """Run the demonstration and photograph its report."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        run(["demo", "--quiet", "--out", f"{folder}/demo"])
+    silent = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), silent:
+        run(["demo", "--quiet"])
         photograph_page(Path(folder) / "demo" / "report.html", PICTURE)
 
 
