@@ -25,6 +25,7 @@ TITLES = {
     "bootstrap": "Bootstrap ANOVA",
     "repeats": "Tests of repeats",
     "judges": "Judges corrected by people",
+    "votes": "Votes",
 }
 ERROR_RATES = {
     "family": "family-wise error",

@@ -51,10 +51,6 @@ def test_every_file_is_read_with_the_expected_means(doors: Path) -> None:
             "contains only aggregate means; per-item scores are required; give the judgments",
         ),
         ("tira/evaluation.prototext", "contains only aggregate means"),
-        ("votes/arena-columns.csv", "holds votes"),
-        ("votes/arena-columns.json", "holds votes"),
-        ("votes/llmfao-crowd-comparisons.csv", "holds votes"),
-        ("mt_bench/model_judgment/gpt-4_pair.jsonl", "holds votes"),
         ("promptfoo/repeats.csv", r"is the CSV of promptfoo.*promptfoo eval -o results.json"),
     ],
 )

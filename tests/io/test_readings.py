@@ -287,13 +287,11 @@ def test_measures_of_one_system_are_no_systems(tmp_path: Path) -> None:
 USERS = "".join(f"u{k},{'ab'[k % 2]},{k % 3 % 2}\n" for k in range(20))
 CROSSED = "".join(f"{i},{j},{(i * j) % 7}\n" for i in range(4) for j in range(3))
 LOG = "".join(f"{k},{k % 3}.5,{k % 4}.25,{k % 5}.75\n" for k in range(8))
-VOTES = "question,model_a,model_b,winner\n1,x,y,model_a\n2,y,z,tie\n3,z,x,model_b\n4,x,z,tie\n"
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (VOTES, "holds votes"),
         (f"user,variant,bought\n{USERS}", "no user has scores of two variants"),
         ("measure,a,b\nAP,.1,.2\nRR,.3,.4\n", "contains only aggregate means"),
         (f"person,version_no,mark\n{CROSSED}", "may be items and systems"),

@@ -15,12 +15,14 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.io.votes import Votes, Way
 from shardwise.lab import trial
 from shardwise.methods.base import JOINT, Method
 from shardwise.methods.judges.method import with_human
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import LAYOUTS, TABLE, Dims
+from shardwise.methods.votes.scores import score_votes
 from shardwise.writing.sources import find_source
 
 METHODS = {method.name: method for method in list_methods()}
@@ -48,7 +50,23 @@ def scores_of(dims: Dims, right_or_wrong: bool = False) -> xr.DataArray:
     return xr.DataArray(values, dims=dims, coords=names, name="score")
 
 
+@cache
+def scores_of_votes() -> xr.DataArray:
+    """Strengths fitted to votes of 24 prompts and 12 voters, with some true differences."""
+    rng = np.random.default_rng(5)
+    n, systems = 600, SIZES["system"]
+    first = rng.integers(0, systems, n)
+    second = (first + rng.integers(1, systems, n)) % systems
+    outcome = np.sign(np.round(0.4 * (first - second) + rng.logistic(0.0, 1.0, n)))
+    names = tuple(f"system{k}" for k in range(systems))
+    prompt = Way.of_labels((f"topic{k}" for k in rng.permutation(n) % SIZES["topic"]), "topic")
+    voter = Way.of_labels((f"voter{k}" for k in rng.integers(0, 30, n)), "voter")
+    return score_votes(Votes("votes", names, first, second, outcome, prompt, voter))["strength"]
+
+
 def table_for(method: Method, dims: Dims) -> xr.DataArray:
+    if method.uses_votes:
+        return scores_of_votes()
     table = scores_of(dims, method.name == "mcnemar")
     return with_human(table, table.isel(topic=slice(0, 21))) if method.uses_people else table
 
@@ -134,7 +152,8 @@ def test_nothing_depends_on_order_names_or_scale(method: Method, claim: sw.Claim
     topics, systems = table.isel(topic=slice(None, None, -1)), table.isel(system=[2, 0, 3, 1])
     assert_same(pairs, compare_by(procedure, topics), drawn=drawn)
     assert_same(pairs, compare_by(procedure, systems), drawn=drawn)
-    if method.name == "mcnemar":
+    # right and wrong answers, and votes, have a scale of their own
+    if method.name == "mcnemar" or method.uses_votes:
         return
 
     def changed(function: Callable[[Floats], Floats]) -> xr.DataArray:

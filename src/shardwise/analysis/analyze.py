@@ -194,14 +194,15 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     claims, lead = _order_results(
         [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures], chosen, nouns
     )
+    plain = Scores(first).human is None and Scores(first).votes is None
     repeats, doubt = _describe_repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
         tuple(procedure.on_one_split for procedure in procedures),
         alpha=alpha,
-        # no simulation scenario has a judge
-        budget=chosen.calibration if Scores(first).human is None else 0,
+        # no simulation scenario has a judge or votes
+        budget=chosen.calibration if plain else 0,
         seed=chosen.seed or 0,
         baseline=chosen.baseline,
         progress=progress,
@@ -209,7 +210,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
-    planned = any(claim.procedure.claim == LIKE for claim in claims) and Scores(first).human is None
+    planned = any(claim.procedure.claim == LIKE for claim in claims) and plain
     return Analysis(
         scores=original,
         analysed=table,
@@ -238,7 +239,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             *_remark_unused_topics(unused, nouns),
             *_collect_fit_notes(fit, lead),
             *doubt,
-            *check_residuals(residuals, lead.procedure, nouns),
+            *(check_residuals(residuals, lead.procedure, nouns) if Scores(first).votes is None else ()),
             *(
                 Remark("excess false alarms", True, {"finding": finding}, nouns)
                 for finding in list_findings(trust)

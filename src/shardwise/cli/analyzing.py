@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -222,6 +223,9 @@ def join_margin(
     columns = tested.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.side}")
     plain = {f"{name}_{options.side}": name for name in ("holds", "smallest_margin")}
     frame = frame.join(columns.rename(columns=plain))
+    if np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all():
+        shares = pairs.probabilities(tested.margin)
+        frame = frame.assign(**{f"probability_{name}": shares[name] for name in ("better", "equal", "worse")})
     if options.verdict == "hpd":
         frame["probability"] = [
             posterior_probability(pairs, tested.margin, options.side, a=str(a), b=str(b))

@@ -70,6 +70,7 @@ class CompareOptions(Comparing, Drawn, Written):
         "shares (of variance) or settings.",
     ] = ""
     items: Annotated[str, opt.ITEMS] = ""
+    contrast: Annotated[list[str], opt.CONTRAST] = make_list_field()
     trim: Annotated[str | None, opt.TRIM] = None
     report: Annotated[Path | None, opt.REPORT] = None
     calibration: Annotated[int | None, opt.CALIBRATION] = None

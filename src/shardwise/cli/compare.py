@@ -27,6 +27,7 @@ from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, write_chart, write_text
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
@@ -37,6 +38,7 @@ from shardwise.writing.answer import (
     FEW_NAMED,
     BareSetting,
     write_answer,
+    write_contrasts,
     write_next_step,
     write_pairs,
     write_repeats,
@@ -167,6 +169,7 @@ def _show_result(analyses: list[Analysis], options: CompareOptions) -> None:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "alpha": options.alpha,
         **_margin_facts(options),
+        **_collect_contrasts(first, options),
         **_tie_facts(first),
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
@@ -267,7 +270,29 @@ def _write_title(analysis: Analysis, options: CompareOptions) -> str:
     tested = test_margin(analysis.comparisons, options)
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
     lines += [str(tested)] if tested is not None else []
+    lines += _write_contrast_lines(analysis, options)
     return "\n".join(lines)
+
+
+def _compute_contrasts(analysis: Analysis, options: CompareOptions) -> Contrasts | None:
+    """Return the contrasts that were asked for."""
+    if not options.contrast:
+        return None
+    pairs = analysis.comparisons
+    groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
+    return compare_groups(pairs, groups, level=1.0 - options.alpha)
+
+
+def _write_contrast_lines(analysis: Analysis, options: CompareOptions) -> list[str]:
+    """Say the contrasts that were asked for, a line each."""
+    contrasts = _compute_contrasts(analysis, options)
+    return [] if contrasts is None else write_contrasts(contrasts, analysis.decimals)
+
+
+def _collect_contrasts(analysis: Analysis, options: CompareOptions) -> dict[str, Any]:
+    """Collect the contrasts for programs."""
+    contrasts = _compute_contrasts(analysis, options)
+    return {} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}
 
 
 def _list_notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:

@@ -112,6 +112,7 @@ class InputReader:
     sheet: str = ""
     random: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    ridge: float = 0.0
     range: str = ""
     transform: str = ""
     instances: tuple[str, ...] = ()
@@ -388,6 +389,7 @@ class InputReader:
             task=self.task,
             exclude=self.exclude,
             sheet=self.sheet,
+            ridge=self.ridge,
             **how,
         )
         if isinstance(scores, xr.DataArray):

@@ -387,6 +387,10 @@ EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
     help="Leave out this system, such as a broken run that widens all intervals; of a table also an item. Repeatable.",
 )  # fmt: skip
+RIDGE = Declaration(
+    "--ridge", metavar="X", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY), min=0.0,
+    help="Penalty of strengths fitted to votes, for systems that won or lost every vote. Default: none.",
+)  # fmt: skip
 LOWER_IS_BETTER = Declaration(
     "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
 )  # fmt: skip
@@ -397,6 +401,10 @@ MARGIN = Declaration(
 SIDE = Declaration(
     "--side", metavar="SIDE", group=QUESTION, only_with=(when.MARGIN, when.IN_MEMORY),
     help="What the margin is for: both (equivalent), lower (not worse) or superior (better by it).",
+)  # fmt: skip
+CONTRAST = Declaration(
+    "--contrast", metavar="TEXT", group=QUESTION, only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP, when.NO_FACTORS),
+    help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Repeatable; intervals hold at once.",
 )  # fmt: skip
 HUMAN = Declaration(
     "--human", metavar="FILE", group=QUESTION, exists=True, dir_okay=False,

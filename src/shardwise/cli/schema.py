@@ -106,6 +106,24 @@ FIELDS: dict[str, Field] = {
     "holds": ("flag", "Whether the claim of --side is shown; in paper, what the file holds."),
     "smallest_margin": ("number?", "Margin at which it just would be; for superior the largest one."),
     "probability": ("share", "Posterior probability of the claim, with --verdict hpd."),
+    **{
+        f"probability_{name}": (
+            "share",
+            f"Share of the confidence distribution where a is {what} with --margin.",
+        )
+        for name, what in (
+            ("better", "better by more than the margin,"),
+            ("equal", "practically equal to b,"),
+            ("worse", "worse by more than the margin,"),
+        )
+    },
+    # Votes
+    "win_rate": ("share", "Expected share of wins against the baseline, ties counting half; of votes."),
+    "win_lower": ("share", "Lower end of the confidence interval of the win rate."),
+    "win_upper": ("share", "Upper end of the confidence interval of the win rate."),
+    # Contrasts
+    "contrast": ("text", "Name of the contrast."),
+    "estimate": ("number", "Mean of the first group less that of the second, or the weighted sum."),
     # Repeats
     "instance": ("text", "The repeat."),
     "instances": ("integer?", "Repeats of each system; null where no number is enough."),
@@ -136,6 +154,7 @@ FIELDS: dict[str, Field] = {
     "dropped": ("integer", "Items left out for lack of a score."),
     "variance_components": ("numbers", "Variances of the random factors."),
     "anova": ("[anova]", "The ANOVA table."),
+    "contrasts": ("[contrasts]", "Contrasts of groups of systems, with --contrast."),
     "claims": ("[claims]", "What the two results apply to."),
     # Files
     "folder": ("text", "Folder of the files."),
@@ -340,10 +359,12 @@ RESULTS: dict[str, Result] = {
         "answer? scope? procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest?"
         " items? dropped? difference? n_win? n_tie? n_loss? n_missing?"
         " detectable? items_needed?"
-        " variance_components? anova?",
+        " variance_components? anova? contrasts?",
         {
-            "pairs": f"measure? {PAIR} verdict? topic_effect_size? {OF_MARGIN} holds? smallest_margin? probability?",
+            "pairs": f"measure? {PAIR} verdict? topic_effect_size? {OF_MARGIN} holds? smallest_margin? probability?"
+            " probability_better? probability_equal? probability_worse?",
             "systems": "measure? baseline? mean lower? upper? difference? p_adjusted? verdict?"
+            " win_rate? win_lower? win_upper?"
             " rank_best? rank_worst? group?",
             "seeds": "instance difference p verdict",
             "spread": "instances median lower upper share",
@@ -488,6 +509,7 @@ RESULTS: dict[str, Result] = {
 """Every command that writes JSON."""
 
 TABLES: dict[str, str] = {
+    "[contrasts]": "contrast estimate lower upper se df statistic p p_adjusted",
     "[anova]": "term ss df ms F p omega_sq size partial_eta_sq",
     "[verdicts]": "claim advice use holds:texts unclear fails causes text",
     "[advice]": "error_rate:controlled method alpha:number declared status:text calibrated now",

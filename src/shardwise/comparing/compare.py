@@ -25,6 +25,7 @@ from shardwise.methods.registry import (
     DEFAULTS,
     OF_PEOPLE,
     OF_SAMPLES,
+    OF_VOTES,
     list_claims,
     parse_procedure,
 )
@@ -193,6 +194,8 @@ def choose_default(scores: xr.DataArray) -> str:
     gated = Scores(scores)
     if gated.human is not None:
         return OF_PEOPLE
+    if gated.votes is not None:
+        return OF_VOTES
     dims = layout_of(scores)
     if dims not in DEFAULTS:
         raise InputError(

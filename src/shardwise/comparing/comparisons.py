@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -581,6 +581,39 @@ class Comparisons(Shown):
             One row a system, best first.
         """
         return self.intervals(level).join(self.ranks(level))
+
+    def contrasts(self, groups: Mapping[str, Any], *, level: float = 0.95) -> Any:
+        """Compare groups of systems by contrasts of their means, with simultaneous intervals.
+
+        Parameters
+        ----------
+        groups : mapping
+            Name of a contrast -> two groups of systems, ``(["a", "b"], ["c"])``, or weights that add up to 0.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Contrasts
+            `table` has `contrast, estimate, lower, upper, se, df, statistic, p, p_adjusted`.
+        """
+        return late.call_bound("contrasts", self, groups, level=level)
+
+    def probabilities(self, margin: float) -> pd.DataFrame:
+        """Return P(better by more than the margin), P(practically equal) and P(worse) of each pair.
+
+        Parameters
+        ----------
+        margin : float
+            Largest difference that does not matter.
+
+        Returns
+        -------
+        DataFrame
+            `a, b, difference, better, equal, worse`, shares of the confidence distribution of each difference.
+        """
+        table: pd.DataFrame = late.call_bound("three_ways", self, margin)
+        return table
 
     def effect_sizes(self) -> pd.DataFrame:
         """Return differences over the residual standard deviation: `a, b, difference, effect_size, size` (Cohen's d).

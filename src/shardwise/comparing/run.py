@@ -115,11 +115,13 @@ def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
     Returns
     -------
     BoundedScores or None
-        None where people's scores correct a judge's, or the claim is about exactly these topics.
+        None where people's scores correct a judge's, scores are strengths fitted to votes, or the claim is about
+        exactly these topics.
     """
-    if "topic" not in claim or Scores(scores).human is not None:
+    gated = Scores(scores)
+    if "topic" not in claim or gated.human is not None or gated.votes is not None:
         return None
-    if Scores(scores).unit_df is not None:
+    if gated.unit_df is not None:
         made: BoundedScores | None = scores.attrs.get(BOUNDED)
         return made
     return bound_scores(scores)
@@ -167,6 +169,8 @@ def make_tables(
         options["unit_df"] = gated.unit_df
     if gated.human is not None:
         options |= _people_options(procedure, gated)
+    if gated.votes is not None or method.uses_votes:
+        options["votes"] = _vote_units(procedure, gated)
     return batch_of_one(
         procedure,
         _extract_values(procedure, scores, dims),
@@ -221,6 +225,26 @@ def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
     options |= {} if scores.cluster is None else {"cluster": scores.cluster}
     options |= {} if scores.task is None else {"task": scores.task}
     return options
+
+
+def _vote_units(procedure: Procedure, scores: Scores) -> tuple[Any, ...]:
+    """Return what the errors of strengths are made of; refused where a test would take them for scores of items."""
+    if scores.votes is None:
+        raise InputError(
+            f"{procedure.name} needs votes, and these are scores",
+            remedy="give a file of votes with the columns model_a, model_b and winner, or leave out the method",
+            argument="method",
+            value=procedure.name,
+        )
+    if not procedure.method.uses_votes:
+        raise InputError(
+            f"{procedure.name} needs scores of items, and these are votes",
+            remedy=("use ", Option("method", "bradley-terry")),
+            argument="method",
+            value=procedure.name,
+        )
+    places = {name: k for k, name in enumerate(scores.votes.systems)}
+    return (scores.votes.units.select_systems(np.array([places[name] for name in scores.systems])),)
 
 
 def batch_of_one(
@@ -372,7 +396,7 @@ def warn_of_systems(
         Notes.
     """
     y = tables.topic_means()[0]
-    if "topic" not in procedure.claim or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
+    if tables.votes or "topic" not in procedure.claim or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
         return ()
     notes = []
     if choice.only is None and choice.baseline is None and procedure.method.bounded_statistic:

@@ -49,6 +49,8 @@ RANGE, LOWER_IS_BETTER, REPEATS, AVERAGED = "range", "lower_is_better", "repeats
 UNIT_DF, UNIT_SCALE, UNIT_SCOPE = "unit_df", "unit_scale", "unit_words"
 """Attributes of scores of units (clusters, tasks): the df of a variance over them, the spread of single items by which
 effect sizes are measured, and what a claim says of them beside their number."""
+VOTES = "votes"
+"""Attribute of scores that are strengths fitted to votes: what is known of the votes and of the strengths' errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +143,11 @@ class Scores:
         return np.asarray(self.array[HUMAN].transpose("topic", "system").to_numpy(), dtype=float)
 
     @property
+    def votes(self) -> Any:
+        """What scores that are strengths fitted to votes carry of these (`VoteScores`); None for other scores."""
+        return self.array.attrs.get(VOTES)
+
+    @property
     def cluster(self) -> Ints | None:
         """(topic,) number of each topic's cluster."""
         return self._number_labels(CLUSTER)
@@ -177,6 +184,28 @@ class Scores:
     def unit_scope(self) -> str:
         """What a claim says of units beside their number."""
         return str(self.array.attrs.get(UNIT_SCOPE, ""))
+
+
+def require_scores(scores: xr.DataArray, what: str) -> xr.DataArray:
+    """Return scores of items as they are, and refuse strengths fitted to votes where these say too little.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores that passed the gate.
+    what : str
+        Who needs scores of items.
+
+    Returns
+    -------
+    DataArray
+        The same scores.
+    """
+    if VOTES in scores.attrs:
+        raise InputError(
+            f"{what} needs scores of items, and these are votes", remedy="compare them, or give scores"
+        )
+    return scores
 
 
 def clean_noun(word: str) -> str:

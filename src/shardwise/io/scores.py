@@ -16,6 +16,7 @@ from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.scores import require_scores
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, compress_text, list_files, read_padded
@@ -33,10 +34,14 @@ from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, m
 from shardwise.io.tables.roles import Choice, Columns
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.tensor import count_gaps, make_dataset
+from shardwise.io.tables.votes import read_votes
 from shardwise.io.tables.workbook import read_workbook
+from shardwise.io.votes import Votes, join_votes
 
 Layout = Literal["long", "wide"]
 PairBy = Literal["item", "position"]
+Content = Sheet | list[Log] | Votes
+"""What a file holds."""
 
 _NETCDF = (".nc", ".nc4", ".netcdf", ".h5")
 _PARQUET = (".parquet", ".pq")
@@ -58,6 +63,7 @@ def read_scores(
     pair_by: PairBy = "item",
     decimal: Decimal | None = None,
     sheet: str = "",
+    ridge: float = 0.0,
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
@@ -67,6 +73,8 @@ def read_scores(
     ``columns`` that choose. Rows and columns that sum up others are left out. The attribute ``read_as`` says in a line
     what was understood, ``topic_noun``, ``system_noun``, ``instance_noun`` keep the user's words, ``repeats_kind``
     says what repeats are where the source does. Columns such as ``task`` and ``cluster`` become labels of the items.
+    Votes (columns such as ``model_a, model_b, winner``, perhaps with ``question`` and ``voter``) become strengths of
+    Davidson's Bradley–Terry model, for which the default method of `compare` is made.
     Empty cells are NaN; the attributes ``undefined`` and ``missing`` count them: a cell is undefined where all systems
     lack a score on a shard, and missing elsewhere.
 
@@ -102,6 +110,8 @@ def read_scores(
         The decimal mark, ``"point"`` or ``"comma"``, where the numbers do not say it.
     sheet : str
         Which sheet of a workbook to read.
+    ridge : float
+        Penalty ridge/2·Σθ² of the strengths θ that are fitted to votes; 0 for maximum likelihood.
 
     Returns
     -------
@@ -132,20 +142,50 @@ def read_scores(
         # runs with judgments: scored by the measure asked for, or by AP
         scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
         return scored[next(iter(scored.data_vars))]
+    paths: list[Path] = []
+    contents: Sequence[Content]
     if not are_paths(source):
-        parts = _make_parts([read_object(source)], [], wishes, systems)
+        contents = [read_object(source)]
     else:
         paths = score_files(source)
         if len(paths) == 1 and is_store(paths[0]):
             return _pick_measure(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
             return _pick_measure(_load_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
-        parts = _make_parts(read_files(paths, wishes), paths, wishes, systems)
+        contents = read_files(paths, wishes)
+    votes = _find_votes(contents, wishes)
+    if votes is not None:
+        return _pick_measure(late.call_bound("votes", votes, ridge=ridge), measure, votes.source)
+    if ridge:
+        raise InputError(
+            "a ridge is for votes, and these are scores", remedy="leave it out", argument="ridge"
+        )
+    parts = _make_parts(contents, paths, wishes, systems)
     absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
     if absent:
         raise refuse_unknown("exclude", absent[0], _all_systems(parts), what="system or item")
     data = make_dataset(_keep_tasks(parts, wishes.tasks), missing)
     return _pick_measure(data, measure, parts[0].source)
+
+
+def _find_votes(contents: Sequence[Content], wishes: Wishes) -> Votes | None:
+    """Return the votes of all files; None where they hold scores."""
+    parts = [
+        content
+        if isinstance(content, Votes)
+        else read_votes(content, wishes.columns, wishes.tasks)
+        if isinstance(content, Sheet)
+        else None
+        for content in contents
+    ]
+    votes = [part for part in parts if part is not None]
+    if not votes:
+        return None
+    if len(votes) < len(parts):
+        raise InputError(
+            "holds votes, and other files hold scores", where=votes[0].source, remedy="read the files apart"
+        )
+    return join_votes(votes).leave_out(wishes.exclude)
 
 
 def _all_systems(parts: Sequence[Records]) -> list[str]:
@@ -180,6 +220,8 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     True
     """
     validate_choice(layout, "layout", get_args(Layout))
+    for measured in _to_dataset(scores).data_vars.values():
+        require_scores(measured, "a file of scores")
     target = Path(path)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
     kind = ending.lower().split(".")[1] if ending else ""
@@ -259,7 +301,7 @@ def _prints_scores(path: Path) -> bool:
         return is_evaluation(stream.read(1 << 14))
 
 
-def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Sheet | list[Log]]:
+def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Content]:
     """Read files by what they hold; files of means beside logs are passed over.
 
     Parameters
@@ -269,7 +311,7 @@ def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Shee
     wishes
         What the caller says of tables: decimal mark, sheet of a workbook.
     """
-    contents: list[Sheet | list[Log]] = []
+    contents: list[Content] = []
     means_only: list[InputError] = []
     for path in paths:
         try:
@@ -281,7 +323,7 @@ def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Shee
     return contents
 
 
-def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
+def read_file(path: Path, wishes: Wishes) -> Content:
     """Return what a file holds, by its ending and its first bytes: a sheet, or logs.
 
     Parameters
@@ -330,7 +372,7 @@ def _load_netcdf() -> Any:
 
 
 def _make_parts(
-    contents: Sequence[Sheet | list[Log]], paths: Sequence[Path], wishes: Wishes, systems: Sequence[str]
+    contents: Sequence[Content], paths: Sequence[Path], wishes: Wishes, systems: Sequence[str]
 ) -> list[Records]:
     """Return scores of all sources; logs are named together, so that models keep apart."""
     if all(isinstance(content, list) for content in contents):

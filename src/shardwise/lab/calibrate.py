@@ -20,7 +20,7 @@ from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete
+from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
@@ -296,6 +296,7 @@ def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
     if isinstance(source, Mapping) and source and all(isinstance(v, float | int) for v in source.values()):
         return None, VarianceComponents.of(source, kind="sd")
     scores, _ = complete_table(source)
+    require_scores(scores, "calibrate")
     return scores, variance_components(scores)
 
 

@@ -17,6 +17,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
 from shardwise.stats.corrections import STEPWISE
+from shardwise.stats.vote_units import WinShare
 
 if TYPE_CHECKING:
     from shardwise.methods.tables import Dims, Tables
@@ -145,6 +146,8 @@ class Estimates:
         What the reader of a result should know of the fit.
     posterior : callable, optional
         Function of (a, b, draws, seed) that gives the posterior distribution of a difference.
+    win_share : WinShare, optional
+        What differences mean in shares of wins, where means are strengths fitted to votes.
     """
 
     labels: tuple[str, ...]
@@ -169,6 +172,7 @@ class Estimates:
     nouns: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
+    win_share: WinShare | None = None
 
     @property
     def size(self) -> int:
@@ -327,6 +331,11 @@ class Method(ABC):
     @fact
     def uses_people(self) -> bool:
         """Whether it needs scores by people beside those of a judge."""
+        return False
+
+    @fact
+    def uses_votes(self) -> bool:
+        """Whether it needs the votes behind scores that are strengths."""
         return False
 
     @fact

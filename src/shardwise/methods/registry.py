@@ -143,6 +143,8 @@ OF_SAMPLES = "moderated samples"
 """The default where instances are samples, drawn anew for each topic."""
 OF_PEOPLE = "ppi holm"
 """The default where people scored some items beside a judge."""
+OF_VOTES = "bradley-terry"
+"""The default for votes on pairs of systems."""
 _ADDED: list[Method] = []
 
 

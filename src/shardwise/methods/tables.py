@@ -15,6 +15,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import Model
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.resampling import key_of
+from shardwise.stats.vote_units import VoteUnits
 
 Dims = tuple[str, ...]
 Value = TypeVar("Value")
@@ -53,6 +54,7 @@ class Tables:
         None  # (topics,) number of each topic's cluster, for tests that look at single items
     )
     task: Ints | None = None  # (topics,) number of each topic's task, for the same
+    votes: tuple[VoteUnits, ...] = ()  # of each table what its errors are made of, where scores are strengths
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -151,7 +153,8 @@ class Tables:
         flags = tuple(self.deterministic[k] for k in systems) if self.deterministic else ()
         human = None if self.human is None else np.ascontiguousarray(self.human[..., systems])
         y = np.ascontiguousarray(np.take(self.y, systems, axis=axis))
-        return replace(self, y=y, deterministic=flags, human=human, _kept={})
+        votes = tuple(units.select_systems(systems) for units in self.votes)
+        return replace(self, y=y, deterministic=flags, human=human, votes=votes, _kept={})
 
     def topic_means(self) -> Floats:
         """(B, T, R) scores averaged over all but topic and system.
@@ -189,7 +192,8 @@ class Tables:
         flags = tuple(self.deterministic[k] for k in order) if self.deterministic else ()
         human = None if self.human is None else np.ascontiguousarray(self.human[..., order])
         y = np.ascontiguousarray(np.take(self.y, order, axis=axis))
-        return replace(self, y=y, deterministic=flags, human=human, _kept={})
+        votes = tuple(units.select_systems(order) for units in self.votes)
+        return replace(self, y=y, deterministic=flags, human=human, votes=votes, _kept={})
 
     def first_split(self) -> Tables:
         """The first split of every table alone."""

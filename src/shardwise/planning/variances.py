@@ -14,7 +14,7 @@ from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores, require_complete
+from shardwise.core.scores import as_scores, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.variance_components import mean_squares as mean_squares_of
 
@@ -74,7 +74,7 @@ class MeanSquares:
 
 def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Floats]:
     """Return complete topic × system scores that passed the gate, and their numbers, systems across."""
-    table = as_scores(scores, measure=measure, only=True)
+    table = require_scores(as_scores(scores, measure=measure, only=True), "planning")
     return table, require_complete(table)
 
 

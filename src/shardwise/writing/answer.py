@@ -15,6 +15,7 @@ import numpy as np
 from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choose_decimals
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
@@ -401,6 +402,31 @@ def count_pairs(result: PairResult) -> str:
     return (
         f"{significant:,} of {format_count(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
     )
+
+
+def write_contrasts(contrasts: Contrasts, decimals: int) -> list[str]:
+    """Write contrasts of groups of systems, a line each.
+
+    Parameters
+    ----------
+    contrasts : Contrasts
+        What was compared.
+    decimals : int
+        Digits after the point.
+
+    Returns
+    -------
+    list of str
+        Estimate, simultaneous interval and corrected p-value of each.
+    """
+    level = format_percent(contrasts.level)
+    lines = []
+    for _, row in contrasts.table.iterrows():
+        interval = format_interval(float(row["lower"]), float(row["upper"]), decimals)
+        p = equate_p(format_p(float(row["p_adjusted"]), 0.0))
+        estimate = format_signed(float(row["estimate"]), decimals)
+        lines.append(f"{row['contrast']}: {estimate} ({level} CI {interval}, {p}).")
+    return lines
 
 
 def write_pairs(analysis: Analysis) -> list[str]:

@@ -73,7 +73,8 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     Returns
     -------
     DataFrame
-        One row a system and baseline; `baseline` comes first where there are several.
+        One row a system and baseline; `baseline` comes first where there are several. Strengths fitted to votes have
+        `win_rate, win_lower, win_upper` too: the expected share of wins against the baseline, ties counting half.
     """
     bases = list(baselines)
     mean = pd.Series(pairs.means, index=pairs.estimates.labels)
@@ -82,6 +83,13 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
         frame = tabulate_against(pairs, base, alpha).reset_index()
         frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
         frame = frame.sort_values("mean", ascending=False, kind="stable").drop(columns="p")
+        share = pairs.estimates.win_share
+        if share is not None:
+            # the share of wins rises with the difference, so that limits of one are limits of the other
+            ends = {"win_rate": "difference", "win_lower": "lower", "win_upper": "upper"}
+            rates = {name: share.of_difference(frame[end].to_numpy()) for name, end in ends.items()}
+            verdict = frame.pop("verdict")
+            frame = frame.assign(**rates, verdict=verdict)
         if len(bases) > 1:
             frame.insert(0, "baseline", base)
         tables.append(frame)
@@ -119,11 +127,14 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
             columns[level] = [format_interval(float(low), float(high), decimals) for low, high in ends]
         elif name == "rank_best":
             columns["rank"] = format_ranks(frame)
+        elif name == "win_rate":
+            rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
+            columns["win rate"] = [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates]
         elif name == "p_adjusted":
             columns["p"] = [format_p(float(p), resolution) for p in frame[name]]
         elif name == "verdict":
             columns[""] = [MARKS[verdict] for verdict in frame[name]]
-        elif name not in ("upper", "rank_worst"):
+        elif name not in ("upper", "rank_worst", "win_lower", "win_upper"):
             columns[name] = list(frame[name])
     return pd.DataFrame(columns)
 

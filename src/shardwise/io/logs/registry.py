@@ -17,6 +17,7 @@ from typing import Any
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log
 from shardwise.io.logs.source import LogSource
+from shardwise.io.votes import Votes, join_votes
 
 GROUP = "shardwise.readers"
 _OWN = (
@@ -72,7 +73,7 @@ class Reader:
     recognize
         Whether a file is one of them, by its name and content.
     read
-        The logs that it holds.
+        The logs that it holds, or votes.
     explain_means
         Why a file of the tool holds no scores of single items, and where they are; nothing where it may hold some.
     read_object
@@ -81,7 +82,7 @@ class Reader:
 
     name: str
     recognize: Callable[[LogSource], bool]
-    read: Callable[[LogSource], list[Log]]
+    read: Callable[[LogSource], list[Log] | list[Votes]]
     explain_means: Callable[[LogSource], str] | None = None
     read_object: Callable[[Any], list[Log] | None] | None = None
 
@@ -110,7 +111,7 @@ def find_reader(source: LogSource) -> Reader | None:
     return next((reader for reader in list_readers() if reader.recognize(source)), None)
 
 
-def read_logs(path: Path) -> list[Log] | None:
+def read_logs(path: Path) -> list[Log] | Votes | None:
     """Return the logs that a file holds; None where no reader knows it.
 
     Parameters
@@ -123,7 +124,11 @@ def read_logs(path: Path) -> list[Log] | None:
     source = LogSource(path)
     reader = find_reader(source)
     if reader is not None:
-        return [log.set_recognized(reader.name) for log in reader.read(source)]
+        contents = reader.read(source)
+        votes = [content for content in contents if isinstance(content, Votes)]
+        if votes:
+            return join_votes(votes)
+        return [log.set_recognized(reader.name) for log in contents if isinstance(log, Log)]
     _refuse_means(source)
     return None
 

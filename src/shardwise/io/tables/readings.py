@@ -19,7 +19,6 @@ from shardwise.io.tables.long_tables import choose_pair, read_long
 from shardwise.io.tables.roles import Choice, Columns, Reading, find_named
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.summaries import drop_summary_rows
-from shardwise.io.tables.votes import refuse_votes
 from shardwise.io.tables.wide_tables import read_named_columns, read_wide
 
 
@@ -64,8 +63,6 @@ def choose_reading(
     if len(systems) > 1:
         reading = read_named_columns(facts)
     else:
-        if not systems:
-            refuse_votes(facts)
         pair = choose_pair(facts)
         reading = read_long(facts, pair) if pair is not None else read_wide(facts, single)
     reading = replace(reading, notes=(*sheet.notes, *notes, *reading.notes))

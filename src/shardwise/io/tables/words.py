@@ -107,6 +107,36 @@ SWING = {
     ),
 }
 """Headers that mean the first of these roles that no other column has."""
+WINNERS = _split_set("""
+    winner win winning_model winner_model vote votes preference preferred preferred_model pick choice chosen
+    chosen_model chosen_model_name label result outcome better verdict decision judgment judgement gewinner
+    gagnant ganador
+""")
+"""Headers of the column that says which of two systems won a vote."""
+VOTERS = _split_set("""
+    voter voter_id judge judge_id annotator annotator_id worker worker_id user user_id rater rater_id evaluator
+    evaluator_id labeler labeler_id labeller visitor visitor_id participant participant_id person respondent
+    reviewer assessor evaluation_session_id
+""")
+"""Headers of the column that says who voted."""
+TIES = _split_set("""
+    tie ties tied draw equal equally same both neither none both_bad bothbad both_good both_equal tie_bothbad
+    tie_both_bad no_preference unentschieden egal gleich empate pareggio match_nul =
+""")
+"""Cells that say that neither of two systems won."""
+TIE_COLUMNS = _split_set("tie ties winner_tie both_equal is_tie draw")
+"""Headers of a column that flags ties."""
+NO_VOTE = _split_set("error invalid unknown skip skipped nan null n/a na") | {""}
+"""Cells of a vote that was not given."""
+ORDERS = _split_set("order position presentation shown_first first_shown swapped swap flipped reversed")
+"""Headers of the column that says which of two systems was shown first."""
+SECOND_FIRST = _split_set("""
+    ba b_a b_first b model_b second 2 right swapped swap true yes flipped reversed reverse model_2 system_b
+""")
+FIRST_FIRST = _split_set("""
+    ab a_b a_first a model_a first 1 left original false no straight normal model_1 system_a 0
+""")
+"""Cells that say which of two systems was shown first."""
 NAMELESS = frozenset(
     (
         "id",

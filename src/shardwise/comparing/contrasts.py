@@ -1,0 +1,291 @@
+"""Compare groups of systems: contrasts of their means, with simultaneous intervals.
+
+A contrast is Σ c_a m_a with weights c that add up to 0. With D_ab the variance of the difference of systems a and b,
+the covariance of two contrasts c and c' is -½ Σ_ab c_a c'_b D_ab, whatever the method that D comes from. All contrasts
+together follow a multivariate t distribution, from which corrected p-values and simultaneous intervals come (Hothorn,
+Bretz & Westfall 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.arguments import validate_level
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.shown import Shown
+from shardwise.stats import student
+
+DRAWS = 100_000
+"""Samples of the multivariate t distribution."""
+Groups = tuple[Sequence[str], Sequence[str]]
+"""Systems of the first and of the second group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contrasts(Shown):
+    """Contrasts of system means, of the same claim and method as the comparisons that they come from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `contrast, estimate, lower, upper, se, df, statistic, p, p_adjusted`.
+    weights : DataFrame
+        Weights of the systems, a row a contrast.
+    level : float
+        Level of the intervals, which hold at once.
+    claim : str
+        What the contrasts are about, in words.
+    """
+
+    table: pd.DataFrame
+    weights: pd.DataFrame
+    level: float
+    claim: str
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<Contrasts: {self}>"
+
+    def __str__(self) -> str:
+        found = int((self.table["p_adjusted"] <= 1.0 - self.level).sum())
+        alpha = f"{1.0 - self.level:.2g}"
+        return (
+            f"{found} of {len(self)} contrasts differ significantly from 0 (p < {alpha}, corrected);"
+            f" claim: {self.claim}"
+        )
+
+
+def compare_groups(
+    pairs: Comparisons, groups: Mapping[str, Any], *, level: float = 0.95, seed: int = 0
+) -> Contrasts:
+    """Compare groups of systems by contrasts of their means.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        Comparisons of all pairs, by a method whose differences have standard errors.
+    groups : mapping
+        Name of a contrast -> two groups of systems, ``(["a", "b"], ["c"])``, for the mean of the first less that of
+        the second; or weights of systems, ``{"a": 0.5, "b": 0.5, "c": -1}``, which add up to 0.
+    level : float
+        Level of the intervals, which hold at once.
+    seed : int
+        Seed of the samples of the multivariate t distribution.
+
+    Returns
+    -------
+    Contrasts
+        Estimates with corrected p-values and simultaneous intervals.
+    """
+    alpha = 1.0 - validate_level(level, "level")
+    names = pairs.names
+    if not groups:
+        raise InputError("no contrast is named", remedy="name two groups of systems", argument="groups")
+    weights = np.stack([_weigh(name, group, names) for name, group in groups.items()])
+    variances, df = _square_variances(pairs)
+    covariance = -0.5 * weights @ variances @ weights.T
+    estimate = weights @ np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
+    se = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    t = student.t_statistic(estimate, se)
+    maxima = _draw_maxima(covariance, se, df, seed)
+    adjusted = np.array([(1 + int((maxima >= abs(x) * (1.0 - 1e-9)).sum())) / (DRAWS + 1) for x in t])
+    own = student.two_sided(t, np.full(len(t), df))
+    critical = (
+        float(np.quantile(maxima, 1.0 - alpha, method="higher"))
+        if len(t) > 1
+        else float(student.student_critical(alpha, df))
+    )
+    table = pd.DataFrame(
+        {
+            "contrast": list(groups),
+            "estimate": estimate,
+            "lower": estimate - critical * se,
+            "upper": estimate + critical * se,
+            "se": se,
+            "df": df,
+            "statistic": t,
+            "p": own,
+            "p_adjusted": np.maximum(adjusted, own) if len(t) > 1 else own,
+        }
+    )
+    frame = pd.DataFrame(weights, index=pd.Index(list(groups), name="contrast"), columns=list(names))
+    return Contrasts(table, frame, level, pairs.claim)
+
+
+def _weigh(name: str, group: Any, names: Sequence[str]) -> Floats:
+    """Weights of the systems in a contrast."""
+    weights = np.zeros(len(names))
+    place = {system: k for k, system in enumerate(names)}
+
+    def find(system: str) -> int:
+        if system not in place:
+            raise refuse_unknown("contrast", system, names, what="system")
+        return place[system]
+
+    if isinstance(group, Mapping):
+        for system, weight in group.items():
+            weights[find(system)] = float(weight)
+    else:
+        first, second = group
+        if not first or not second or set(first) & set(second):
+            raise InputError(
+                f"contrast {name!r} needs two groups without a common system",
+                remedy="name systems on both sides",
+            )
+        for systems, sign in ((first, 1.0), (second, -1.0)):
+            for system in systems:
+                weights[find(system)] += sign / len(systems)
+    if not np.abs(weights).sum() > 0.0 or abs(weights.sum()) > 1e-9 * np.abs(weights).sum():
+        raise InputError(
+            f"the weights of contrast {name!r} add up to {weights.sum():g}", remedy="make them add up to 0"
+        )
+    return weights
+
+
+def _square_variances(pairs: Comparisons) -> tuple[Floats, float]:
+    """Variances of the differences of all systems, and the fewest degrees of freedom of any."""
+    if not pairs.complete:
+        raise InputError("contrasts need every pair of systems", remedy=("leave out ", Option("baseline")))
+    if not (np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all()):
+        raise InputError(
+            f"{pairs.title} has no standard errors of differences",
+            remedy=("use ", Option("method", "moderated")),
+        )
+    place = {system: k for k, system in enumerate(pairs.names)}
+    labels = pairs.estimates.labels
+    square = np.zeros((len(place), len(place)))
+    a = [place[labels[k]] for k in pairs.ia]
+    b = [place[labels[k]] for k in pairs.ib]
+    square[a, b] = square[b, a] = pairs.se**2
+    return square, float(pairs.df.min())
+
+
+def _draw_maxima(covariance: Floats, se: Floats, df: float, seed: int) -> Floats:
+    """Largest |t| of all contrasts in each sample of their multivariate t distribution."""
+    scale = np.where(se > 0.0, se, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=(DRAWS, len(se))) @ root.T
+    spread = np.sqrt(rng.chisquare(df, DRAWS) / df) if math.isfinite(df) else np.ones(DRAWS)
+    return np.asarray(np.abs(normal).max(axis=1) / spread)
+
+
+def parse_contrast(text: str, systems: Sequence[str]) -> tuple[str, Groups]:
+    """Parse a contrast as it is typed.
+
+    Parameters
+    ----------
+    text : str
+        ``name: a b c vs d e``; the name may be left out, and names of systems with spaces have commas between them.
+    systems : sequence of str
+        Names of the systems.
+
+    Returns
+    -------
+    tuple
+        The name, and the two groups.
+
+    >>> parse_contrast("dense: a b vs bm25", ["a", "b", "bm25"])
+    ('dense', (['a', 'b'], ['bm25']))
+    >>> parse_contrast("model x, b vs bm25", ["model x", "b", "bm25"])[1]
+    (['model x', 'b'], ['bm25'])
+    """
+    sides = text.split(" vs ")
+    if len(sides) != 2:
+        raise InputError(
+            f"contrast {text!r} does not name two groups",
+            remedy="write 'name: a b vs c d'",
+            argument="contrast",
+        )
+    head, _, rest = sides[0].rpartition(": ")
+    groups = []
+    for side in (rest, sides[1]):
+        whole = side.strip()
+        words = (
+            [whole]
+            if whole in systems
+            else [w.strip() for w in (whole.split(",") if "," in whole else whole.split())]
+        )
+        for word in words:
+            if word not in systems:
+                raise refuse_unknown("contrast", word, systems, what="system")
+        groups.append(words)
+    return head.strip() or text.strip(), (groups[0], groups[1])
+
+
+def list_factor_contrasts(factors: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """List main effects, interactions and trends of factors that systems are made of.
+
+    Parameters
+    ----------
+    factors : DataFrame
+        A row a system, by its name; a column a factor, such as prompt and model. Systems cross all factors.
+
+    Returns
+    -------
+    dict
+        Contrasts by name: every pair of levels of a factor, averaged over the others; every difference of differences
+        of two factors; the linear trend of a factor whose three or more levels are numbers, for each unit.
+
+    >>> table = pd.DataFrame({"model": ["x", "x", "y", "y"], "prompt": ["p", "q", "p", "q"]}, index=list("abcd"))
+    >>> list_factor_contrasts(table)["model: x vs y"]
+    {'a': 0.5, 'b': 0.5, 'c': -0.5, 'd': -0.5}
+    """
+    levels = {str(name): list(dict.fromkeys(factors[name])) for name in factors.columns}
+    cells = int(np.prod([len(values) for values in levels.values()]))
+    if factors.drop_duplicates().shape[0] != len(factors) or len(factors) != cells:
+        raise InputError(
+            f"{len(factors)} systems do not cross all {cells} combinations of their factors",
+            remedy="give one system for each combination of levels",
+            argument="factors",
+        )
+    found: dict[str, dict[str, float]] = {}
+    for name, values in levels.items():
+        for u, v in combinations(values, 2):
+            found[f"{name}: {u} vs {v}"] = _scale(_indicate(factors, name, u) - _indicate(factors, name, v))
+        if len(values) > 2 and pd.api.types.is_numeric_dtype(factors[name]):
+            x = factors[name].astype(float)
+            centred = x - x.mean()
+            found[f"{name}: trend"] = _as_weights(centred / (centred**2).sum())
+    for first, second in combinations(levels, 2):
+        found |= dict(_list_interactions(factors, levels, first, second))
+    return found
+
+
+def _list_interactions(
+    factors: pd.DataFrame, levels: Mapping[str, list[Any]], first: str, second: str
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Differences of differences of two factors."""
+    for u, v in combinations(levels[first], 2):
+        for s, t in combinations(levels[second], 2):
+            rows = _indicate(factors, first, u) - _indicate(factors, first, v)
+            columns = _indicate(factors, second, s) - _indicate(factors, second, t)
+            # a mean over the systems of each of the four cells
+            cell = float(((factors[first] == u) & (factors[second] == s)).sum())
+            yield f"{first} × {second}: {u} vs {v}, {s} vs {t}", _as_weights(rows * columns / cell)
+
+
+def _indicate(factors: pd.DataFrame, name: str, level: Any) -> pd.Series:
+    flags: pd.Series = (factors[name] == level).astype(float)
+    return flags
+
+
+def _scale(weights: pd.Series) -> dict[str, float]:
+    """Weights whose positive part adds up to 1."""
+    return _as_weights(weights / weights.clip(lower=0.0).sum())
+
+
+def _as_weights(weights: pd.Series) -> dict[str, float]:
+    return {str(name): float(weight) for name, weight in weights.items() if weight}

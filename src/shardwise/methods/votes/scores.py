@@ -1,0 +1,306 @@
+"""Votes -> scores: a table of prompts (or voters) by systems whose means are the strengths, and whose rows are units.
+
+Row g of the table is θ + G·A_g, with A_g what the votes of unit g add to the errors of the strengths θ. So the mean
+over rows is the strength, and the variance of that mean is cluster-robust: what shows scores of topics can show votes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.errors import InputError
+from shardwise.core.scores import UNIT_DF, UNIT_SCOPE, VOTES
+from shardwise.io.votes import Votes, Way, list_names
+from shardwise.methods.votes.davidson import Ballots, VoteFit, find_parts, fit_ballots
+from shardwise.stats.vote_units import VoteUnits, WinShare
+
+FEWEST_UNITS = 5
+"""Prompts, or voters, below which nothing is said of others like them."""
+MOST_UNITS = 2_000
+"""Units from which on they are put into groups at random, each of them one unit."""
+WORK = 2e10
+"""Products that the joint distribution may take: groups × pairs × bootstrap samples."""
+ELO = 400.0 / math.log(10.0)
+"""Points of the Elo scale for a strength of 1."""
+PRIMARY = "strength"
+"""The measure that is shown first: the logarithm of the odds of a win against a system of mean strength."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteScores:
+    """What a table of votes carries beside its scores.
+
+    Parameters
+    ----------
+    fit : VoteFit
+        Strengths, position and ties.
+    systems : tuple of str
+        Names of the systems of the fit.
+    units : VoteUnits
+        What the errors of the scores are made of.
+    votes : int
+        Number of votes.
+    ties : float
+        Share of ties.
+    position_se : float
+        Standard error of the position effect.
+    measure : str
+        Which function of the strengths the scores are.
+    """
+
+    fit: VoteFit
+    systems: tuple[str, ...]
+    units: VoteUnits
+    votes: int
+    ties: float
+    position_se: float
+    measure: str
+
+
+def score_votes(votes: Votes, *, ridge: float = 0.0) -> xr.Dataset:
+    """Fit strengths to votes, and return them as scores of prompts and voters.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes on pairs of systems.
+    ridge : float
+        Penalty of strengths; 0 for maximum likelihood.
+
+    Returns
+    -------
+    Dataset
+        ``strength`` (log odds), ``elo`` (1000 + 400/ln 10 · strength), and ``win_rate``, the expected share of wins,
+        ties counting half, averaged over the other systems. Graded votes have ``strength`` alone, in grades.
+    """
+    if not (math.isfinite(ridge) and ridge >= 0.0):
+        raise InputError(
+            f"a ridge of {ridge:g} is not a penalty", remedy="give 0 or more", argument="ridge", value=ridge
+        )
+    ballots = Ballots(votes.first, votes.second, votes.outcome, len(votes.systems), votes.graded)
+    if ballots.systems < 2:
+        raise InputError(
+            "has votes on one system only", where=votes.source, remedy="give votes on two or more"
+        )
+    _refuse_parts(votes, ballots, ridge)
+    try:
+        fit = fit_ballots(ballots, position=votes.ordered, ridge=ridge)
+    except InputError as error:
+        raise InputError(error.problem, where=votes.source, remedy=error.remedy) from None
+    lead, other, scope = _choose_ways(votes)
+    units = _make_units(ballots, fit, lead, other)
+    noun, names, scope = _name_units(lead, len(units.lead), scope)
+    same = np.eye(ballots.systems)
+    share = None if votes.graded else WinShare(fit.tie)
+    measures = {PRIMARY: (fit.strengths, same, share)}
+    if share is not None:
+        measures["elo"] = (1000.0 + ELO * fit.strengths, ELO * same, WinShare(fit.tie, ELO))
+        measures["win_rate"] = (*_win_rates(fit.strengths, share), None)
+    position_se = _position_error(fit, ballots, lead)
+    arrays = {}
+    described = "; ".join([votes.describe(), *_describe_fit(votes, fit, position_se)])
+    for name, (values, jacobian, meaning) in measures.items():
+        own = units.scale_systems(jacobian, meaning)
+        arrays[name] = xr.DataArray(
+            values + len(own.lead) * own.lead,
+            dims=("topic", "system"),
+            coords={"topic": list(names), "system": list(votes.systems)},
+            name=name,
+            attrs={
+                "topic_noun": noun,
+                "system_noun": votes.system_noun,
+                UNIT_SCOPE: scope,
+                UNIT_DF: len(own.lead) - 1.0,
+                "read_as": described,
+                VOTES: VoteScores(
+                    fit,
+                    votes.systems,
+                    own,
+                    len(votes),
+                    float((votes.outcome == 0.0).mean()),
+                    position_se,
+                    name,
+                ),
+            },
+        )
+    return xr.Dataset(arrays, attrs={"primary": PRIMARY})
+
+
+def _refuse_parts(votes: Votes, ballots: Ballots, ridge: float) -> None:
+    """Refuse votes that cannot be compared with each other, naming the parts."""
+    connected, separated = find_parts(ballots)
+    noun = votes.system_noun
+
+    def show(part: Ints) -> str:
+        return list_names([votes.systems[k] for k in part.tolist()], noun)
+
+    if len(connected) > 1:
+        small = min(connected, key=len)
+        rest = np.setdiff1d(np.arange(ballots.systems), small)
+        raise InputError(
+            f"the {pluralize_noun(noun)} fall into {len(connected)} parts that no vote connects: {show(small)} against"
+            f" {show(rest)}",
+            where=votes.source,
+            remedy=f"add votes between them, or leave out {show(small)} with --exclude",
+        )
+    if len(separated) > 1 and not ridge:
+        small = min((separated[0], separated[-1]), key=len)
+        rest = np.setdiff1d(np.arange(ballots.systems), small)
+        verb = "won" if small is separated[0] else "lost"
+        raise InputError(
+            f"{show(small)} {verb} every vote against {show(rest)}, so that the strength has no limit",
+            where=votes.source,
+            remedy=f"leave out {show(small)} with --exclude, or add votes, or a penalty: --ridge 1",
+        )
+
+
+def _choose_ways(votes: Votes) -> tuple[Way, Way | None, str]:
+    """The way that leads, the other one where both are samples, and what the claim says of it."""
+    prompt, voter = votes.prompt, votes.voter
+    ways = [way for way in (prompt, voter) if way is not None and len(way.names) >= FEWEST_UNITS]
+    fixed = [way for way in (prompt, voter) if way is not None and way not in ways]
+    if prompt is None and voter is None:
+        ways = [Way(np.arange(len(votes)), (), "vote")]
+    if not ways:
+        have = " and ".join(format_count(len(way.names), way.noun) for way in fixed)
+        raise InputError(
+            f"has {have}, too few to say anything of others",
+            where=votes.source,
+            remedy=f"give votes of at least {FEWEST_UNITS} prompts or {FEWEST_UNITS} voters",
+        )
+    scope = "".join(
+        f", exactly {'this' if len(way.names) == 1 else 'these'} "
+        f"{way.noun if len(way.names) == 1 else format_count(len(way.names), way.noun)}"
+        for way in fixed
+    )
+    if len(ways) == 2:
+        nested = _find_nested(*ways)
+        if nested is not None:
+            inner, outer = nested
+            return outer, None, f" and their {format_count(len(inner.names), inner.noun)}{scope}"
+        ways.sort(key=lambda way: len(way.names))
+        beside = f" and {pluralize_noun(ways[1].noun)} like these {len(ways[1].names):,}"
+        return ways[0], ways[1], beside + scope
+    return ways[0], None, scope
+
+
+def _name_units(way: Way, groups: int, scope: str) -> tuple[str, tuple[str, ...], str]:
+    """Noun and names of the units that lead, and what the claim says of them; groups of many have numbers."""
+    units = int(way.codes.max()) + 1
+    if units == groups:
+        return way.noun, way.names or tuple(str(k + 1) for k in range(units)), scope
+    inside = f" with {format_count(units, way.noun)} in them"
+    return f"{way.noun} group", tuple(str(k + 1) for k in range(groups)), inside + scope
+
+
+def _find_nested(first: Way, second: Way) -> tuple[Way, Way] | None:
+    """The inner and the outer way, where each group of the inner lies within one of the outer."""
+    cells = _number_cells(first, second)[1]
+    if cells == len(first.names):
+        return first, second
+    return (second, first) if cells == len(second.names) else None
+
+
+def _number_cells(first: Way, second: Way) -> tuple[Ints, int]:
+    """Number of each vote's pair of groups, and how many pairs there are."""
+    keys = first.codes * len(second.names) + second.codes
+    distinct, cell = np.unique(keys, return_inverse=True)
+    return cell.astype(np.int64), len(distinct)
+
+
+def _make_units(ballots: Ballots, fit: VoteFit, lead: Way, other: Way | None) -> VoteUnits:
+    """Influence of the units of both ways, many of them in groups."""
+    r = ballots.systems
+    model = fit.inverse[:r, :r]
+    own, counts = _influence(ballots, fit, lead)
+    if other is None:
+        return VoteUnits(own, counts, model)
+    cell, cells = _number_cells(lead, other)
+    crossed, crossed_counts = _influence(ballots, fit, other)
+    squares = fit.sum_squares(ballots, cell, cells)
+    return VoteUnits(own, counts, model, other=crossed, other_counts=crossed_counts, shared=squares)
+
+
+def group_units(codes: Ints, units: int, pairs: int) -> tuple[Ints, int]:
+    """Put units into groups at random where there are many of them.
+
+    Parameters
+    ----------
+    codes : array of int
+        (n,) number of each vote's unit.
+    units : int
+        Number of units.
+    pairs : int
+        Number of pairs of systems, of which many allow for fewer groups.
+
+    Returns
+    -------
+    tuple
+        Number of each vote's group, and the number of groups.
+    """
+    samples = 9_999 if pairs <= 11_175 else 1_999
+    most = int(min(MOST_UNITS, max(200.0, WORK / (pairs * samples))))
+    if units <= most:
+        return codes, units
+    group = np.random.default_rng(0).permutation(units) % most
+    return group[codes], most
+
+
+def _influence(ballots: Ballots, fit: VoteFit, way: Way) -> tuple[Floats, Floats]:
+    """(G, R) influence of units on the strengths, and their votes on each system.
+
+    A unit with a large share of the votes pulls the fit towards itself: its influence is divided by the root of 1 less
+    that share (Bell & McCaffrey 2002), and all are centred again.
+    """
+    r, n = ballots.systems, len(ballots)
+    units = int(way.codes.max()) + 1
+    unit, units = group_units(way.codes, units, r * (r - 1) // 2)
+    table = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, :r]
+    size = np.bincount(unit, minlength=units)
+    table = table * np.sqrt((1.0 - 1.0 / units) / (1.0 - size / n))[:, None]
+    counts = np.bincount(unit * r + ballots.first, minlength=units * r)
+    counts = counts + np.bincount(unit * r + ballots.second, minlength=units * r)
+    return table - table.mean(axis=0), counts.reshape(units, r).astype(np.float64)
+
+
+def _describe_fit(votes: Votes, fit: VoteFit, position_se: float) -> list[str]:
+    """Say how often votes are ties, and what being shown first is worth."""
+    lines = []
+    if fit.has_ties:
+        lines.append(f"{float((votes.outcome == 0.0).mean()):.0%} ties")
+    if fit.has_position:
+        low, high = fit.position - 1.96 * position_se, fit.position + 1.96 * position_se
+        noun = votes.system_noun
+        lines.append(
+            f"the {noun} shown first gains {fit.position:.2f} in strength (95% CI {low:.2f} to {high:.2f}), which is"
+            " taken out"
+        )
+    return lines
+
+
+def _win_rates(strengths: Floats, meaning: WinShare) -> tuple[Floats, Floats]:
+    """(R,) expected win shares averaged over the other systems, and their derivatives by the strengths."""
+    r = len(strengths)
+    gap = strengths[:, None] - strengths[None, :]
+    share = meaning.of_difference(gap)
+    step = 1e-5
+    slope = (meaning.of_difference(gap + step) - meaning.of_difference(gap - step)) / (2.0 * step)
+    np.fill_diagonal(slope, 0.0)
+    np.fill_diagonal(share, 0.0)
+    jacobian = (np.diag(slope.sum(axis=1)) - slope) / (r - 1.0)
+    return share.sum(axis=1) / (r - 1.0), jacobian
+
+
+def _position_error(fit: VoteFit, ballots: Ballots, way: Way) -> float:
+    """Cluster-robust standard error of the position effect."""
+    if not fit.has_position:
+        return math.nan
+    unit, units = group_units(way.codes, int(way.codes.max()) + 1, 1)
+    own = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, ballots.systems]
+    return float(np.sqrt((own**2).sum() * units / (units - 1.0)))
