@@ -266,7 +266,7 @@ def test_where_tilt_is_left_out_it_says_why() -> None:
     found = sw.calibrate(y, ["moderated none"], repetitions=10, planted=False)
     assert "tilt" not in set(found.rates["null"])
     (note,) = found.notes
-    assert note.startswith("the world tilt is left out: ")
+    assert note.startswith("scenario 'tilt' skipped: ")
     assert note in str(found)
 
 

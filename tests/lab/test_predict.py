@@ -220,7 +220,7 @@ def test_curve_and_table_tell_the_same() -> None:
     assert list(check.spread.columns) == [name for name in FIGURES if name in check.table]
     sd = check.repeats.groupby("procedure")["coverage"].std()
     assert check.spread.loc["MD6 hsd", "coverage"] == pytest.approx(sd["MD6 hsd"])
-    assert "no standard error" in str(check)
+    assert "not a standard error" in str(check)
     assert "21 topics halved at random 20 times (10 and 11 a half)" in str(check)
 
 

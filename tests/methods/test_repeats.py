@@ -87,9 +87,7 @@ def test_the_effect_of_seeds_is_seen() -> None:
     assert not unseen.shown
     assert seen.lower < 0.05 < seen.upper
     assert "moves all topics together" in str(seen)
-    assert "no instance is seen" in str(unseen)
-    assert "although each" in seen.taken("samples", said=True)
-    assert "it finds more" in unseen.taken("seeds", said=False)
+    assert str(unseen).startswith("no evidence that")
 
 
 def test_one_system_is_an_analysis_of_variance() -> None:

@@ -80,9 +80,9 @@ async def body_of(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(held or b"{}")
     except ValueError:
-        raise Refused(400, "The request is no JSON.") from None
+        raise Refused(400, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
-        raise Refused(400, "The request is no JSON object.")
+        raise Refused(400, "The request is not a JSON object.")
     return body
 
 

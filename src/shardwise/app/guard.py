@@ -61,7 +61,7 @@ class Guard:
             "[::1]",
             self.settings.host,
         }:
-            return _make_refusal("this server is asked for by another name than its own")
+            return _make_refusal("the request names another host than this server")
         if (entered := self._enter_by_token(scope)) is not None:
             return entered
         bearer = headers.get("authorization", "")

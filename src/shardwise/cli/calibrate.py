@@ -133,7 +133,7 @@ def describe_calibration(lab: Calibration) -> dict[str, Any]:
         "budget": lab.budget,
         "seed": lab.seed,
         "scores": lab.scores,
-        "worlds": list(lab.notes),
+        "skipped": list(lab.notes),
         "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
         "rates": lab.rates.to_dict("records"),
         "power": lab.power.to_dict("records"),

@@ -181,7 +181,7 @@ def _explain_option(error: Any, context: Any) -> str:
         if named is not None and parameter.name == named.name and not parameter.argument:
             for text in _list_given(named.opts):
                 try:
-                    parameter.parse(text)
+                    parameter.parse_value(text)
                 except ValueError as reason:
                     return f"--{parameter.key}: {reason}"
     return ""

@@ -241,7 +241,7 @@ FIELDS: dict[str, Field] = {
     "repetitions": ("integer", "Simulated tables of the scenario with most of them."),
     "budget": ("integer", "Simulated tables of a scenario at most."),
     "scores": ("text", "What the simulated tables are like."),
-    "worlds": ("texts", "Scenarios that were skipped, and why."),
+    "skipped": ("texts", "Scenarios that were skipped, and why."),
     "verdicts": ("[verdicts]", "What is recommended for each claim."),
     "rates": ("[rates]", "False-alarm rates by scenario."),
     "halves": ("[halves]", "Checks of each half of the topics against the other."),
@@ -471,7 +471,7 @@ RESULTS: dict[str, Result] = {
     "calibrate": Result(
         "False-alarm rates and power of methods on simulated data like yours.",
         "a claim and method",
-        "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves? statements?",
+        "alpha repetitions budget seed scores skipped verdicts rates power:[power] halves? statements?",
         {
             "methods": "claim method error_rate:controlled meant rate low high null status level level_low level_high"
             " coverage coverage_low coverage_high coverage_null intervals best best_low best_high power"

@@ -241,7 +241,7 @@ def _find_problems(store: Path) -> Iterator[str]:
         yield "has a link to elsewhere"
         return
     if not any((store / mark).exists() for mark in MARKS):
-        yield "is no Zarr store"
+        yield "is not a Zarr store"
         return
     if (store / LIST).exists():
         yield from _find_differences(store)

@@ -88,7 +88,7 @@ class Calibration(Shown):
             Several lines.
         """
         most = "" if self.repetitions == self.budget else f" of at most {self.budget}"
-        head = f"{self.scores}; {self.repetitions}{most} tables a world, seed {self.seed}"
+        head = f"{self.scores}; {self.repetitions}{most} tables per scenario, seed {self.seed}"
         return "\n\n".join(["\n".join([head, *self.notes]), *(v.text(command) for v in self.verdicts)])
 
     def __str__(self) -> str:
@@ -248,7 +248,7 @@ def calibrate(
         kinds, untilted = usual_nulls(given, claim) if named is None else (named, "")
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
         if untilted:
-            notes[f"the world tilt is left out: {untilted}"] = claim
+            notes[f"scenario 'tilt' skipped: {untilted}"] = claim
     tried = Trial(cases, chosen, alpha, seed, plan, _locate_baselines(baseline, given))
     claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
     words = _describe_tables(dims, shape, sd, scores is not None, nouns)

@@ -103,7 +103,7 @@ def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> t
         worst = worst[np.argsort(-counts[worst], kind="stable")][:NAMED]
         if total and worst.size:
             each = ", ".join(
-                f"{shorten_name(systems[k])} is in {100 * counts[k] / total:.0f} %" for k in worst.tolist()
+                f"{shorten_name(systems[k])} is in {100 * counts[k] / total:.0f}%" for k in worst.tolist()
             )
             sentences.append(f"{each} of the false alarms of {method}")
     return tuple(sentences)

@@ -285,14 +285,14 @@ def _describe_advice(advice: Advice, rows: Rows, alpha: float) -> str:
         return f"use {advice.method}, the default, which was not tried here"
     row = rows[advice.declared]
     if advice.status != "fails":
-        shown = "which holds" if advice.status == "holds" else "and is not shown to fail"
+        shown = "which holds" if advice.status == "holds" else "with no evidence of excess false alarms"
         details = f"{shown}{_describe_coverage(row)}{_describe_power(row)}"
         return f"use {advice.method}, the default: false alarms {_format_rate(row)}, {details}"
     opening = f"{advice.declared}, the default, fails: false alarms {_format_rate(row)}; use "
     if advice.calibrated:
-        return f"{opening}it at alpha {_format_level(row)}, where it errs in {100 * alpha:g} %"
+        return f"{opening}it at alpha {_format_level(row)}, where its error rate is {100 * alpha:g}%"
     if advice.method not in rows:
-        return f"{opening}{advice.method}, which promises more"
+        return f"{opening}{advice.method}, which controls a stricter error rate"
     other = rows[advice.method]
     details = f"{_format_rate(other)}{_describe_coverage(other)}{_describe_power(other)}"
     return f"{opening}{advice.method}, which holds: {details}"
@@ -307,7 +307,7 @@ def _format_rate(row: Row) -> str:
 
 
 def _format_percent(value: float, low: float, high: float) -> str:
-    return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
+    return f"{100 * value:.1f}% ({100 * low:.1f} to {100 * high:.1f}%)"
 
 
 def _describe_coverage(row: Row) -> str:
@@ -323,7 +323,7 @@ def _describe_coverage(row: Row) -> str:
 
 def _describe_power(row: Row) -> str:
     return (
-        "" if np.isnan(row["power"]) else f"; it finds {100 * row['power']:.0f} % of the planted differences"
+        "" if np.isnan(row["power"]) else f"; it detects {100 * row['power']:.0f}% of the planted differences"
     )
 
 
@@ -336,7 +336,7 @@ def _describe_failure(row: Row, alpha: float) -> str:
     if not row["meant"]:
         return sentence
     if row["level"] > 0.0:
-        return f"{sentence}, {100 * alpha:g} % at alpha {_format_level(row)}"
+        return f"{sentence}, {100 * alpha:g}% at alpha {_format_level(row)}"
     if row["error_rate"] == "pair":
         return sentence
     return f"{sentence}, and no other level is sure to help"

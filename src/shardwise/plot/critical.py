@@ -78,7 +78,7 @@ def critical_chart(
         for name in group
     ]
     deepest = max(row["depth"] for row in rows)
-    title = f"{shorten_name(measure)}; joined: not told apart at {alpha:g}"
+    title = f"{shorten_name(measure)}; joined: not significantly different at {alpha:g}"
     axis = alt.Axis(orient="top", grid=False, titleAnchor="start")
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)

@@ -196,7 +196,7 @@ def _draw_quantiles(residuals: Floats) -> alt.LayerChart:
         alt.Chart(make_data(rows))
         .mark_point(filled=True, size=16, opacity=0.9, color=COLOURS[0])
         .encode(
-            x=alt.X("expected:Q", title="expected of the normal law (sd)"),
+            x=alt.X("expected:Q", title="expected of a normal distribution (sd)"),
             y=alt.Y("found:Q", title="residual (sd)"),
             tooltip=[alt.Tooltip("expected:Q", format=".2f"), alt.Tooltip("found:Q", format=".2f")],
         )

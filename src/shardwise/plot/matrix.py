@@ -51,14 +51,14 @@ def matrix_chart(
     comparisons : Comparisons or mapping of str to Comparisons
         One result of `shardwise.compare`, or several of the same systems by name.
     alpha : float
-        The level at which systems are told apart.
+        Level of significance.
 
     Returns
     -------
     Chart
         The chart, an altair object.
     """
-    given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
+    given = comparisons if isinstance(comparisons, Mapping) else {"significant": comparisons}
     first = next(iter(given.values()))
     findings = _list_findings(list(given.values()), alpha)
     names = [shorten_name(name, 40) for name in given]
@@ -85,9 +85,9 @@ def matrix_chart(
     tips = [
         *text_tips(("a", "better"), ("b", "worse")),
         *number_tips("difference"),
-        *text_tips(("kind", "told apart by")),
+        *text_tips(("kind", "significant by")),
     ]
-    title = "told apart" if len(names) == 1 else "told apart by"
+    title = "significantly different" if len(names) == 1 else "significantly different by"
     return draw_square(rows, list(labels.values()), styles, title, tips, ("worse system", "better system"))
 
 

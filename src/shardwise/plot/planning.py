@@ -275,7 +275,7 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    detected, false = f"a difference of {result.min_diff:g} is found", "equal systems are told apart"
+    detected, false = f"a difference of {result.min_diff:g} is detected", "equal systems differ significantly"
     names = [detected, false]
     rows = [
         {"topics": row["topics"], "share": row[column], "what": name}

@@ -111,11 +111,11 @@ def in_words(share: float, splits: int) -> str:
     """Say what splits do to the error, and how many are enough.
 
     >>> print(in_words(0.13, 11))
-    13 % of the error of one split is the split's own; p-values to .001 are steady from 99 splits on, and these are 11
+    13% of the error of one split is the split's own; p-values to .001 are steady from 99 splits on, and these are 11
     """
     enough = splits_enough(share)
     have = f"and these are {splits}" if splits < enough else f"and {splits} are enough"
-    percent = f"{100 * share:.0f} %" if share >= 0.01 or share == 0.0 else "less than 1 %"
+    percent = f"{100 * share:.0f}%" if share >= 0.01 or share == 0.0 else "less than 1%"
     many = f"{enough} splits on" if enough > 1 else "the first split on"
     return f"{percent} of the error of one split is the split's own; p-values to .001 are steady from {many}, {have}"
 

@@ -81,13 +81,13 @@ class PredictiveCheck(Shown):
         if len(self.repeats) > len(self.table):
             lines.append(
                 "All repeats halve the same scores, so they are not independent: their spread shows how much depends on"
-                " the halving, and is no standard error."
+                " the halving, and is not a standard error."
             )
         return "\n".join(lines)
 
 
 def _write_sentence(row: pd.Series[Any], level: float) -> str:
-    inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g} % prediction interval"
+    inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g}% prediction interval"
     if not row["found"] > 0:
         return f"no pair is found; {inside}"
     extra = ""

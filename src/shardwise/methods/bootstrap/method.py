@@ -225,12 +225,13 @@ class BootstrapMethod(Method):
             for item in draws
         ]
         plain = tables.once(
-            ("laws", self.model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
+            ("distributions", self.model.short, null),
+            lambda: [ideal_distribution(item) for item in contrasts],
         )
         if density == "exact":
             return plain
         return tables.once(
-            ("smoothed laws", self.model.short, null),
+            ("smoothed distributions", self.model.short, null),
             lambda: [
                 smooth_distribution(item, PAPER_RESAMPLES, law)
                 for item, law in zip(contrasts, plain, strict=True)

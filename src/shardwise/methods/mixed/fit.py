@@ -106,7 +106,7 @@ class MixedFit(Shown, RestrictedFit):
         if method not in {"profile", "wald"}:
             raise InputError(f"unknown interval {method!r}", remedy="choose profile or wald")
         if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
+            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95%")
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
             surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)

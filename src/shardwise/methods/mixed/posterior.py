@@ -71,7 +71,7 @@ class Mixture:
     def interval(self, level: float = 0.95, kind: str = "hpd") -> tuple[float, float]:
         """The shortest interval with this probability ("hpd"), or the one with equal tails ("equal-tailed")."""
         if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
+            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95%")
         if kind not in {"hpd", "equal-tailed"}:
             raise InputError(f"unknown interval {kind!r}", remedy="choose hpd or equal-tailed")
         tail = 1.0 - level

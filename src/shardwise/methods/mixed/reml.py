@@ -69,13 +69,13 @@ class Convergence:
 
     @property
     def converged(self) -> bool:
-        """Whether no step promises more than rounding."""
+        """Whether no step would gain more than rounding."""
         return self.slope < 1e-6
 
     def __str__(self) -> str:
         if self.starts == 1:
             return self.method
-        end = "converged" if self.converged else f"NOT converged: a step still promises {self.slope:.2g}"
+        end = "converged" if self.converged else f"NOT converged: the slope is {self.slope:.2g}"
         return f"{self.method}, {self.steps} steps, {end}; {self.agreeing} of {self.starts} starts agree"
 
 

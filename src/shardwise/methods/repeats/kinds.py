@@ -70,39 +70,13 @@ class Repeats:
     def __str__(self) -> str:
         topics, instance = (
             pluralize_noun(self.nouns.get("topic", "topic")),
-            self.nouns.get("instance", "instance"),
+            self.nouns.get("instance", "repeat"),
         )
         if self.shown:
             limits = f"sd {self.sd:.4f}, {self.lower:.4f} to {self.upper:.4f}"
             return f"each {instance} moves all {topics} together ({limits}; p = {self.p:.2g})"
         most = f"sd at most {self.upper:.4f}; p = {self.p:.2g}"
-        return f"no {instance} is seen to move all {topics} together ({most})"
-
-    def taken(self, kind: str, *, said: bool) -> str:
-        """Return what the instances were taken for, and why, in a line.
-
-        Parameters
-        ----------
-        kind : str
-            "seeds" or "samples".
-        said : bool
-            Whether the user said so.
-
-        Returns
-        -------
-        str
-            The kind and the reason for it.
-        """
-        if kind == "samples":
-            against = "although" if self.shown else "and"
-            instances = pluralize_noun(self.nouns.get("instance", "instance"))
-            reason = "as was said" if said else f"as {instances} are"
-            return f"taken as samples, {reason}, {against} {self}"
-        if said:
-            return f"taken as seeds, as was said; {self}"
-        topic = self.nouns.get("topic", "topic")
-        sharper = f"; if they were drawn anew for each {topic}, say that they are samples: it finds more"
-        return f"taken as seeds, which is right for samples too; {self}{'' if self.shown else sharper}"
+        return f"no evidence that any {instance} moves all {topics} together ({most})"
 
 
 def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
@@ -128,7 +102,7 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.1, (60, 3, 1)) + rng.normal(0, 0.05, (60, 3, 5))
     >>> print(seeds_or_samples(xr.DataArray(y, dims=("topic", "system", "instance"))))
-    no instance is seen to move all topics together (sd at most 0.0097; p = 0.3)
+    no evidence that any repeat moves all topics together (sd at most 0.0097; p = 0.3)
     """
     table = as_scores(scores, needs=DIMENSIONS, only=True)
     y = np.asarray(in_canonical_order(table).to_numpy(), dtype=float)[None]
