@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from shardwise.cli.main import run
+from shardwise.cli.main import run_command
 
 PICTURE = Path(__file__).resolve().parent / "images" / "report.png"
 SIZE = "1100,1560"
@@ -44,7 +44,7 @@ def main() -> None:
     """Run the demonstration and photograph its report."""
     silent = contextlib.redirect_stdout(io.StringIO())
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), silent:
-        run(["demo", "--quiet"])
+        run_command(["demo", "--quiet"])
         photograph_page(Path(folder) / "demo" / "report.html", PICTURE)
 
 
