@@ -310,7 +310,7 @@ class ScoreMoments(Shown):
         assert isinstance(gram, Gram)
         tested = MomentsTest(gram, test, n_resamples, seed)
         few = (
-            f"under {FEW} {pluralize_noun(self.item)} the table itself gives a better joint distribution than its moments",
+            f"under {FEW} {pluralize_noun(self.item)} the table gives a better joint distribution than its moments",
         )
         notes = few if test == "moderated" and self.n < FEW else ()
         return replace(estimates, test=tested, notes=(*estimates.notes, *notes), **nothing)  # type: ignore[arg-type]
