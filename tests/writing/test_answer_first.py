@@ -271,3 +271,24 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     assert "Why not t-tests with Bonferroni" in render_report(analysis)
     assert explain_choice(analysed("plain 2")) is None
     assert explain_choice(analysed("baseline")) is None
+
+
+@pytest.mark.parametrize("layout", ["plain 2", "seeds 2", "samples 2", "clusters 2"])
+@pytest.mark.parametrize("gain", [-0.3, -0.05, -0.01, 0.0, 0.05])
+def test_a_gate_begins_with_a_verdict_that_agrees_with_its_interval(layout: str, gain: float) -> None:
+    table, options = make_table(layout)
+    noun = "system" if "system" in table.dims else "model"
+    base = table.isel({noun: [0]})
+    change = np.random.default_rng(7).normal(gain, 0.02, base.shape)
+    gate = sw.gate(base, base.assign_coords({noun: ["new"]}) + change, margin=0.03, **options)
+    agrees = {
+        "better": gate.lower >= 0.0,
+        "no worse": gate.lower > -0.03,
+        "worse": gate.upper <= 0.0 and gate.lower <= -0.03,
+        "inconclusive": gate.lower <= -0.03 and gate.upper >= 0.0,
+    }
+    assert agrees[gate.verdict]
+    first = str(gate).splitlines()[0]
+    word = "PASS" if gate.passes else "FAIL" if gate.verdict == "worse" else "INCONCLUSIVE"
+    assert first.endswith(f" {word}: {gate.to_sentence()}")
+    assert all(len(sentence.split()) <= LONGEST for sentence in re.split(r"(?<=[.;:]) ", first))
