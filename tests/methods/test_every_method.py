@@ -121,7 +121,7 @@ def test_facts_are_complete(method: Method) -> None:
                 assert text
                 assert not text.endswith(".")
                 for key in clause.citations:
-                    assert find_source(key).cited
+                    assert find_source(key).citation
 
 
 @pytest.mark.parametrize(("method", "claim", "dims"), CASES)

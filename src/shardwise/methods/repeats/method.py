@@ -403,7 +403,7 @@ PAIRWISE = (
             VARIES,
             paper="J15" * (df == "paper"),
             formula=(
-                "score = system + topic + system:topic + instance + error by restricted maximum likelihood,"
+                "score = system + topic + system:topic + repeat + error by restricted maximum likelihood,"
                 " a pair at a time"
             ),
             limits=MIXED_LIMITS.get(df, "Assumes the same variances in both systems."),
@@ -419,8 +419,8 @@ PAIRWISE = (
         AS_THEY_ARE,
         drawn=True,
         paper="J15",
-        formula="t of the averaged differences against t* of resampled topics of every instance",
-        limits="Leaves out the variance of instances: 9.2% false alarms with five.",
+        formula="t of the averaged differences against t* of resampled topics of every repeat",
+        limits="Leaves out the variance of repeats: 9.2% false alarms with five.",
     ),
     RepeatsMethod(
         "bootstrap per-instance",
@@ -431,8 +431,8 @@ PAIRWISE = (
         AS_THEY_ARE,
         drawn=True,
         paper="J15",
-        formula="t of each instance against t* of its own resampled topics",
-        limits="Conservative: 1.5% false alarms with five instances.",
+        formula="t of each repeat against t* of its own resampled topics",
+        limits="Conservative: 1.5% false alarms with five repeats.",
     ),
     RepeatsMethod(
         "t-single",
@@ -442,7 +442,7 @@ PAIRWISE = (
         "paired t-tests on the first {instance} alone",
         AS_THEY_ARE,
         paper="J15",
-        formula="t = d/√(s²/T) of the first instance",
+        formula="t = d/√(s²/T) of the first repeat",
         limits="Says nothing about other seeds: 22.6% false alarms for a claim about any seed.",
     ),
     RepeatsMethod(
@@ -453,7 +453,7 @@ PAIRWISE = (
         "paired t-tests on all {instances} and {topics} as if they were independent",
         AS_THEY_ARE,
         formula="t = d/√(s²/(T·M)) of all T·M differences",
-        limits="Counts the instances of a topic as independent topics. J15 warns against it.",
+        limits="Counts the repeats of a topic as independent topics. J15 warns against it.",
     ),
 )
 
@@ -483,7 +483,7 @@ class JointMixedMethod(Method):
     def formula(self) -> str:
         """The model, and how it is fitted."""
         return (
-            "score = system + topic + system:topic + system:instance + error by restricted maximum likelihood"
+            "score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood"
         )
 
     @property
