@@ -1,13 +1,12 @@
-"""The experiments of five papers on anybody's data: every table and figure, with what was printed beside it."""
+"""The experiments of five papers on other data: verdicts on their claims, every table and figure beside print."""
 
 from __future__ import annotations
 
 from shardwise.papers.exhibit import Exhibit as Exhibit
+from shardwise.papers.exhibit import PaperClaim as PaperClaim
 from shardwise.papers.exhibit import Replication as Replication
+from shardwise.papers.experiment import PaperExperiment as PaperExperiment
+from shardwise.papers.f19_shards import F19 as F19
 from shardwise.papers.f19_shards import f19 as f19
-from shardwise.papers.ff21_bootstrap import ff21 as ff21
-from shardwise.papers.j15_instances import j15 as j15
-from shardwise.papers.s14_topic_sets import s14 as s14
-from shardwise.papers.v17_replicates import v17 as v17
 
-__all__ = ["Exhibit", "Replication", "f19", "ff21", "j15", "s14", "v17"]
+__all__ = ["F19", "Exhibit", "PaperClaim", "PaperExperiment", "Replication", "f19"]

@@ -1,9 +1,9 @@
-"""What a replication is made of: the tables and figures of a paper, on somebody's data."""
+"""Parts of a replication: tables and figures in the shape of a paper, and verdicts on its claims."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,33 +14,100 @@ from shardwise.core.errors import refuse_unknown
 from shardwise.core.shown import Shown
 
 Mark = Literal["line", "point", "bar"]
+Frames = dict[str, pd.DataFrame]
+"""Rows of tables and figures, by name."""
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be said here"
+VERDICTS = (HOLDS, FAILS, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How the rows of a figure are drawn: which columns are its axes, its band, its lines and its panels."""
+    """How the rows of a figure are drawn.
+
+    Parameters
+    ----------
+    x, y : str
+        Columns of the two axes.
+    titles : tuple of str
+        Titles of the two axes.
+    series : str
+        Column whose values have a color each.
+    panel : str
+        Column whose values have a panel each.
+    band : tuple of str, optional
+        Columns of the lower and the upper edge of a band.
+    mark : str
+        Line, point or bar.
+    rules : tuple of float
+        Values of y that have a reference line.
+    """
 
     x: str
     y: str
-    titles: tuple[str, str]  # of the two axes
+    titles: tuple[str, str]
     series: str = ""
     panel: str = ""
-    band: tuple[str, str] | None = None  # columns of the lower and the upper edge
+    band: tuple[str, str] | None = None
     mark: Mark = "line"
+    rules: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How long rows become a table as in print.
+
+    Parameters
+    ----------
+    rows : tuple of str
+        Columns whose values head the rows.
+    values : tuple of str
+        Columns that fill the cells.
+    columns : tuple of str
+        Columns whose values head the columns.
+    halves : Mapping
+        Column of the half width that follows a value after ±, by value.
+    only : Mapping
+        Values to keep, by column; all rows are in the CSV file.
+    """
+
+    rows: tuple[str, ...]
+    values: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    halves: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exhibit(Shown):
-    """One table or figure of a paper, made of somebody's data.
+    """One table or figure of a paper, made from other data.
 
-    Columns that end in the tag of a paper, as ``significant_F19`` does, hold what that paper printed.
+    Columns that end in the tag of a paper, as ``significant_F19`` does, hold printed values.
+
+    Parameters
+    ----------
+    label : str
+        Name in the paper, such as ``"Table 1"``.
+    title : str
+        Contents in a few words.
+    data : DataFrame
+        All rows, in long form.
+    notes : tuple of str
+        Sentences below the table or figure.
+    form : Form, optional
+        How a figure is drawn.
+    shape : Shape, optional
+        How a table is laid out.
+    summary : DataFrame, optional
+        Rows to lay out instead of ``data``, where these are too many.
     """
 
-    label: str  # as in the paper: "Table 1"
+    label: str
     title: str
     data: pd.DataFrame
     notes: tuple[str, ...] = ()
-    form: Form | None = None  # of a figure
+    form: Form | None = None
+    shape: Shape | None = None
+    summary: pd.DataFrame | None = None
 
     @property
     def slug(self) -> str:
@@ -48,70 +115,204 @@ class Exhibit(Shown):
         return "-".join("".join(c if c.isalnum() else " " for c in self.label.lower()).split())
 
     @property
-    def drawn(self) -> bool:
+    def is_figure(self) -> bool:
         """Whether there is something to draw."""
         return self.form is not None and len(self.data) > 0
 
     def plot(self) -> Any:
-        """Draw a figure: an altair chart.
+        """Draw a figure: an altair chart."""
+        return late.call_bound("chart", self)
+
+    def lay_out(self, paper: str = "") -> pd.DataFrame:
+        """Return the table as a paper prints it: text cells, printed values in brackets.
+
+        Parameters
+        ----------
+        paper : str
+            Tag of the paper whose printed values are shown.
 
         Returns
         -------
-        Chart
-            The chart, an altair object.
+        DataFrame
+            Cells as text; one level of columns per heading.
         """
-        return late.call_bound("chart", self)
+        table: pd.DataFrame = late.call_bound("exhibit_table", self, paper)
+        return table
+
+    def to_latex(self, paper: str = "") -> str:
+        """Return the table in LaTeX with booktabs.
+
+        Parameters
+        ----------
+        paper : str
+            Tag of the paper whose printed values are shown.
+
+        Returns
+        -------
+        str
+            A table environment.
+        """
+        text: str = late.call_bound("exhibit_latex", self, paper)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a check found: whether the claim holds (None: unknown), and the numbers."""
+
+    holds: bool | None
+    numbers: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperClaim:
+    """One claim of a paper with the check that decides it.
+
+    Parameters
+    ----------
+    name : str
+        Short name, unique within the paper.
+    statement : str
+        The claim in one sentence, with the criterion where the paper leaves it open.
+    section : str
+        Where the paper makes it.
+    needs : tuple of str
+        Names of the frames that the check reads.
+    check : callable
+        Takes the frames and returns `Evidence`.
+    """
+
+    name: str
+    statement: str
+    section: str
+    needs: tuple[str, ...]
+    check: Callable[[Frames], Evidence]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """Verdict on one claim: holds, fails or cannot be said here, with the numbers or the reason."""
+
+    name: str
+    statement: str
+    section: str
+    verdict: str
+    numbers: str
+
+
+def decide_claim(claim: PaperClaim, frames: Frames, reason: str) -> ClaimVerdict:
+    """Decide one claim from the frames of a replication.
+
+    Parameters
+    ----------
+    claim : PaperClaim
+        The claim.
+    frames : dict of DataFrame
+        Everything that was computed.
+    reason : str
+        Why frames are absent, where they are.
+
+    Returns
+    -------
+    ClaimVerdict
+        Its verdict.
+    """
+    if any(name not in frames or frames[name].empty for name in claim.needs):
+        evidence = Evidence(None, reason or "the data do not have what the check needs")
+    else:
+        evidence = claim.check(frames)
+    verdict = UNKNOWN if evidence.holds is None else HOLDS if evidence.holds else FAILS
+    return ClaimVerdict(claim.name, claim.statement, claim.section, verdict, evidence.numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replication:
-    """The tables and figures of a paper on somebody's data, with what was printed beside them."""
+    """Verdicts on the claims of a paper, and its tables and figures, from other data.
 
-    paper: str  # its tag, such as F19
+    Parameters
+    ----------
+    paper : str
+        Tag of the paper, such as ``"F19"``.
+    title : str
+        Subject of the paper.
+    exhibits : tuple of Exhibit
+        Tables and figures.
+    facts : Mapping
+        Data, seed and options, by name.
+    notes : tuple of str
+        Sentences on the whole.
+    verdicts : tuple of ClaimVerdict
+        One for each claim.
+    """
+
+    paper: str
     title: str
     exhibits: tuple[Exhibit, ...]
-    facts: Mapping[str, str] = field(default_factory=dict)  # what it was made of: data, seed, options
+    facts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    verdicts: tuple[ClaimVerdict, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the tables and figures are called."""
-        return tuple(one.label for one in self.exhibits)
+        """Names of the tables and figures."""
+        return tuple(exhibit.label for exhibit in self.exhibits)
 
     def __getitem__(self, label: str) -> Exhibit:
-        for one in self.exhibits:
-            if one.label == label:
-                return one
+        for exhibit in self.exhibits:
+            if exhibit.label == label:
+                return exhibit
         raise refuse_unknown("label", label, self.labels, what="table or figure")
 
+    def claims_frame(self) -> pd.DataFrame:
+        """Return the verdicts as a table: `claim, section, verdict, numbers`."""
+        columns = ["claim", "statement", "section", "verdict", "numbers"]
+        rows = [(v.name, v.statement, v.section, v.verdict, v.numbers) for v in self.verdicts]
+        return pd.DataFrame(rows, columns=columns)
+
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write the page as HTML and Markdown, every table and the rows of every figure as CSV, the charts as SVG.
+        """Write the page as HTML and Markdown, all rows as CSV, tables as LaTeX, charts as SVG.
 
         Parameters
         ----------
-        folder : str or path
-            Where to; it is made if need be.
+        folder : path
+            Folder; created if it does not exist.
         """
-        from shardwise.papers.page import write_page  # the page is made of this class
-
-        write_page(self, folder)
+        late.call_bound("replication_page", self, folder)
 
     def __str__(self) -> str:
-        lines = [f"{one.label}: {one.title} ({len(one.data)} rows)" for one in self.exhibits]
-        return "\n".join([f"{self.paper}: {self.title}", *lines])
+        text: str = late.call_bound("replication_text", self)
+        return text
 
 
-def beside(
+def join_printed(
     ours: pd.DataFrame, printed: pd.DataFrame | Sequence[Mapping[str, Any]], keys: Sequence[str], paper: str
 ) -> pd.DataFrame:
-    """Put what a paper printed beside the rows of ours that have the same keys.
+    """Join printed values to the rows that have the same keys.
+
+    Parameters
+    ----------
+    ours : DataFrame
+        Computed rows.
+    printed : DataFrame or sequence of mappings
+        Rows of the paper.
+    keys : sequence of str
+        Columns that both have.
+    paper : str
+        Tag that ends the names of the joined columns.
+
+    Returns
+    -------
+    DataFrame
+        Computed rows with the printed columns, empty where nothing is printed.
 
     >>> ours = pd.DataFrame({"model": ["MD1", "MD2"], "pairs": [10, 20]})
-    >>> beside(ours, [{"model": "MD1", "pairs": 11}], ["model"], "F19")
+    >>> join_printed(ours, [{"model": "MD1", "pairs": 11}], ["model"], "F19")
       model  pairs  pairs_F19
     0   MD1     10       11.0
     1   MD2     20        NaN
     """
     frame = printed if isinstance(printed, pd.DataFrame) else pd.DataFrame(list(printed))
+    if frame.empty:
+        return ours
     named = frame.rename(columns={name: f"{name}_{paper}" for name in frame.columns if name not in keys})
     return ours.merge(named, how="left", on=list(keys))

@@ -1,14 +1,12 @@
-"""Ferro & Sanderson (2019) on anybody's runs: ANOVA models of topics, systems and shards."""
+"""Ferro & Sanderson (2019) on other runs: ANOVA models of topics, systems and shards."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
-from typing import Any
+from itertools import combinations, pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,116 +16,285 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.comparing.split_tables import half_width
-from shardwise.core.arguments import Progress, validate_count, validate_level
+from shardwise.core.arguments import validate_count, validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.model import NAMED
-from shardwise.core.scores import as_scores
 from shardwise.io.collection import Collection
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.tables import SHARDS, Tables
 from shardwise.papers import published_f19 as printed
-from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
-from shardwise.papers.steps import Frames, Step, key_of, run_steps
+from shardwise.papers.exhibit import Evidence, Exhibit, Form, Frames, PaperClaim, Replication, Shape, join_printed
+from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
+from shardwise.papers.steps import Step
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split
 from shardwise.stats import studentized_range
 
-PAPER = "F19"
-TITLE = "ANOVA models of topics, systems and shards"
-MEASURES = ("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")  # F19 §8
+MEASURES = ("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
+"""F19 §8."""
 COUNTS = (2, 3, 4, 5, 10, 25, 50)
 WHOLE = "MD1"
 MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
-DRAWN = ("MD1", "MD2", "MD3", "MD6")  # F19 Fig. 4
-KINDS = ("tukey", "anova", "sem")  # F19 eq. 3, 5, 4
-FIGURE_3, FIGURE_4 = 3, 10  # shards there
-RANGES = ((5, 100), (5, 500), (25, 100), (25, 500), (75, 100), (75, 500))  # F19 Fig. 1: systems, error df
+DRAWN = ("MD1", "MD2", "MD3", "MD6")
+"""Models of Figure 4."""
+KINDS = ("tukey", "anova", "sem")
+"""Intervals of equations 3, 5 and 4."""
+TABLE_1_SHARDS = (2, 5, 10)
+FIGURE_3_SHARDS, FIGURE_4_SHARDS = 3, 10
+RANGES = ((5, 100), (5, 500), (25, 100), (25, 500), (75, 100), (75, 500))
+"""Systems and error degrees of freedom of Figure 1."""
+LEAVE = "leave"
 RANKS = "system, best first"
+KEYS = ["measure", "shards", "model"]
 
 ABOUT_CHANGES = (
     "Two printed percentages do not follow from the printed counts: MD6 over MD5, significant pairs, is given as "
-    "+15.84 (2 shards) and +25.43 (10 shards), while 5889/5173 and 5947/4818 make +13.84 and +23.43."
+    "+15.84 (2 shards) and +25.43 (10 shards), while 5889/5173 and 5947/4818 give +13.84 and +23.43."
 )
 ABOUT_TABLE_2 = (
-    "F19 says that its Table 2 is of MD6. It cannot be: Table 1 has 5889, 5935 and 5947 significant pairs under MD6 "
-    "for 2, 5 and 10 shards, Table 2 has 5142, 5051 and 5009, near what Table 1 has for MD3 to MD5 (5173 to 5180, "
-    "5129 to 5140 and 4818 to 4833). Hence all models here. Its last column is called the share of pairs that all "
-    "samples find; 5142.2 / 8256 = .6228 shows that it is significant pairs over all pairs. Both are given."
+    "F19 says that its Table 2 is of MD6. Table 1 has 5889, 5935 and 5947 significant pairs under MD6 for 2, 5 and 10 "
+    "shards, Table 2 has 5142, 5051 and 5009, close to MD3 to MD5 in Table 1 (5173 to 5180, 5129 to 5140, 4818 to "
+    "4833). Both MD3 and MD6 are therefore shown. Its last column is called the share of pairs that all samples find; "
+    "5142.2 / 8256 = .6228 shows that it is significant pairs over all pairs. The CSV file has both."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all steps are told."""
+@dataclass(frozen=True, kw_only=True)
+class F19(PaperExperiment):
+    """Experiment of Ferro & Sanderson (2019): Tables 1 and 2, Figures 1, 3, 4 and 5.
 
-    alpha: float
-    samples: int
-    seed: int
-    fill: str | float
-    corpus: Corpus | None
-    jobs: int | None
-    measures: tuple[str, ...]
-    shards: tuple[int, ...]
-
-    def nearest(self, wanted: int) -> int:
-        """The number of shards, of those there are, that a figure is drawn for."""
-        return min(self.shards, key=lambda count: abs(count - wanted))
-
-
-def f19(
-    data: Collection | Any,
-    *,
-    measures: Sequence[str] = MEASURES,
-    shards: Sequence[int] = COUNTS,
-    samples: int = 10,
-    alpha: float = 0.05,
-    fill: str | float = "zero",
-    corpus: Corpus | None = None,
-    seed: int = 0,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Replication:
-    """Make Tables 1 and 2 and Figures 1, 3, 4 and 5 of Ferro & Sanderson (2019) of other runs.
-
-    A table of scores has no documents to divide: it gives Figure 1, the whole collection's row of Table 1 and its half
-    of Figure 3. Of TREC-8's AP that row is the printed one.
+    A table of scores has no documents to divide: it gives Figure 1, the MD1 row of Table 1 and half of Figure 3.
+    Of TREC-8's AP that row is the printed one.
 
     Parameters
     ----------
-    data : Collection or object
-        Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
     measures : sequence of str
-        Measures of Tables 1 and 2 and Figure 4; Figures 3 and 5 have the first.
+        Measures of Tables 1 and 2 and Figure 4; verdicts and Figures 3 and 5 use the first.
     shards : sequence of int
-        Numbers of shards; the figures have those nearest to the paper's.
+        Numbers of shards; the figures show those nearest to the paper's.
     samples : int
-        Splits of each number of shards; Table 1 and the figures have the first.
+        Splits of each number of shards; Table 1 and the figures show the first.
     alpha : float
         Level of significance; that of the intervals is 1 - alpha.
     fill : str or float
-        What undefined scores become, as for `fill_undefined`.
+        Value of undefined scores, as for `fill_undefined`; ``"leave"`` leaves them out, by least squares.
     corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
-    seed : int
-        Seed of the splits.
-    jobs : int, optional
-        Number of threads; all processors, if None.
-    executor : Executor, optional
-        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder : str or path, optional
-        Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress : callable, optional
-        Called with (steps done, steps in all).
+    """
+
+    tag: ClassVar[str] = "F19"
+    title: ClassVar[str] = "ANOVA models of topics, systems and shards"
+    authors: ClassVar[str] = "Ferro & Sanderson (2019)"
+
+    measures: Sequence[str] = MEASURES
+    shards: Sequence[int] = COUNTS
+    samples: int = 10
+    alpha: float = 0.05
+    fill: str | float = "zero"
+    corpus: Corpus | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning."""
+        validate_level(self.alpha)
+        validate_count(self.samples, "samples", least=2)
+        validate_count(self.seed, "seed", least=0)
+        object.__setattr__(self, "measures", tuple(self.measures))
+        counts = tuple(dict.fromkeys(validate_count(count, "shards", least=2) for count in self.shards))
+        object.__setattr__(self, "shards", counts)
+
+    def gather_data(self, data: Any) -> PaperData:
+        """Score the whole collection, or take a table; gaps are left to least squares."""
+        if isinstance(data, Collection) and not self.shards:
+            raise InputError("no number of shards was given", remedy="name one, such as 5")
+        source = gather_scores(data, tuple(self.measures), self.jobs, complete=False)
+        gaps = sum(int(table.isnull().sum()) for table in source.scores.data_vars.values())
+        if not gaps or source.collection is not None:
+            return source
+        note = f"{format_count(gaps, 'score')} missing and left out: MD1 is fitted by least squares to the others."
+        return PaperData(source.scores, None, (*source.notes, note))
+
+    def list_facts(self, source: PaperData) -> dict[str, str]:
+        """State measures, splits, level and where printed numbers come from."""
+        facts = {"measures": ", ".join(map(str, source.scores.data_vars)), "level": f"{self.alpha:g}"}
+        if source.collection is not None:
+            facts["splits"] = f"{self.samples} of each number of shards, seed {self.seed}"
+            facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
+        track = choose_track(source.scores.sizes["system"])
+        facts["in brackets"] = f"printed by Ferro & Sanderson, Table 1 for T08 (8256 pairs), Table 2 for {track}"
+        return facts
+
+    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+        """Fit the whole collection, then each number of shards."""
+        steps: dict[str, Step] = {"whole": partial(self.fit_whole, source.scores)}
+        if source.collection is not None:
+            for count in self.shards:
+                steps[f"{count}-shards"] = partial(self.fit_shards, source.collection, count, source.scores)
+        return steps
+
+    def fit_whole(self, scores: xr.Dataset) -> Frames:
+        """Fit MD1 to the whole collection.
+
+        Parameters
+        ----------
+        scores : Dataset
+            Scores by topic and system.
+
+        Returns
+        -------
+        dict of DataFrame
+            A row of Table 1 and the intervals of each measure.
+        """
+        rows, intervals = [], []
+        for measure, values in scores.data_vars.items():
+            fit = anova(values, WHOLE)
+            pairs = compare(fit, "hsd")
+            rows.append({"measure": str(measure), "shards": 1, **summarize_fit(fit, pairs, self.alpha)})
+            lines = list_intervals(pairs, self.alpha, KINDS)
+            intervals.append(lines.assign(measure=str(measure), shards=1, model=WHOLE))
+        return {"table_1": pd.DataFrame(rows), "intervals": pd.concat(intervals, ignore_index=True)}
+
+    def fit_shards(self, runs: Collection, shards: int, whole_scores: xr.Dataset) -> Frames:
+        """Fit all models to the first split of one number of shards, and measure their steadiness over all splits.
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        shards : int
+            Number of shards.
+        whole_scores : Dataset
+            Scores on the whole collection.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of both tables and intervals.
+        """
+        splits = split(
+            runs, shards, n_splits=self.samples, seed=self.seed, corpus=self.corpus, unlisted="add"
+        )
+        scores = score(runs, list(self.measures), splits, jobs=self.jobs)
+        rows, intervals, steadiness = [], [], []
+        for measure in map(str, scores.data_vars):
+            key: dict[str, Any] = {"measure": measure, "shards": shards}
+            filled = scores[measure] if self.fill == LEAVE else fill_undefined(scores[measure], self.fill)
+            # rankings of each split against that of the whole collection
+            means = whole_scores[measure].mean("topic").to_numpy()
+            by_split = filled.transpose("split", "system", ...).mean(("topic", "shard")).to_numpy()
+            taus = [kendall_tau(split_means, means) for split_means in by_split]
+            for model in MODELS:
+                fit = anova(filled.isel(split=0, drop=True), model)
+                pairs = compare(fit, "hsd")
+                rows.append({**key, **summarize_fit(fit, pairs, self.alpha), "tau": taus[0]})
+                if model in DRAWN:
+                    kinds = KINDS if model == "MD6" else KINDS[:1]
+                    intervals.append(list_intervals(pairs, self.alpha, kinds).assign(**key, model=model))
+            measured = measure_steadiness(filled, np.array(taus), self.alpha)
+            steadiness += [{**key, **row} for row in measured]
+        tables = {"table_1": pd.DataFrame(rows), "table_2": pd.DataFrame(steadiness)}
+        return {**tables, "intervals": pd.concat(intervals, ignore_index=True)}
+
+    def choose_shards(self, wanted: int) -> int:
+        """Return the number of shards, of those there are, nearest to a figure's."""
+        return min(self.shards, key=lambda count: abs(count - wanted))
+
+    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Lay out Tables 1 and 2 and draw Figures 1, 3, 4 and 5."""
+        first, table = source.first, frames["table_1"]
+        counts = sorted({self.choose_shards(n) for n in TABLE_1_SHARDS}) if "table_2" in frames else [1]
+        tau = {count: _format_tau(table, first, count) for count in counts}
+        titled = join_printed(table, printed.TABLE_1, KEYS, self.tag)
+        # MD1 has no shards: its row stands in every column of the table, as in print
+        shown = pd.concat(
+            [titled[titled["model"].eq(WHOLE) | titled["shards"].eq(n)].assign(columns=tau[n]) for n in counts]
+        )
+        shape = Shape(
+            rows=("model",), columns=("columns",), values=printed.FIGURES, only={"measure": (first,)}
+        )
+        label = f"models compared, {first}, one split of each number of shards"
+        yield Exhibit("Table 1", label, titled, shape=shape, summary=shown)
+        if "table_2" in frames:
+            changes = compute_changes(pd.DataFrame(printed.TABLE_1))
+            both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
+            shape = Shape(
+                rows=("model", "versus"),
+                columns=("shards",),
+                values=tuple(f"% {name}" for name in printed.FIGURES),
+                only={"measure": (first,), "shards": counts},
+            )
+            label = f"change from each smaller model in percent, {first}"
+            yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
+            yield self.build_table_2(frames["table_2"], source)
+        systems, topics = source.scores.sizes["system"], source.scores.sizes["topic"]
+        yield draw_ranges(systems, (topics - 1) * (systems - 1), self.alpha)
+        yield from self.draw_bands(frames["intervals"], table, first)
+
+    def build_table_2(self, frame: pd.DataFrame, source: PaperData) -> Exhibit:
+        """Lay out Table 2 beside the printed track that has as many runs."""
+        track = choose_track(source.scores.sizes["system"])
+        rows = [
+            {name: value for name, value in row.items() if name != "collection"}
+            for row in printed.TABLE_2
+            if row["collection"] == track
+        ]
+        joined = join_printed(frame, rows, KEYS, self.tag)
+        shape = Shape(
+            rows=("shards",),
+            columns=("model",),
+            values=("tau", "width", "significant", "share"),
+            halves={"significant": "significant_half"},
+            only={"measure": (source.first,), "model": ("MD3", "MD6")},
+        )
+        title = f"steadiness over {self.samples} splits of each number of shards, {source.first}"
+        return Exhibit("Table 2", title, joined, (ABOUT_TABLE_2,), shape=shape)
+
+    def draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
+        """Draw the intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)."""
+        common: dict[str, Any] = {"x": "rank", "y": "estimate", "band": ("lower", "upper"), "panel": "panel"}
+        rows = lines[lines["measure"] == first]
+        whole_rows, last = rows[rows["model"] == WHOLE], rows[rows["model"] == "MD6"]
+        panels = [whole_rows.assign(panel="whole collection, MD1")]
+        if len(last):
+            three = self.choose_shards(FIGURE_3_SHARDS)
+            panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
+        form = Form(**common, titles=(RANKS, first), series="kind")
+        title = "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)"
+        yield Exhibit("Figure 3", title, pd.concat(panels, ignore_index=True), form=form)
+        if not len(last):
+            return
+        ten = self.choose_shards(FIGURE_4_SHARDS)
+        tukey = lines[lines["kind"] == "tukey"]
+        titles = {name: _format_tau(table, name, ten, name) for name in dict.fromkeys(tukey["measure"])}
+        four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"].map(titles))
+        form = Form(**common, titles=(RANKS, "mean"), series="model")
+        yield Exhibit("Figure 4", f"Tukey intervals by model, {ten} shards", four, form=form)
+        narrow = tukey[(tukey["measure"] == first) & tukey["model"].isin([WHOLE, "MD6"])]
+        five = [
+            narrow[narrow["shards"].isin([1, count])].assign(panel=_format_tau(table, first, count))
+            for count in self.shards
+        ]
+        form = Form(**common, titles=(RANKS, first), series="model")
+        title = "Tukey intervals of MD1 and MD6 by number of shards"
+        yield Exhibit("Figure 5", title, pd.concat(five, ignore_index=True), form=form)
+
+
+def f19(data: Any, **choices: Any) -> Replication:
+    """Make the tables and figures of Ferro & Sanderson (2019) from other runs, with verdicts on its claims.
+
+    Parameters
+    ----------
+    data : object
+        Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
+    **choices : object
+        Fields of `F19`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
     Returns
     -------
     Replication
-        Tables, figures and verdicts on the claims of the paper.
+        Verdicts, tables and figures.
 
     >>> rng = np.random.default_rng(1)
     >>> scores = pd.DataFrame(rng.normal([0.2, 0.3, 0.32], 0.05, (30, 3)), columns=["x", "y", "z"])
@@ -135,93 +302,33 @@ def f19(
       model  significant  not_significant  top_group
     0   MD1            2                1          2
     """
-    plan = _Plan(
-        validate_level(alpha), validate_count(samples, "samples", least=2),
-        validate_count(seed, "seed", least=0), fill, corpus, jobs,
-        tuple(measures), tuple(dict.fromkeys(validate_count(count, "shards", least=2) for count in shards)),
-    )  # fmt: skip
-    if isinstance(data, Collection):
-        if not plan.shards:
-            raise InputError("no number of shards was given", remedy="name one, such as 5")
-        source: Collection | xr.Dataset = data
-        found = score(data, list(plan.measures), jobs=jobs)
-        said, made = (
-            str(data).splitlines()[0],
-            {"splits": f"{plan.samples} of each number of shards, seed {seed}"},
-        )
-        steps = {f"{count}-shards": partial(_sharded, data, count, found, plan) for count in plan.shards}
-    else:
-        table = as_scores(data, only=True)
-        source = found = table.rename(str(table.name or "score")).to_dataset(promote_attrs=False)
-        said, made = (
-            f"{format_count(table.sizes['system'], 'system')}, {format_count(table.sizes['topic'], 'topic')}",
-            {},
-        )
-        made["not made"] = (
-            "Table 2, Figures 4 and 5 and all rows with shards: a table of scores has no documents to divide"
-        )
-        steps = {}
-    everything: dict[str, Step] = {"whole": partial(_unsharded, found, plan), **steps}
-    choices = {"measures": plan.measures, "shards": plan.shards, "samples": samples, "alpha": alpha, "fill": fill,
-               "corpus": corpus, "seed": seed}  # fmt: skip
-    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress, executor)
-    facts = {"data": said, "measures": ", ".join(map(str, found.data_vars)), **made,
-             "level": f"{alpha:g}", "undefined scores": str(fill),
-             "columns _F19": "printed by Ferro & Sanderson for TREC-8: 129 runs, 50 topics, 8256 pairs"}  # fmt: skip
-    return Replication(PAPER, TITLE, tuple(_exhibits(frames, plan, found)), facts)
+    return replicate_paper(F19, data, **choices)
 
 
-def _unsharded(scores: xr.Dataset, plan: _Plan) -> Frames:
-    """The whole collection under MD1."""
-    rows, lines = [], []
-    for measure, values in scores.data_vars.items():
-        fit, pairs = _fitted(values, WHOLE)
-        rows.append({"measure": str(measure), "shards": 1, **_row(fit, pairs, plan.alpha)})
-        lines.append(_lines(pairs, plan.alpha, KINDS).assign(measure=str(measure), shards=1, model=WHOLE))
-    return {"table_1": pd.DataFrame(rows), "intervals": pd.concat(lines, ignore_index=True)}
+def choose_track(systems: int) -> str:
+    """Return the printed track with as many runs, T08 if there is none.
+
+    >>> choose_track(72), choose_track(143)
+    ('T27', 'T08')
+    """
+    pairs = systems * (systems - 1) // 2
+    return next((track for track, count in printed.PAIRS.items() if count == pairs), "T08")
 
 
-def _sharded(runs: Collection, shards: int, whole_scores: xr.Dataset, plan: _Plan) -> Frames:
-    """One number of shards: all models on the first split, and how steady they are over all splits."""
-    made = split(runs, shards, n_splits=plan.samples, seed=plan.seed, corpus=plan.corpus, unlisted="add")
-    scores = score(runs, list(plan.measures), made, jobs=plan.jobs)
-    rows, lines, steady = [], [], []
-    for measure in map(str, scores.data_vars):
-        here: dict[str, Any] = {"measure": measure, "shards": shards}
-        filled = fill_undefined(scores[measure], plan.fill)
-        means = whole_scores[measure].mean("topic").to_numpy()
-        by_split = filled.transpose("split", "system", ...).mean(("topic", "shard")).to_numpy()
-        taus = [kendall_tau(one, means) for one in by_split]
-        for model in MODELS:
-            fit, pairs = _fitted(filled.isel(split=0, drop=True), model)
-            rows.append({**here, **_row(fit, pairs, plan.alpha), "tau": taus[0]})
-            if model in DRAWN:
-                kinds = KINDS if model == "MD6" else KINDS[:1]
-                lines.append(_lines(pairs, plan.alpha, kinds).assign(**here, model=model))
-        steady += [{**here, **row} for row in _steady(filled, np.array(taus), plan.alpha)]
-    together = {"table_1": pd.DataFrame(rows), "table_2": pd.DataFrame(steady)}
-    return {**together, "intervals": pd.concat(lines, ignore_index=True)}
-
-
-def _fitted(scores: xr.DataArray, model: str) -> tuple[AnovaFit, Comparisons]:
-    fit = anova(scores, model)
-    return fit, compare(fit, "hsd")
-
-
-def _row(fit: AnovaFit, pairs: Comparisons, alpha: float) -> dict[str, Any]:
-    """Effect size and pairs told apart by one model (F19 Table 1)."""
-    found = int(pairs.reject(alpha).sum())
+def summarize_fit(fit: AnovaFit, pairs: Comparisons, alpha: float) -> dict[str, Any]:
+    """Return effect size, significant pairs and size of the top group of one model (F19 Table 1)."""
+    significant = int(pairs.reject(alpha).sum())
     return {
         "model": fit.model.name,
         "omega_sq": float(fit.table["omega_sq"].loc["system"]),
-        "significant": found,
-        "not_significant": len(pairs) - found,
+        "significant": significant,
+        "not_significant": len(pairs) - significant,
         "top_group": len(pairs.best(alpha)),
     }
 
 
-def _lines(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFrame:
-    """Means of the systems, best first, with intervals of one or more kinds."""
+def list_intervals(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFrame:
+    """Return the means of the systems, best first, with intervals of one or more kinds."""
     frames = [
         pairs.intervals(1.0 - alpha, kind)
         .reset_index()
@@ -231,116 +338,282 @@ def _lines(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFra
     return pd.concat(frames, ignore_index=True)
 
 
-def _steady(scores: xr.DataArray, taus: Floats, alpha: float) -> Iterator[dict[str, Any]]:
-    """How much the figures of each model move from split to split (F19 Table 2)."""
-    tables = Tables(np.asarray(scores.transpose("split", *SHARDS).to_numpy(), np.float64), SHARDS)
-    a, b = tables.pairs
+def measure_steadiness(scores: xr.DataArray, taus: Floats, alpha: float) -> Iterator[dict[str, Any]]:
+    """Yield how much the figures of each model vary from split to split (F19 Table 2).
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores by split, topic, system and shard.
+    taus : array
+        Kendall's τ of each split with the whole collection.
+    alpha : float
+        Level of significance.
+
+    Yields
+    ------
+    dict
+        A row for each model.
+    """
+    ordered = scores.transpose("split", *SHARDS)
+    whole_table = not bool(ordered.isnull().any())
+    tables = Tables(np.asarray(ordered.to_numpy(), np.float64), SHARDS) if whole_table else None
     for model in MODELS:
-        parts = tables.decomposition(NAMED[model])
-        ms_error = parts.ss_error / parts.df_error
-        q = float(studentized_range.isf(alpha, tables.systems, parts.df_error))
-        widths = q * np.sqrt(
-            ms_error / tables.size("topic", "shard")
-        )  # F19 eq. 1: what two systems must differ by
-        means = parts.means()
-        difference = means[:, a] - means[:, b]
-        signs = np.where(np.abs(difference) >= widths[:, None], np.sign(difference), 0.0)
-        found = (signs != 0.0).sum(axis=1)
+        widths, signs = _decide_splits(tables, model, alpha) if tables else _decide_gaps(ordered, model, alpha)
+        significant = (signs != 0.0).sum(axis=1)
         common = int(((signs == signs[0]) & (signs != 0.0)).all(axis=0).sum())
         row: dict[str, Any] = {"model": model}
-        for name, values in (("tau", taus), ("width", widths), ("significant", found.astype(float))):
+        for name, values in (("tau", taus), ("width", widths), ("significant", significant.astype(float))):
             row |= {name: float(values.mean()), f"{name}_half": half_width(values)}
-        pairs = signs.shape[1]
         yield row | {
-            "share": row["significant"] / pairs,
+            "share": row["significant"] / signs.shape[1],
             "common": common,
             "share_common": common / max(row["significant"], 1.0),
         }
 
 
-def _changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """By how many percent each model differs from each smaller one (the percentage rows of F19 Table 1).
+def _decide_splits(tables: Tables, model: str, alpha: float) -> tuple[Floats, Floats]:
+    """Return the widths of Tukey's intervals and the signs of significant pairs, by split."""
+    a, b = tables.pairs
+    parts = tables.decomposition(NAMED[model])
+    ms_error = parts.ss_error / parts.df_error
+    q = float(studentized_range.isf(alpha, tables.systems, parts.df_error))
+    # F19 eq. 1: two systems differ if their means are this far apart
+    widths = q * np.sqrt(ms_error / tables.size("topic", "shard"))
+    means = parts.means()
+    difference = means[:, a] - means[:, b]
+    return widths, np.where(np.abs(difference) >= widths[:, None], np.sign(difference), 0.0)
+
+
+def _decide_gaps(scores: xr.DataArray, model: str, alpha: float) -> tuple[Floats, Floats]:
+    """Return the same by least squares, where undefined scores are left out."""
+    names = scores["system"].to_numpy().astype(str) if "system" in scores.coords else None
+    order = {name: k for k, name in enumerate(names)} if names is not None else None
+    widths, signs = [], []
+    for index in range(scores.sizes["split"]):
+        pairs = compare(anova(scores.isel(split=index, drop=True), model), "hsd")
+        frame = pairs.intervals(1.0 - alpha, "tukey")
+        widths.append(float((frame["upper"] - frame["lower"]).mean()))
+        table = pairs.to_frame().assign(significant=pairs.reject(alpha))
+        # pairs come best first, which differs between splits
+        first, second = ((table[side].map(order) if order else table[side]).to_numpy(int) for side in "ab")
+        sign = np.sign(table["difference"].to_numpy()) * np.where(first < second, 1.0, -1.0)
+        place = np.lexsort((np.maximum(first, second), np.minimum(first, second)))
+        signs.append(np.where(table["significant"].to_numpy(), sign, 0.0)[place])
+    return np.array(widths), np.array(signs)
+
+
+def compute_changes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return by how many percent each model differs from each smaller one (percentage rows of F19 Table 1).
 
     >>> from shardwise.papers.published_f19 import TABLE_1
-    >>> print(_changes(pd.DataFrame(TABLE_1)).query("shards == 2").head(1).to_string(index=False))
+    >>> print(compute_changes(pd.DataFrame(TABLE_1)).query("shards == 2").head(1).to_string(index=False))
     measure  shards model versus  % omega_sq  % significant  % not_significant  % top_group
          AP       2   MD2    MD1  -12.302681      18.813906         -13.325057   -42.857143
     """
-    made = []
+    changes = []
     for (measure, shards), part in rows[rows["model"] != WHOLE].groupby(["measure", "shards"], sort=False):
         base = rows[(rows["model"] == WHOLE) & (rows["measure"] == measure)]
         ladder = pd.concat([base, part]).set_index("model")[list(printed.FIGURES)]
         for smaller, larger in combinations(ladder.index, 2):
             with np.errstate(divide="ignore", invalid="ignore"):
-                change = 100.0 * (
-                    ladder.loc[larger].to_numpy(float) / ladder.loc[smaller].to_numpy(float) - 1.0
-                )
-            values = {f"% {name}": value for name, value in zip(printed.FIGURES, change, strict=True)}
-            made.append({"measure": measure, "shards": shards, "model": larger, "versus": smaller, **values})
+                ratio = ladder.loc[larger].to_numpy(float) / ladder.loc[smaller].to_numpy(float)
+            values = {f"% {name}": 100.0 * (value - 1.0) for name, value in zip(printed.FIGURES, ratio, strict=True)}
+            changes.append({"measure": measure, "shards": shards, "model": larger, "versus": smaller, **values})
     columns = ["measure", "shards", "model", "versus", *(f"% {name}" for name in printed.FIGURES)]
-    frame = pd.DataFrame(made, columns=columns)
+    frame = pd.DataFrame(changes, columns=columns)
     return frame.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
 
 
-def _exhibits(frames: Frames, plan: _Plan, scores: xr.Dataset) -> Iterator[Exhibit]:
-    first, keys = str(next(iter(scores.data_vars))), ["measure", "shards", "model"]
-    table = frames["table_1"]
-    yield Exhibit(
-        "Table 1",
-        "models compared, one split of each number of shards",
-        beside(table, printed.TABLE_1, keys, PAPER),
-    )
-    if "table_2" in frames:
-        changes = _changes(pd.DataFrame(printed.TABLE_1))
-        both = beside(_changes(table), changes, [*keys, "versus"], PAPER)
-        yield Exhibit(
-            "Table 1, percentage rows", "changes in percent from each smaller model", both, (ABOUT_CHANGES,)
-        )
-        title = f"steadiness over {plan.samples} splits of each number of shards"
-        steady = beside(frames["table_2"], printed.TABLE_2, keys, PAPER)
-        yield Exhibit("Table 2", title, steady, (ABOUT_TABLE_2,))
-    systems, topics = scores.sizes["system"], scores.sizes["topic"]
-    yield _ranges(systems, (topics - 1) * (systems - 1), plan.alpha)
-    yield from _bands(frames["intervals"], plan, first)
-
-
-def _ranges(systems: int, df: int, alpha: float) -> Exhibit:
-    """The studentized range for the paper's numbers of systems and for those of the data."""
+def draw_ranges(systems: int, df: int, alpha: float) -> Exhibit:
+    """Draw the studentized range for the paper's numbers of systems and for those of the data (Figure 1)."""
     q = np.linspace(0.0, 8.0, 161)
     rows = []
-    for r, own in (*RANGES, (systems, df)):
-        critical = float(studentized_range.isf(alpha, r, own))
-        label = f"{r} systems, {own} df: Q = {critical:.3f}"
-        rows.append(pd.DataFrame({"q": q, "cdf": 1.0 - studentized_range.sf(q, r, own), "law": label}))
-    form = Form(x="q", y="cdf", titles=("studentized range", "probability"), series="law")
-    title = (
-        f"studentized range and what it exceeds with probability {alpha:g}; the last law is that of MD1 here"
+    for r, error_df in (*RANGES, (systems, df)):
+        critical = float(studentized_range.isf(alpha, r, error_df))
+        label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
+        cdf = 1.0 - studentized_range.sf(q, r, error_df)
+        rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
+    form = Form(
+        x="q", y="cdf", titles=("studentized range", "probability"), series="distribution", rules=(1.0 - alpha,)
     )
+    title = f"studentized range and its critical value at {alpha:g}; the last distribution is that of MD1 here"
     return Exhibit("Figure 1", title, pd.concat(rows, ignore_index=True), form=form)
 
 
-def _bands(lines: pd.DataFrame, plan: _Plan, first: str) -> Iterator[Exhibit]:
-    common: dict[str, Any] = {"x": "rank", "y": "estimate", "band": ("lower", "upper"), "panel": "panel"}
-    own = lines[lines["measure"] == first]
-    whole_rows, last = own[own["model"] == WHOLE], own[own["model"] == "MD6"]
-    three, ten = (plan.nearest(n) if len(last) else 0 for n in (FIGURE_3, FIGURE_4))
-    left = whole_rows.assign(panel="whole collection, MD1")
-    right = last[last["shards"] == three].assign(panel=f"{three} shards, MD6")
-    form = Form(**common, titles=(RANKS, first), series="kind")
-    data = pd.concat([left, right], ignore_index=True)
-    yield Exhibit(
-        "Figure 3", "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)", data, form=form
-    )
-    if not len(last):
-        return
-    tukey = lines[lines["kind"] == "tukey"]
-    four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"])
-    form = Form(**common, titles=(RANKS, "mean"), series="model")
-    yield Exhibit("Figure 4", f"Tukey intervals by model, {ten} shards", four, form=form)
-    narrow = tukey[(tukey["measure"] == first) & tukey["model"].isin([WHOLE, "MD6"])]
-    five = [
-        narrow[narrow["shards"].isin([1, count])].assign(panel=f"{count} shards") for count in plan.shards
-    ]
-    form = Form(**common, titles=(RANKS, first), series="model")
-    data = pd.concat(five, ignore_index=True)
-    yield Exhibit("Figure 5", "Tukey intervals of MD1 and MD6 by number of shards", data, form=form)
+def _format_tau(table: pd.DataFrame, measure: str, shards: int, text: str = "") -> str:
+    """Return the title of a panel: shards or measure, and τ with the whole collection."""
+    name = text or ("whole collection" if shards == 1 else f"{shards} shards")
+    if "tau" not in table:
+        return name
+    values = table.loc[(table["measure"] == measure) & (table["shards"] == shards), "tau"].dropna()
+    return f"{name}, τ = {values.iloc[0]:.3f}" if len(values) else name
+
+
+# Claims: each check reads the rows of the first measure, as Tables 1 and 2 of the paper are of AP alone.
+
+
+def _pivot_first(frame: pd.DataFrame, figure: str) -> pd.DataFrame:
+    """Return shards × models of one figure of the first measure.
+
+    Where there is MD1, it is Table 1: MD1 fills its column, and the numbers of shards are those nearest to print.
+    """
+    rows = frame[frame["measure"] == frame["measure"].iloc[0]]
+    table = rows.pivot(index="shards", columns="model", values=figure)
+    if WHOLE not in table:
+        return table
+    table[WHOLE] = table.loc[1, WHOLE]
+    counts = list(table.index.drop(1))
+    return table.loc[sorted({min(counts, key=lambda n: abs(n - wanted)) for wanted in TABLE_1_SHARDS})]
+
+
+def _describe_models(table: pd.DataFrame, models: Sequence[str], form: str = ".0f") -> str:
+    """Return the figures of some models at the smallest and the largest number of shards."""
+    ends = [table.index.min(), table.index.max()]
+    parts = [f"{' → '.join(f'{table.loc[n, m]:{form}}' for m in models)} at {n} shards" for n in dict.fromkeys(ends)]
+    return f"{' → '.join(models)}: {'; '.join(parts)}"
+
+
+def check_more_pairs(frames: Frames) -> Evidence:
+    """Check that every model on shards finds more pairs than MD1."""
+    table = _pivot_first(frames["table_1"], "significant")
+    least = table[list(MODELS)].min().min()
+    numbers = f"MD1 {table[WHOLE].iloc[0]:.0f}; with shards {least:.0f} to {table[list(MODELS)].max().max():.0f}"
+    return Evidence(bool(least > table[WHOLE].iloc[0]), numbers)
+
+
+def check_model_order(frames: Frames) -> Evidence:
+    """Check that pairs increase from MD2 to MD3 to MD6."""
+    table = _pivot_first(frames["table_1"], "significant")
+    rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
+    return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6")))
+
+
+def check_shard_terms(frames: Frames) -> Evidence:
+    """Check that MD4 and MD5 change less than a tenth of what MD6 adds to MD3."""
+    table = _pivot_first(frames["table_1"], "significant")
+    change = table[["MD4", "MD5"]].sub(table["MD3"], axis=0).abs().max(axis=1)
+    gain = table["MD6"] - table["MD3"]
+    numbers = "; ".join(f"{c:.0f} pairs against {g:.0f} ({n} shards)" for n, c, g in zip(table.index, change, gain))
+    return Evidence(bool((change < gain / 10.0).all()), f"largest change against MD6's gain: {numbers}")
+
+
+def check_omega_order(frames: Frames) -> Evidence:
+    """Check that ω² of systems increases from MD2 to MD3 to MD6."""
+    table = _pivot_first(frames["table_1"], "omega_sq")
+    rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
+    return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6"), ".3f"))
+
+
+def check_omega_drop(frames: Frames) -> Evidence:
+    """Check that ω² falls from MD1 to MD2."""
+    table = _pivot_first(frames["table_1"], "omega_sq")
+    return Evidence(bool((table["MD2"] < table[WHOLE]).all()), _describe_models(table, (WHOLE, "MD2"), ".3f"))
+
+
+def check_top_group(frames: Frames) -> Evidence:
+    """Check that the top group of MD6 is smaller than that of MD1."""
+    table = _pivot_first(frames["table_1"], "top_group")
+    numbers = _describe_models(table, (WHOLE, "MD6"))
+    if table[WHOLE].iloc[0] == 1:
+        return Evidence(None, "MD1 has a top group of one system already")
+    return Evidence(bool((table["MD6"] < table[WHOLE]).all()), numbers)
+
+
+def check_tau(frames: Frames) -> Evidence:
+    """Check that the ranking on shards has τ above 0.9 with that of the whole collection."""
+    table = _pivot_first(frames["table_2"], "tau")["MD6"]
+    numbers = ", ".join(f"{value:.3f} ({shards} shards)" for shards, value in table.items())
+    return Evidence(bool((table > 0.9).all()), numbers)
+
+
+def check_interval_order(frames: Frames) -> Evidence:
+    """Check that Tukey's intervals shrink from MD1 to MD2 to MD3 to MD6 in every measure (Figure 4)."""
+    rows = frames["intervals"].query("kind == 'tukey'").assign(width=lambda f: f["upper"] - f["lower"])
+    widths = rows.groupby(["measure", "shards", "model"])["width"].mean()
+    shards = widths.index.get_level_values("shards")
+    wanted = min(set(shards) - {1}, key=lambda count: abs(count - FIGURE_4_SHARDS))
+    texts, holds = [], True
+    for measure in dict.fromkeys(rows["measure"]):
+        ladder = [widths[measure, 1 if model == WHOLE else wanted, model] for model in DRAWN]
+        holds &= all(b < a for a, b in pairwise(ladder))
+        texts.append(f"{measure} {' > '.join(f'{w:.3f}' for w in ladder)}")
+    return Evidence(holds, f"{wanted} shards: {'; '.join(texts)}")
+
+
+def check_sem(frames: Frames) -> Evidence:
+    """Check that with shards Tukey's intervals are narrower than those of the standard error (Figure 3)."""
+    rows = frames["intervals"]
+    rows = rows[rows["measure"] == rows["measure"].iloc[0]].assign(width=lambda f: f["upper"] - f["lower"])
+    widths = rows[rows["model"] == "MD6"].groupby(["shards", "kind"])["width"].mean().unstack("kind")
+    shards = min(widths.index, key=lambda count: abs(count - FIGURE_3_SHARDS))
+    tukey, sem = widths.loc[shards, "tukey"], widths.loc[shards, "sem"]
+    return Evidence(bool(tukey < sem), f"{shards} shards: Tukey {tukey:.4f}, SEM {sem:.4f}")
+
+
+def check_narrowing(frames: Frames) -> Evidence:
+    """Check that MD6's intervals are narrower with the most shards than with the fewest (Figure 5)."""
+    widths = _pivot_first(frames["table_2"], "width")["MD6"]
+    if len(widths) < 2:
+        return Evidence(None, "only one number of shards")
+    numbers = ", ".join(f"{value:.4f} ({shards} shards)" for shards, value in widths.items())
+    return Evidence(bool(widths.iloc[-1] < widths.iloc[0]), numbers)
+
+
+def check_sampling(frames: Frames) -> Evidence:
+    """Check that MD6's pairs vary little between samples of shards."""
+    pairs = _pivot_first(frames["table_2"], "significant")["MD6"]
+    half = _pivot_first(frames["table_2"], "significant_half")["MD6"]
+    share = (half / pairs.clip(lower=1)).max()
+    return Evidence(bool(share <= 0.03), f"half width at most {100 * share:.1f}% of the mean")
+
+
+F19.claims = (
+    PaperClaim(
+        name="more pairs with shards", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_more_pairs,
+        statement="Every model on shards finds more significant pairs than MD1 on the whole collection.",
+    ),
+    PaperClaim(
+        name="order of models", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_model_order,
+        statement="More complex models find more pairs: MD2 < MD3 < MD6.",
+    ),
+    PaperClaim(
+        name="shard terms add nothing", section="§9.2, Table 1", needs=("table_1", "table_2"),
+        check=check_shard_terms,
+        statement="MD4 and MD5 bring no substantial gain over MD3 (here: less than a tenth of what MD6 adds).",
+    ),
+    PaperClaim(
+        name="ω² falls with shards", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_omega_drop,
+        statement="The effect size ω² of systems drops from MD1 to MD2.",
+    ),
+    PaperClaim(
+        name="ω² rises with the model", section="§9.2, Table 1", needs=("table_1", "table_2"),
+        check=check_omega_order,
+        statement="The effect size ω² of systems increases from MD2 to MD3 to MD6.",
+    ),
+    PaperClaim(
+        name="smaller top group", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_top_group,
+        statement="The top group shrinks from MD1 to MD6.",
+    ),
+    PaperClaim(
+        name="same ranking", section="§9.3, Table 2", needs=("table_2",), check=check_tau,
+        statement="Kendall's τ between the rankings on shards and on the whole collection stays above 0.9.",
+    ),
+    PaperClaim(
+        name="narrower intervals by model", section="§9.1, Figure 4", needs=("table_2", "intervals"),
+        check=check_interval_order,
+        statement="Tukey's intervals shrink from MD1 to MD2 to MD3 to MD6, for all measures.",
+    ),
+    PaperClaim(
+        name="Tukey below SEM", section="§9.1, Figure 3", needs=("table_2", "intervals"), check=check_sem,
+        statement="On shards, MD6's Tukey intervals are narrower than SEM intervals.",
+    ),
+    PaperClaim(
+        name="narrower intervals by shards", section="§9.1, Figure 5", needs=("table_2",), check=check_narrowing,
+        statement="MD6's intervals shrink as the number of shards grows (here: most against fewest shards).",
+    ),
+    PaperClaim(
+        name="steady over samples", section="§9.3, Table 2", needs=("table_2",), check=check_sampling,
+        statement="The number of significant pairs hardly changes between samples of shards (here: 95% CI within 3%).",
+    ),
+)  # fmt: skip

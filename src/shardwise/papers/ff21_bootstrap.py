@@ -1,112 +1,83 @@
-"""Faggioli & Ferro (2021) on anybody's runs: bootstrap against classic ANOVA, over splits and fills."""
+"""Faggioli & Ferro (2021) on other runs: bootstrap against classic ANOVA, over splits and fills."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations_with_replacement
-from typing import Any, get_args
+from itertools import combinations_with_replacement, pairwise
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.stability import FF21, POLICIES, stability_of_fills, stability_of_methods
-from shardwise.core.arguments import Progress, validate_count, validate_level
+from shardwise.comparing.stability import FF21 as PUBLISHED_APPROACHES
+from shardwise.comparing.stability import POLICIES, stability_of_fills, stability_of_methods
+from shardwise.core.arguments import validate_count, validate_level
+from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import BootstrapFit, Trim, bootstrap_anova
 from shardwise.papers import published_ff21 as printed
-from shardwise.papers.exhibit import Exhibit, Replication, beside
+from shardwise.papers.covered import describe_left_out, score_covered
+from shardwise.papers.exhibit import Evidence, Exhibit, Frames, PaperClaim, Replication, Shape, join_printed
+from shardwise.papers.experiment import NO_DOCUMENTS, PaperData, PaperExperiment, gather_scores, replicate_paper
 from shardwise.papers.published_v17 import TABLE_3 as V17_WIDTHS
-from shardwise.papers.steps import Frames, Step, key_of, run_steps
+from shardwise.papers.steps import Step
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split
 
-PAPER = "FF21"
-TITLE = "bootstrap and classic ANOVA over splits and fills"
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
-FILL_COUNTS = (5, 10, 25)  # the paper has 5; not every collection has an undefined cell there
+FILL_COUNTS = (5, 10, 25)
+"""The paper has 5; not every collection has an undefined cell there."""
 METHODS_SHARDS = 5
-WITHOUT, WITH = "MD2", "MD3"  # the topic:system interaction; FF21 calls them MD1 and MD2
+WITHOUT, WITH = "MD2", "MD3"
+"""Without and with the topic:system interaction; FF21 calls them MD1 and MD2."""
 MODELS = (WITHOUT, WITH, "MD6")
-LAW: dict[str, Any] = {"null": "marginal", "density": "kde"}
+DISTRIBUTION: dict[str, Any] = {"null": "marginal", "density": "kde"}
+RAW, BOOT, T_BH, HSD = "bANOVA(raw)", "bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)"
 APPROACHES: Mapping[str, Mapping[str, Any]] = {
-    "bANOVA(raw)": {**FF21["bANOVA(BH)"], "method": "none"},
-    **FF21,
+    RAW: {**PUBLISHED_APPROACHES[BOOT], "method": "none"},
+    **PUBLISHED_APPROACHES,
 }
-PUBLISHED = ("bANOVA(raw)", "tANOVA(BH)", "tANOVA(HSD)")  # the order of Table 5
+SIZES = ("width", "least", "largest")
+KEYS = ["shards", "measure", "model"]
 
 ABOUT_WIDTHS = (
-    "Without drawn resamples all systems share one law, so that the widest and the narrowest interval are alike; ask "
-    "for 10,000 resamples to see them differ as in print."
+    "As from infinitely many bootstrap samples all systems share one distribution, so that the widest and the "
+    "narrowest interval are equal; min and max need --resamples 10000."
 )
 ABOUT_TRIM = (
-    "FF21 says that it drops αk/(2N) estimates at either end; its public code drops that many percent, two or three of "
-    "10,000. Read so (trim percent) the intervals are about 1.75 times as wide as with V17's share, and the widths "
-    "that V17 printed are 1.65 to 1.81 times those of FF21; dropping a count makes them 1.8 to 1.9 times as wide."
+    "FF21 treats αk/(2N) as the number of estimates to drop at either end; its public code drops that many percent, "
+    "two or three of 10,000. So read (percent) intervals are about 1.75 times as wide as with V17's share, and the "
+    "widths that V17 printed are 1.65 to 1.81 times those of FF21; dropping a count makes them 1.8 to 1.9 times as "
+    "wide. FF21 calls its modified intervals closer to V17's, and replicating the intervals an open issue."
 )
 ABOUT_TABLE_4 = (
-    "Pairs whose intervals do not overlap. The rows 'V17 mean', 'V17 min' and 'V17 max' take the widths that V17 "
-    "printed for TREC-3, as FF21 did; they mean little for other runs."
+    "Pairs whose intervals do not overlap, by the widths that V17 printed for TREC-3; for other runs these widths mean "
+    "little. The CSV file has the pairs by our own widths too."
 )
 ABOUT_TABLE_5 = (
     "The bootstrap is two-tailed in the authors' code. What Table 5 prints as bANOVA(BH) compares raw p-values with "
-    "alpha (bANOVA(raw) here), as the agreement figures of Tables 6 to 8 show: they imply 6752 to 6822, 7198 to 7205 "
-    "and 7549 to 7553 pairs where Table 5 prints 6866.6, 7231.8 and 7563.4. Rows with two different approaches count "
-    "the pairs that the first finds and the other does not."
+    "alpha (bANOVA(raw) here): Tables 6 to 8 imply 6752 to 6822, 7198 to 7205 and 7549 to 7553 pairs where Table 5 "
+    "prints 6866.6, 7231.8 and 7563.4. Off the diagonal: pairs that the row finds and the column does not."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all steps are told."""
-
-    measures: tuple[str, ...]
-    samples: int
-    alpha: float
-    corpus: Corpus | None
-    seed: int
-    n_resamples: int | None
-    jobs: int | None
-
-    def sharded(self, runs: Collection, shards: int, kind: str, measures: Sequence[str]) -> xr.Dataset:
-        drawn = {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
-        made = split(runs, shards, kind=kind, **drawn)  # type: ignore[arg-type]
-        return score(runs, list(measures), made, jobs=self.jobs)
-
-
-def ff21(
-    data: Collection,
-    *,
-    measures: Sequence[str] = MEASURES,
-    shards: Sequence[int] = COUNTS,
-    fill_shards: Sequence[int] = FILL_COUNTS,
-    samples: int = 5,
-    alpha: float = 0.05,
-    corpus: Corpus | None = None,
-    n_resamples: int | None = None,
-    seed: int = 0,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Replication:
-    """Make Tables 1 to 8 of Faggioli & Ferro (2021) of other runs.
+@dataclass(frozen=True, kw_only=True)
+class FF21(PaperExperiment):
+    """Experiment of Faggioli & Ferro (2021): Tables 1 to 8.
 
     Parameters
     ----------
-    data : Collection
-        Runs and judgments, as `read_collection` returns them.
     measures : sequence of str
-        Measures of Tables 1 to 4; Tables 5 to 8 have the first.
+        Measures of Tables 1 to 4; Tables 5 to 8 use the first.
     shards : sequence of int
-        Numbers of shards of Tables 1 to 4, drawn until every topic has a relevant document in each.
+        Numbers of shards of Tables 1 to 4, drawn until every topic has a relevant document in each; topics that no
+        draw covers are left out and named.
     fill_shards : sequence of int
         Numbers of shards of Tables 7 and 8.
     samples : int
@@ -116,179 +87,448 @@ def ff21(
     corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
     n_resamples : int, optional
-        Bootstrap resamples of Tables 1 to 4 (the paper has 10,000); as from infinitely many, if None.
-    seed : int
-        Seed of splits and resamples.
-    jobs : int, optional
-        Number of threads; all processors, if None.
-    executor : Executor, optional
-        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder : str or path, optional
-        Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress : callable, optional
-        Called with (steps done, steps in all).
+        Bootstrap samples of Tables 1 to 4 (the paper has 10,000); as from infinitely many, if None.
+    """
+
+    tag: ClassVar[str] = "FF21"
+    title: ClassVar[str] = "bootstrap and classic ANOVA over splits and fills"
+    authors: ClassVar[str] = "Faggioli & Ferro (2021)"
+
+    measures: Sequence[str] = MEASURES
+    shards: Sequence[int] = COUNTS
+    fill_shards: Sequence[int] = FILL_COUNTS
+    samples: int = 5
+    alpha: float = 0.05
+    corpus: Corpus | None = None
+    n_resamples: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning."""
+        validate_count(self.samples, "samples", least=2)
+        validate_level(self.alpha)
+        validate_count(self.seed, "seed", least=0)
+        object.__setattr__(self, "measures", tuple(self.measures))
+
+    def gather_data(self, data: Any) -> PaperData:
+        """Take runs and judgments; a table of scores has no documents to divide."""
+        if not isinstance(data, Collection):
+            raise InputError(
+                f"{NO_DOCUMENTS}, and all tables of FF21 are of shards", remedy="give a qrels file and runs"
+            )
+        return gather_scores(data, tuple(self.measures), self.jobs, complete=False)
+
+    def list_facts(self, source: PaperData) -> dict[str, str]:
+        """State measures, splits, level and where printed numbers come from."""
+        drawn = self.n_resamples is not None
+        return {
+            "measures": ", ".join(self.measures),
+            "splits": f"{self.samples} of each kind, seed {self.seed}",
+            "bootstrap": f"{self.n_resamples} samples" if drawn else "as from infinitely many samples",
+            "level": f"{self.alpha:g}",
+            "models": "FF21's MD1, MD2 and MD3 are F19's MD2, MD3 and MD6, the names used here",
+            "in brackets": "printed by Faggioli & Ferro: Tables 1 to 4 for TREC-3 (780 pairs), 5 to 8 for TREC-8 (8256)",
+        }
+
+    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+        """Measure widths by number of shards, then approaches and fills by model."""
+        runs = source.collection
+        steps: dict[str, Step] = {f"widths-{n}": partial(self.measure_widths, runs, n) for n in self.shards}
+        steps |= {f"methods-{model}": partial(self.compare_approaches, runs, model) for model in MODELS}
+        for shards in self.fill_shards:
+            for model in MODELS[1:]:
+                steps[f"fills-{shards}-{model}"] = partial(self.compare_fills, runs, shards, model)
+        return steps
+
+    def score_even(self, runs: Collection, shards: int) -> xr.DataArray:
+        """Score the first measure on even splits, undefined cells included."""
+        how = {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
+        splits = split(runs, shards, kind="even", **how)  # type: ignore[arg-type]
+        return score(runs, [self.measures[0]], splits, jobs=self.jobs)[self.measures[0]]
+
+    def measure_widths(self, runs: Collection, shards: int) -> Frames:
+        """Measure the widths of the intervals and count pairs (Tables 1 to 4), on splits that cover every topic.
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        shards : int
+            Number of shards.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of Tables 1 to 4, and topics left out.
+        """
+        scores, left_out = score_covered(
+            runs, shards, self.measures, n_splits=self.samples, seed=self.seed, corpus=self.corpus,
+            draw="even", jobs=self.jobs,
+        )  # fmt: skip
+        widths, trims, apart = [], [], []
+        for measure in map(str, scores.data_vars):
+            for model in (WITHOUT, WITH):
+                fits = [
+                    bootstrap_anova(scores[measure].isel(split=i), model, n_resamples=self.n_resamples,
+                                    seed=self.seed + i, jobs=self.jobs)
+                    for i in range(self.samples)
+                ]  # fmt: skip
+                key = {"shards": shards, "measure": measure, "model": model}
+                # Tables 1 and 2: both numbers of tails
+                for tails in (1, 2):
+                    pairs = [compare(fit, "bh", tails=tails, **DISTRIBUTION).reject(self.alpha).sum() for fit in fits]
+                    sizes = np.mean([measure_extent(fit, self.alpha, tails, "share") for fit in fits], axis=0)
+                    row = dict(zip(SIZES, sizes.tolist(), strict=True))
+                    widths.append({**key, "tails": tails, **row, "significant": float(np.mean(pairs))})
+                # Table 3: what is dropped at either end; Table 4: pairs beyond these widths, and beyond V17's
+                for trim in get_args(Trim):
+                    each = np.array([measure_extent(fit, self.alpha, 1, trim) for fit in fits])
+                    for i, sizes in enumerate([*each, each.mean(axis=0)]):
+                        row = dict(zip(SIZES, sizes.tolist(), strict=True))
+                        sample = str(i + 1) if i < len(each) else "avg"
+                        trims.append({**key, "trim": trim, "sample": sample, **row})
+                    apart.append({**key, "widths": trim, "significant": count_apart(fits, each[:, 0])})
+                for name, width in find_v17_widths(shards, measure, model).items():
+                    beyond = count_apart(fits, np.full(len(fits), width))
+                    apart.append({**key, "widths": name, "significant": beyond})
+        frames = {"widths": widths, "trims": trims, "apart": apart}
+        return {**{name: pd.DataFrame(rows) for name, rows in frames.items()}, "left_out": left_out}
+
+    def compare_approaches(self, runs: Collection, model: str) -> Frames:
+        """Count what each approach finds beyond the others, and how steady it is (Tables 5 and 6).
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        model : str
+            Name of the model.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of Tables 5 and 6.
+        """
+        scores = fill_undefined(self.score_even(runs, METHODS_SHARDS), "zero")
+        table = stability_of_methods(scores, model, APPROACHES, alpha=self.alpha)
+        methods, steady = [], []
+        for a, b in combinations_with_replacement(APPROACHES, 2):
+            cell = table.sel(approach=a, other=b)
+            if a == b:
+                pairs = float(table["significant"].sel(approach=a))
+                half = float(table["significant_half_width"].sel(approach=a))
+                share = pairs / table.attrs["pairs"]
+                figures = {name: float(cell["mean"].sel(figure=name)) for name in ("PAA", "PPA", "AD")}
+                halves = {f"{name}_half": float(cell["half_width"].sel(figure=name)) for name in ("PAA", "PPA")}
+                steady.append({"model": model, "approach": a, **figures, **halves})
+            else:
+                pairs = float(cell["mean"].sel(figure="extra"))
+                half = float(cell["half_width"].sel(figure="extra"))
+                share = np.nan
+            row = {"model": model, "approach": a, "other": b, "pairs": pairs, "half_width": half, "share": share}
+            methods.append(row)
+        return {"methods": pd.DataFrame(methods), "steady": pd.DataFrame(steady)}
+
+    def compare_fills(self, runs: Collection, shards: int, model: str) -> Frames:
+        """Count disagreements between ways to fill undefined scores (Tables 7 and 8).
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        shards : int
+            Number of shards.
+        model : str
+            Name of the model.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of one of the tables.
+        """
+        scores = self.score_even(runs, shards)
+        undefined = int(np.isnan(scores.isel(system=0)).sum())
+        rows = []
+        for approach in (HSD, BOOT):
+            table = stability_of_fills(scores, model, alpha=self.alpha, **PUBLISHED_APPROACHES[approach])
+            for a, b in combinations_with_replacement(POLICIES, 2):
+                cell = table.sel(fill=a, other=b, figure="PD")
+                key = {"shards": shards, "undefined": undefined, "model": model, "approach": approach}
+                figures = {"PD": float(cell["mean"]), "half_width": float(cell["half_width"])}
+                rows.append({**key, "fill": a, "other": b, **figures})
+        return {f"fills-{model}": pd.DataFrame(rows)}
+
+    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Lay out Tables 1 to 8."""
+        left_out = describe_left_out(frames.get("left_out"), source.scores.sizes["topic"])
+        both = join_printed(frames["widths"], printed.TABLES_1_2, [*KEYS, "tails"], self.tag)
+        # without drawn samples the widths of all systems are equal
+        drawn = self.n_resamples is not None
+        sizes = SIZES if drawn else SIZES[:1]
+        for number, words in ((1, "one-tailed"), (2, "two-tailed")):
+            rows = both[both["tails"] == number].drop(columns="tails").reset_index(drop=True)
+            shape = Shape(rows=("shards", "measure"), columns=("model",), values=(*sizes, "significant"))
+            notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if number == 1 else ()
+            title = f"interval widths and significant pairs, {words} bootstrap"
+            yield Exhibit(f"Table {number}", title, rows, notes, shape=shape)
+        trims = frames["trims"]
+        shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
+        part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
+        three = join_printed(part, printed.TABLE_3, ["measure", "model", "trim", "sample"], self.tag)
+        shape = Shape(
+            rows=("sample", "measure"), columns=("model",), values=sizes, only={"trim": ("percent",)}
+        )
+        title = f"widths with αk/(2N) percent dropped at either end, {shown} shards"
+        yield Exhibit("Table 3", title, three, (ABOUT_TRIM,), shape=shape)
+        apart = join_printed(frames["apart"], printed.TABLE_4, [*KEYS, "widths"], self.tag)
+        names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
+        names = names or list(get_args(Trim))
+        shape = Shape(
+            rows=("shards", "measure"), columns=("model", "widths"), values=("significant",),
+            only={"widths": names},
+        )  # fmt: skip
+        yield Exhibit("Table 4", "pairs whose intervals do not overlap", apart, (ABOUT_TABLE_4,), shape=shape)
+        five = join_printed(frames["methods"], printed.TABLE_5, ["model", "approach", "other"], self.tag)
+        shape = Shape(
+            rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
+        )
+        title = f"pairs found by each approach and beyond others, {METHODS_SHARDS} shards, {self.measures[0]}"
+        yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
+        six = join_printed(frames["steady"], printed.TABLE_6, ["model", "approach"], self.tag)
+        shape = Shape(
+            rows=("model", "approach"), values=("PAA", "PPA", "AD"), halves={"PAA": "PAA_half", "PPA": "PPA_half"}
+        )
+        title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
+        yield Exhibit("Table 6", title, six, shape=shape)
+        for number, model in ((7, WITH), (8, "MD6")):
+            if f"fills-{model}" in frames:
+                keys = ["shards", "model", "approach", "fill", "other"]
+                rows = join_printed(frames[f"fills-{model}"], printed.TABLES_7_8, keys, self.tag)
+                yield self.lay_out_fills(f"Table {number}", model, rows)
+
+    def lay_out_fills(self, label: str, model: str, rows: pd.DataFrame) -> Exhibit:
+        """Lay out one table of fills, at the fewest shards that leave cells undefined."""
+        undefined = rows[rows["undefined"] > 0]["shards"]
+        counts = sorted(set(self.fill_shards))
+        shown = int(undefined.min()) if len(undefined) else counts[0]
+        cells = rows.groupby("shards")["undefined"].first()
+        note = "Undefined topic–shard cells of all splits: " + ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
+        shape = Shape(
+            rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
+            only={"shards": (shown,)},
+        )  # fmt: skip
+        title = f"passive disagreements between fills, {model}, {shown} shards; same fill: between splits"
+        return Exhibit(label, title, rows, (f"{note}.",), shape=shape)
+
+
+def ff21(data: Collection, **choices: Any) -> Replication:
+    """Make the tables of Faggioli & Ferro (2021) from other runs, with verdicts on its claims.
+
+    Parameters
+    ----------
+    data : Collection
+        Runs and judgments, as `read_collection` returns them.
+    **choices : object
+        Fields of `FF21`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
     Returns
     -------
     Replication
-        Tables and verdicts on the claims of the paper.
+        Verdicts and tables.
     """
-    plan = _Plan(
-        tuple(measures), validate_count(samples, "samples", least=2), validate_level(alpha), corpus,
-        validate_count(seed, "seed", least=0), n_resamples, jobs,
-    )  # fmt: skip
-    steps: dict[str, Step] = {f"widths-{s}": partial(_widths, data, s, plan) for s in shards}
-    steps |= {f"methods-{model}": partial(_methods, data, model, plan) for model in MODELS}
-    steps |= {
-        f"fills-{s}-{model}": partial(_fills, data, s, model, plan)
-        for s in fill_shards
-        for model in MODELS[1:]
-    }
-    choices = {"measures": plan.measures, "samples": samples, "alpha": alpha, "corpus": corpus,
-               "n_resamples": n_resamples, "seed": seed}  # fmt: skip
-    frames = run_steps(steps, key_of(PAPER, data, **choices), folder, progress, executor)
-    facts = {
-        "data": str(data).splitlines()[0],
-        "measures": ", ".join(plan.measures),
-        "splits": f"{samples} of each kind, seed {seed}",
-        "bootstrap": "as from infinitely many resamples"
-        if n_resamples is None
-        else f"{n_resamples} resamples",
-        "level": f"{alpha:g}",
-        "columns _FF21": "printed by Faggioli & Ferro: Tables 1 to 4 of TREC-3 (780 pairs), 5 to 8 of TREC-8 (8256)",
-        "models": "FF21's MD1, MD2 and MD3 are F19's MD2, MD3 and MD6, and have these names here",
-    }
-    return Replication(PAPER, TITLE, tuple(_exhibits(frames)), facts)
+    return replicate_paper(FF21, data, **choices)
 
 
-def _widths(runs: Collection, shards: int, plan: _Plan) -> Frames:
-    """Widths of the intervals and pairs found (Tables 1 to 4), on splits that cover every topic."""
-    scores = plan.sharded(runs, shards, "covered", plan.measures)
-    found, trims, apart = [], [], []
-    for measure in map(str, scores.data_vars):
-        for model in (WITHOUT, WITH):
-            fits = [
-                bootstrap_anova(scores[measure].isel(split=i), model, n_resamples=plan.n_resamples,
-                                seed=plan.seed + i, jobs=plan.jobs)
-                for i in range(plan.samples)
-            ]  # fmt: skip
-            here = {"shards": shards, "measure": measure, "model": model}
-            for tails in (1, 2):
-                counts = [
-                    int(compare(fit, "bh", tails=tails, **LAW).reject(plan.alpha).sum()) for fit in fits
-                ]
-                sizes = np.mean([_extent(fit, plan.alpha, tails, "share") for fit in fits], axis=0)
-                row = dict(zip(("width", "least", "largest"), sizes.tolist(), strict=True))
-                found.append({**here, "tails": tails, **row, "significant": float(np.mean(counts))})
-            for trim in get_args(Trim):
-                sizes = np.array([_extent(fit, plan.alpha, 1, trim) for fit in fits])
-                for i, each in enumerate([*sizes, sizes.mean(axis=0)]):
-                    row = dict(zip(("width", "least", "largest"), each.tolist(), strict=True))
-                    sample = str(i + 1) if i < len(sizes) else "avg"
-                    trims.append({**here, "trim": trim, "sample": sample, **row})
-                apart.append({**here, "widths": trim, **_beyond(fits, sizes[:, 0])})
-            for name, width in _v17(shards, measure, model).items():
-                apart.append({**here, "widths": name, **_beyond(fits, np.full(len(fits), width))})
-    return {"widths": pd.DataFrame(found), "trims": pd.DataFrame(trims), "apart": pd.DataFrame(apart)}
-
-
-def _extent(fit: BootstrapFit, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
-    """Mean, least and largest width of the systems' intervals."""
+def measure_extent(fit: BootstrapFit, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
+    """Return the mean, least and largest width of the systems' intervals."""
     frame = fit.intervals(1.0 - alpha, tails=tails, trim=trim)  # type: ignore[arg-type]
     width = (frame["upper"] - frame["lower"]).to_numpy()
     return float(width.mean()), float(width.min()), float(width.max())
 
 
-def _beyond(fits: Sequence[BootstrapFit], widths: Any) -> dict[str, float]:
-    """Pairs whose effects are further apart than the intervals are wide."""
+def count_apart(fits: Sequence[BootstrapFit], widths: Any) -> float:
+    """Return the mean number of pairs whose effects are further apart than the intervals are wide."""
     counts = []
     for fit, width in zip(fits, widths, strict=True):
         effects = fit.effects.to_numpy()
         a, b = np.triu_indices(len(effects), 1)
         counts.append(int((np.abs(effects[a] - effects[b]) > width).sum()))
-    return {"significant": float(np.mean(counts))}
+    return float(np.mean(counts))
 
 
-def _v17(shards: int, measure: str, model: str) -> dict[str, float]:
-    """Widths that V17 printed for TREC-3."""
+def find_v17_widths(shards: int, measure: str, model: str) -> dict[str, float]:
+    """Return the widths that V17 printed for TREC-3, empty where it printed none."""
     for row in V17_WIDTHS:
-        same = (row["collection"], row["shards"], row["measure"], row["model"])
-        if same == ("TREC-3", shards, measure, model):
+        if (row["collection"], row["shards"], row["measure"], row["model"]) == ("TREC-3", shards, measure, model):
             return {"V17 mean": row["width"], "V17 min": row["least"], "V17 max": row["largest"]}
     return {}
 
 
-def _methods(runs: Collection, model: str, plan: _Plan) -> Frames:
-    """What each approach finds beyond the others, and how steady it is (Tables 5 and 6)."""
-    first = plan.measures[0]
-    scores = fill_undefined(plan.sharded(runs, METHODS_SHARDS, "even", [first])[first], "zero")
-    table = stability_of_methods(scores, model, APPROACHES, alpha=plan.alpha)
-    found, steady = [], []
-    for a, b in combinations_with_replacement(APPROACHES, 2):
-        cell = table.sel(approach=a, other=b)
-        own = {"pairs": float(table["significant"].sel(approach=a)),
-               "half_width": float(table["significant_half_width"].sel(approach=a))}  # fmt: skip
-        more = {"pairs": float(cell["mean"].sel(figure="extra")),
-                "half_width": float(cell["half_width"].sel(figure="extra"))}  # fmt: skip
-        share = {"share": own["pairs"] / table.attrs["pairs"]} if a == b else {"share": np.nan}
-        found.append({"model": model, "approach": a, "other": b, **(own if a == b else more), **share})
-        if a == b:
-            figures = {name: float(cell["mean"].sel(figure=name)) for name in ("PAA", "PPA", "AD")}
-            halves = {f"{name}_half": float(cell["half_width"].sel(figure=name)) for name in ("PAA", "PPA")}
-            steady.append({"model": model, "approach": a, **figures, **halves})
-    return {"methods": pd.DataFrame(found), "steady": pd.DataFrame(steady)}
+# Claims
 
 
-def _fills(runs: Collection, shards: int, model: str, plan: _Plan) -> Frames:
-    """Disagreements between ways to fill undefined scores (Tables 7 and 8)."""
-    first = plan.measures[0]
-    scores = plan.sharded(runs, shards, "even", [first])[first]
-    undefined = int(np.isnan(scores.isel(system=0)).sum())
-    rows = []
-    for approach in ("tANOVA(HSD)", "bANOVA(BH)"):
-        table = stability_of_fills(scores, model, alpha=plan.alpha, **FF21[approach])
-        for a, b in combinations_with_replacement(POLICIES, 2):
-            cell = table.sel(fill=a, other=b, figure="PD")
-            here = {
-                "shards": shards,
-                "undefined": undefined,
-                "model": model,
-                "approach": approach,
-                "fill": a,
-                "other": b,
-            }
-            rows.append({**here, "PD": float(cell["mean"]), "half_width": float(cell["half_width"])})
-    return {f"fills-{model}": pd.DataFrame(rows)}
+def _index_pairs(frames: Frames) -> pd.Series:
+    return frames["methods"].set_index(["model", "approach", "other"])["pairs"]
 
 
-def _exhibits(frames: Frames) -> Iterator[Exhibit]:
-    widths, keys = frames["widths"], ["shards", "measure", "model"]
-    both = beside(widths, printed.TABLES_1_2, [*keys, "tails"], PAPER)
-    for number, words in ((1, "one-tailed"), (2, "two-tailed")):
-        rows = both[both["tails"] == number].drop(columns="tails").reset_index(drop=True)
-        title = f"interval widths and pairs found, {words} bootstrap"
-        yield Exhibit(f"Table {number}", title, rows, (ABOUT_WIDTHS,) if number == 1 else ())
-    trims = frames["trims"]
-    shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])  # FF21 has 3
-    part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-    average = [{**row, "sample": "avg"} for row in printed.TABLE_3]
-    three = beside(part, average, ["measure", "model", "trim", "sample"], PAPER)
-    yield Exhibit("Table 3", f"widths by what is dropped at either end, {shown} shards", three, (ABOUT_TRIM,))
-    yield Exhibit(
-        "Table 4", "pairs told apart by intervals that do not overlap", frames["apart"], (ABOUT_TABLE_4,)
-    )
-    five = beside(frames["methods"], printed.TABLE_5, ["model", "approach", "other"], PAPER)
-    yield Exhibit(
-        "Table 5",
-        f"pairs found by each approach and beyond others, {METHODS_SHARDS} shards",
-        five,
-        (ABOUT_TABLE_5,),
-    )
-    six = beside(frames["steady"], printed.TABLE_6, ["model", "approach"], PAPER)
-    yield Exhibit("Table 6", "agreement between splits on what differs (PAA) and on what does not (PPA)", six)
-    for number, model in ((7, WITH), (8, "MD6")):
-        if f"fills-{model}" in frames:
-            keys = ["shards", "model", "approach", "fill", "other"]
-            rows = beside(frames[f"fills-{model}"], printed.TABLES_7_8, keys, PAPER)
-            title = f"passive disagreements between fills, {model}; same fill: between splits"
-            yield Exhibit(f"Table {number}", title, rows)
+def _count_outside(pairs: pd.Series, small: str, large: str) -> dict[str, float]:
+    """Return how many pairs the smaller approach finds and the larger does not, by model."""
+    outside = {}
+    for model in MODELS:
+        extra = pairs[model, large, small]
+        outside[model] = round(pairs[model, small, small] - (pairs[model, large, large] - extra), 6) + 0.0
+    return outside
+
+
+def _check_inclusion(frames: Frames, small: str, large: str) -> Evidence:
+    outside = _count_outside(_index_pairs(frames), small, large)
+    numbers = ", ".join(f"{n:.1f} ({model})" for model, n in outside.items())
+    return Evidence(max(outside.values()) < 1e-9, f"pairs of {small} that {large} does not find: {numbers}")
+
+
+def check_hsd_included(frames: Frames) -> Evidence:
+    """Check that t with Benjamini–Hochberg finds all that HSD finds."""
+    return _check_inclusion(frames, HSD, T_BH)
+
+
+def check_t_included(frames: Frames) -> Evidence:
+    """Check that the bootstrap finds all that t with Benjamini–Hochberg finds."""
+    return _check_inclusion(frames, T_BH, BOOT)
+
+
+def check_bootstrap_most(frames: Frames) -> Evidence:
+    """Check that bANOVA finds most pairs and HSD fewest."""
+    pairs = _index_pairs(frames)
+    ladders = {m: [pairs[m, a, a] for a in (HSD, T_BH, BOOT)] for m in MODELS}
+    numbers = "; ".join(f"{m} {' < '.join(f'{n:.0f}' for n in ladder)}" for m, ladder in ladders.items())
+    return Evidence(all(a < b for ladder in ladders.values() for a, b in pairwise(ladder)), f"HSD, t, bootstrap: {numbers}")
+
+
+def check_models(frames: Frames) -> Evidence:
+    """Check that every approach finds more pairs with larger models."""
+    pairs = _index_pairs(frames)
+    ladders = {a: [pairs[m, a, a] for m in MODELS] for a in (BOOT, T_BH, HSD)}
+    numbers = "; ".join(f"{a} {' → '.join(f'{n:.0f}' for n in ladder)}" for a, ladder in ladders.items())
+    return Evidence(all(x < y for ladder in ladders.values() for x, y in pairwise(ladder)), numbers)
+
+
+def check_correction(frames: Frames) -> Evidence:
+    """Check that the correction adds more pairs than the bootstrap."""
+    pairs = _index_pairs(frames)
+    gains = {m: (pairs[m, T_BH, HSD], pairs[m, BOOT, T_BH]) for m in MODELS}
+    numbers = "; ".join(f"{m} +{by:.0f} by BH, +{boot:.0f} by bootstrap" for m, (by, boot) in gains.items())
+    return Evidence(all(by > boot for by, boot in gains.values()), numbers)
+
+
+def _pivot_steady(frames: Frames, figure: str) -> pd.DataFrame:
+    rows = frames["steady"]
+    return rows[rows["approach"] != RAW].pivot(index="model", columns="approach", values=figure).loc[list(MODELS)]
+
+
+def check_active(frames: Frames) -> Evidence:
+    """Check that PAA is high, and close between approaches."""
+    table = _pivot_steady(frames, "PAA")
+    low, high = float(table.min().min()), float(table.max().max())
+    return Evidence(low > 0.95 and high - low < 0.02, f"PAA {low:.3f} to {high:.3f}")
+
+
+def check_hsd_steadiest(frames: Frames) -> Evidence:
+    """Check that PPA is highest for HSD and lowest for the bootstrap, in every model."""
+    table = _pivot_steady(frames, "PPA")
+    ordered = (table[HSD] > table[T_BH]) & (table[T_BH] > table[BOOT])
+    numbers = "; ".join(f"{m} {r[HSD]:.3f} > {r[T_BH]:.3f} > {r[BOOT]:.3f}" for m, r in table.iterrows())
+    return Evidence(bool(ordered.all()), f"HSD, t, bootstrap: {numbers}")
+
+
+def check_passive_falls(frames: Frames) -> Evidence:
+    """Check that PPA falls from MD2 to MD3 to MD6 for every approach."""
+    table = _pivot_steady(frames, "PPA")
+    numbers = "; ".join(f"{a} {' → '.join(f'{v:.3f}' for v in table[a])}" for a in table.columns)
+    return Evidence(all(y < x for a in table.columns for x, y in pairwise(table[a])), numbers)
+
+
+def check_no_conflict(frames: Frames) -> Evidence:
+    """Check that no two splits prefer different systems of a pair significantly."""
+    conflicts = float(frames["steady"]["AD"].max())
+    return Evidence(conflicts == 0.0, f"active disagreements: at most {conflicts:g}")
+
+
+def check_fills_md6(frames: Frames) -> Evidence:
+    """Check that under MD6 no fill changes any decision."""
+    rows = frames["fills-MD6"].query("undefined > 0 and fill != other")
+    if rows.empty:
+        return Evidence(None, "every topic has relevant documents in every shard")
+    counts = f"{rows['undefined'].max()} undefined cells"
+    return Evidence(bool((rows["PD"] == 0).all()), f"at most {rows['PD'].max():g} pairs, {counts}")
+
+
+def check_fills_bootstrap(frames: Frames) -> Evidence:
+    """Check that under MD3 the bootstrap depends less on the fill than HSD does."""
+    rows = frames["fills-MD3"].query("undefined > 0 and fill != other")
+    if rows.empty:
+        return Evidence(None, "every topic has relevant documents in every shard")
+    means = rows.groupby(["shards", "approach"])["PD"].mean().unstack("approach")
+    numbers = "; ".join(f"{n} shards: {r[BOOT]:.1f} against {r[HSD]:.1f}" for n, r in means.iterrows())
+    return Evidence(bool((means[BOOT] < means[HSD]).all()), f"mean PD, bootstrap against HSD: {numbers}")
+
+
+def check_interaction_narrows(frames: Frames) -> Evidence:
+    """Check that the topic:system interaction makes bootstrap intervals narrower and finds more pairs."""
+    table = frames["widths"].query("tails == 1").pivot(index=["shards", "measure"], columns="model")
+    narrower = (table["width"][WITH] < table["width"][WITHOUT]).all()
+    more = (table["significant"][WITH] > table["significant"][WITHOUT]).all()
+    ratio = table["width"][WITH] / table["width"][WITHOUT]
+    return Evidence(bool(narrower and more), f"widths {ratio.min():.2f} to {ratio.max():.2f} of those without it")
+
+
+FF21.claims = (
+    PaperClaim(
+        name="HSD within t with BH", section="§5.1, Table 5", needs=("methods",), check=check_hsd_included,
+        statement="All pairs of tANOVA(HSD) are significant for tANOVA(BH) too.",
+    ),
+    PaperClaim(
+        name="t with BH within the bootstrap", section="§5.1, Table 5", needs=("methods",), check=check_t_included,
+        statement="All pairs of tANOVA(BH) are significant for bANOVA(BH) too.",
+    ),
+    PaperClaim(
+        name="bANOVA finds most", section="§5.1, Table 5", needs=("methods",), check=check_bootstrap_most,
+        statement="bANOVA(BH) finds most pairs, tANOVA(HSD) fewest.",
+    ),
+    PaperClaim(
+        name="larger models find more", section="§5.1, Table 5", needs=("methods",), check=check_models,
+        statement="Every approach finds more pairs with larger models.",
+    ),
+    PaperClaim(
+        name="correction outweighs bootstrap", section="§5.1, Table 5", needs=("methods",), check=check_correction,
+        statement="Most of the increase is due to the correction, not to the bootstrap.",
+    ),
+    PaperClaim(
+        name="PAA high and alike", section="§5.2, Table 6", needs=("steady",), check=check_active,
+        statement="All approaches agree between splits on what differs (here: PAA above .95, within .02).",
+    ),
+    PaperClaim(
+        name="HSD steadiest", section="§5.2, Table 6", needs=("steady",), check=check_hsd_steadiest,
+        statement="tANOVA(HSD) agrees most between splits on what does not differ, bANOVA(BH) least (PPA).",
+    ),
+    PaperClaim(
+        name="PPA falls with the model", section="§5.2, Table 6", needs=("steady",), check=check_passive_falls,
+        statement="PPA decreases as models grow.",
+    ),
+    PaperClaim(
+        name="no active disagreement", section="§5.2", needs=("steady",), check=check_no_conflict,
+        statement="No two splits prefer different systems of a pair significantly.",
+    ),
+    PaperClaim(
+        name="MD6 independent of fills", section="§5.3, Table 8", needs=("fills-MD6",), check=check_fills_md6,
+        statement="With MD6 no decision depends on the value of undefined scores, for ANOVA and bootstrap.",
+    ),
+    PaperClaim(
+        name="bootstrap depends less on fills", section="§5.3, Table 7", needs=("fills-MD3",),
+        check=check_fills_bootstrap,
+        statement="With MD3 bANOVA(BH) depends less on the value of undefined scores than tANOVA(HSD).",
+    ),
+    PaperClaim(
+        name="interaction narrows intervals", section="§4, Table 1", needs=("widths",),
+        check=check_interaction_narrows,
+        statement="The topic:system interaction makes intervals narrower and finds more pairs.",
+    ),
+)  # fmt: skip

@@ -28,22 +28,42 @@ TABLES_1_2: Rows = tuple(
     for k, row in enumerate(rows)
 )
 
-# Table 3, TREC-3, 3 shards: average over five samples
+# Table 3, TREC-3, 3 shards: mean, least and largest width by sample, without and with interactions
+_TABLE_3 = {
+    ("1", "AP"): ((0.065, 0.061, 0.071), (0.033, 0.030, 0.035)),
+    ("1", "P@10"): ((0.106, 0.100, 0.113), (0.063, 0.058, 0.069)),
+    ("2", "AP"): ((0.065, 0.061, 0.072), (0.032, 0.030, 0.034)),
+    ("2", "P@10"): ((0.105, 0.099, 0.112), (0.063, 0.060, 0.068)),
+    ("3", "AP"): ((0.068, 0.065, 0.073), (0.037, 0.034, 0.041)),
+    ("3", "P@10"): ((0.107, 0.101, 0.113), (0.066, 0.062, 0.074)),
+    ("4", "AP"): ((0.065, 0.060, 0.070), (0.030, 0.028, 0.033)),
+    ("4", "P@10"): ((0.105, 0.098, 0.112), (0.061, 0.057, 0.064)),
+    ("5", "AP"): ((0.065, 0.059, 0.069), (0.030, 0.026, 0.032)),
+    ("5", "P@10"): ((0.105, 0.099, 0.114), (0.063, 0.059, 0.068)),
+    ("avg", "AP"): ((0.066, 0.061, 0.071), (0.032, 0.030, 0.035)),
+    ("avg", "P@10"): ((0.106, 0.099, 0.113), (0.063, 0.059, 0.069)),
+}
 TABLE_3: Rows = tuple(
-    {
-        "measure": measure,
-        "model": model,
-        "trim": "percent",
-        "width": width,
-        "least": least,
-        "largest": largest,
-    }
-    for measure, model, width, least, largest in (
-        ("AP", "MD2", 0.066, 0.061, 0.071),
-        ("P@10", "MD2", 0.106, 0.099, 0.113),
-        ("AP", "MD3", 0.032, 0.030, 0.035),
-        ("P@10", "MD3", 0.063, 0.059, 0.069),
-    )
+    {"measure": measure, "model": model, "trim": "percent", "sample": sample}
+    | dict(zip(("width", "least", "largest"), row, strict=True))
+    for (sample, measure), rows in _TABLE_3.items()
+    for model, row in zip(("MD2", "MD3"), rows, strict=True)
+)
+
+# Table 4, TREC-3: pairs by V17's mean, least and largest width, without and with interactions
+_TABLE_4 = {
+    (2, "AP"): ((577.2, 590.0, 563.2), (711.0, 721.6, 706.0)),
+    (2, "P@10"): ((544.6, 558.2, 528.8), (670.4, 678.8, 661.4)),
+    (3, "AP"): ((608.8, 622.8, 592.0), (702.8, 708.6, 695.0)),
+    (3, "P@10"): ((573.8, 583.2, 562.0), (659.8, 667.6, 638.6)),
+    (5, "AP"): ((638.8, 645.6, 629.0), (697.4, 704.8, 695.0)),
+    (5, "P@10"): ((597.0, 608.2, 586.4), (656.8, 663.6, 644.0)),
+}
+TABLE_4: Rows = tuple(
+    {"shards": shards, "measure": measure, "model": model, "widths": widths, "significant": pairs}
+    for (shards, measure), rows in _TABLE_4.items()
+    for model, row in zip(("MD2", "MD3"), rows, strict=True)
+    for widths, pairs in zip(("V17 mean", "V17 min", "V17 max"), row, strict=True)
 )
 
 # Table 5, TREC-8 (8256 pairs): pairs found, and those beyond the approaches that follow
@@ -71,15 +91,15 @@ TABLE_5: Rows = tuple(
     )
 )
 
-_TABLE_6 = {  # PAA and PPA of bANOVA(BH), tANOVA(BH), tANOVA(HSD)
-    "MD2": ((0.979, 0.903), (0.980, 0.924), (0.979, 0.973)),
-    "MD3": ((0.980, 0.866), (0.979, 0.896), (0.977, 0.963)),
-    "MD6": ((0.982, 0.802), (0.980, 0.850), (0.981, 0.953)),
+_TABLE_6 = {  # PAA, PPA and their half widths, of bANOVA(BH), tANOVA(BH), tANOVA(HSD)
+    "MD2": ((0.979, 0.903, 0.001, 0.005), (0.980, 0.924, 0.001, 0.004), (0.979, 0.973, 0.002, 0.003)),
+    "MD3": ((0.980, 0.866, 0.001, 0.007), (0.979, 0.896, 0.001, 0.006), (0.977, 0.963, 0.002, 0.004)),
+    "MD6": ((0.982, 0.802, 0.001, 0.012), (0.980, 0.850, 0.001, 0.006), (0.981, 0.953, 0.001, 0.003)),
 }
 TABLE_6: Rows = tuple(
-    {"model": model, "approach": approach, "PAA": paa, "PPA": ppa}
+    {"model": model, "approach": approach} | dict(zip(("PAA", "PPA", "PAA_half", "PPA_half"), row, strict=True))
     for model, rows in _TABLE_6.items()
-    for approach, (paa, ppa) in zip(("bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)"), rows, strict=True)
+    for approach, row in zip(("bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)"), rows, strict=True)
 )
 
 FILLS = ("zero", "lq", "mean", "one")
@@ -89,9 +109,15 @@ _PD = {  # Tables 7 and 8, TREC-8, 5 shards: mean passive disagreements, the upp
     ("MD6", "tANOVA(HSD)"): (222.6, 0.0, 0.0, 0.0, 222.6, 0.0, 0.0, 222.6, 0.0, 222.6),
     ("MD6", "bANOVA(BH)"): (279.2, 0.0, 0.0, 0.0, 279.2, 0.0, 0.0, 279.2, 0.0, 279.2),
 }
-_PLACES = [(a, b) for k, a in enumerate(FILLS) for b in FILLS[k:]]
+_PD_HALF = {  # half widths of their confidence intervals
+    ("MD3", "tANOVA(HSD)"): (21.55, 15.21, 74.45, 82.47, 22.56, 62.86, 96.98, 32.18, 92.81, 53.21),
+    ("MD3", "bANOVA(BH)"): (13.70, 3.45, 24.44, 28.83, 12.99, 21.12, 30.75, 13.24, 40.73, 18.59),
+    ("MD6", "tANOVA(HSD)"): (15.392, 0.0, 0.0, 0.0, 15.392, 0.0, 0.0, 15.392, 0.0, 15.392),
+    ("MD6", "bANOVA(BH)"): (16.60, 0.0, 0.0, 0.0, 16.60, 0.0, 0.0, 16.60, 0.0, 16.60),
+}
+_PAIRS_OF_FILLS = [(a, b) for k, a in enumerate(FILLS) for b in FILLS[k:]]
 TABLES_7_8: Rows = tuple(
-    {"shards": 5, "model": model, "approach": approach, "fill": a, "other": b, "PD": value}
+    {"shards": 5, "model": model, "approach": approach, "fill": a, "other": b, "PD": value, "half_width": half}
     for (model, approach), values in _PD.items()
-    for (a, b), value in zip(_PLACES, values, strict=True)
+    for (a, b), value, half in zip(_PAIRS_OF_FILLS, values, _PD_HALF[model, approach], strict=True)
 )

@@ -151,14 +151,17 @@ _TABLE_8 = {
 .25 43/47/21/29
 """,
 }
-# Table 9: pool depth, judged a topic, pooled variances of AP, Q, nDCG and nERR
+# Table 9: pool depth, judged per topic, judged in TREC03new (50 topics) and TREC04new (49), variances by measure
 _TABLE_9 = (
-    (100, 731, 0.0530, 0.0537, 0.0562, 0.1208),
-    (70, 528, 0.0546, 0.0550, 0.0563, 0.1208),
-    (50, 398, 0.0561, 0.0562, 0.0565, 0.1208),
-    (30, 253, 0.0596, 0.0589, 0.0570, 0.1209),
-    (10, 96, 0.0714, 0.0658, 0.0594, 0.1206),
+    (100, 731, 37605, 34792, 0.0530, 0.0537, 0.0562, 0.1208),
+    (70, 528, 27816, 24491, 0.0546, 0.0550, 0.0563, 0.1208),
+    (50, 398, 20839, 18612, 0.0561, 0.0562, 0.0565, 0.1208),
+    (30, 253, 13045, 11968, 0.0596, 0.0589, 0.0570, 0.1209),
+    (10, 96, 4905, 4581, 0.0714, 0.0658, 0.0594, 0.1206),
 )
+COLLECTIONS = {"TREC03new": (78, 50), "TREC04new": (78, 49), "TREC11w": (37, 50), "TREC12w": (28, 50),
+               "TREC11wD": (25, 50), "TREC12wD": (20, 50)}  # fmt: skip
+"""Runs and topics of the collections of Table 3."""
 
 
 def table_3(task: int) -> Rows:
@@ -173,13 +176,13 @@ def table_3(task: int) -> Rows:
 
 def table_of_topics(task: int) -> Rows:
     """Topics needed: systems, alpha, min_diff, power, measure, topics."""
-    found = []
+    rows: Rows = []
     for line in _TABLES_4_7[task].split("\n")[1:-1]:
         systems, alpha, least, *cells = line.split()
         for power, cell in zip((0.9, 0.8), cells, strict=True):
             here = {"systems": int(systems), "alpha": float(alpha), "min_diff": float(least), "power": power}
-            found += [{**here, **row} for row in _topics(task, cell)]
-    return found
+            rows += [{**here, **row} for row in _topics(task, cell)]
+    return rows
 
 
 def table_8(task: int) -> Rows:
@@ -189,10 +192,10 @@ def table_8(task: int) -> Rows:
 
 
 def table_9() -> Rows:
-    """Pools: depth, measure, judged, variance."""
+    """Pools: depth, measure, judged per topic, judged in both collections, variance."""
     return [
-        {"depth": depth, "measure": measure, "judged": judged, "variance": value}
-        for depth, judged, *values in _TABLE_9
+        {"depth": depth, "measure": measure, "judged": judged, "judgments": first + second, "variance": value}
+        for depth, judged, first, second, *values in _TABLE_9
         for measure, value in zip(MEASURES[4], values, strict=True)
     ]
 

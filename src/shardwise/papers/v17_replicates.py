@@ -1,13 +1,12 @@
-"""Voorhees, Samarov & Soboroff (2017) on anybody's runs: replicates from random parts of the documents."""
+"""Voorhees, Samarov & Soboroff (2017) on other runs: replicates from random parts of the documents."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,94 +17,62 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.split_tables import agreement_matrix, agreement_over_splits, found_over_splits
 from shardwise.comparing.within_across import within_across
-from shardwise.core.arguments import Progress, validate_count
-from shardwise.core.claim import format_count
-from shardwise.core.scores import as_scores
+from shardwise.core.arguments import validate_count
 from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.papers import published_v17 as printed
-from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
-from shardwise.papers.steps import Frames, Step, key_of, run_steps
-from shardwise.scoring.scoring import score
-from shardwise.sharding.split import Corpus, split
+from shardwise.papers.covered import describe_left_out, score_covered
+from shardwise.papers.exhibit import Evidence, Exhibit, Form, Frames, PaperClaim, Replication, Shape, join_printed
+from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
+from shardwise.papers.steps import Step
+from shardwise.sharding.split import Corpus
 
-PAPER = "V17"
-TITLE = "replicates from random parts of the documents"
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
 SPLITS = 11
+RANDOMIZATIONS = 10_000
 ALPHAS = printed.ALPHAS
-MODELS = ("MD2", "MD3")  # without and with the topic:system interaction, V17 eq. 2 and 3
-LAW: dict[str, Any] = {"null": "marginal", "tails": 1}  # V17 Fig. 3
+MODELS = ("MD2", "MD3")
+"""Without and with the topic:system interaction, V17 eq. 2 and 3."""
+DISTRIBUTION: dict[str, Any] = {"null": "marginal", "tails": 1}
+"""V17 Fig. 3."""
 TESTS: Mapping[str, Mapping[str, str]] = {
     "unpaired t": {"test": "unpaired-t"},
     "paired t": {"test": "t"},
     "randomization, one-sided": {"test": "randomization", "alternative": "greater"},
     "randomization": {"test": "randomization"},
 }
+T_TEST, RANDOMIZATION, MULTIPLE = "unpaired t", "randomization, one-sided", "multiple 2 parts"
 BEST, SECOND = 0, 1
 
 ABOUT_TESTS = (
     "V17's t-test is called paired, but its counts are those of an unpaired one: 409 and 310 of TREC-3's AP, 4164 and "
     "3437 of TREC-8's AP, 4317 and 3695 of its P@10 come out exactly. Its randomization test is one-sided, for the run "
-    "with the better mean: that gives about 620 and 547 on the public table of TREC-3, 6339 and 5569 on that of "
-    "TREC-8, where two-sided it is about 595 and 516, and 5995 and 5294. The rows of parts are about these topics, "
-    "those of tests about topics like these: more pairs is not more power."
+    "with the better mean. Rows of parts apply to exactly these topics, rows of tests to new topics like these: more "
+    "pairs is not more power."
 )
 ABOUT_WIDTHS = (
     "Width: a share αk/(2N) is dropped at either end, as V17 describes it. Width_percent: that many percent, as in the "
-    "code of Faggioli & Ferro, whose widths are near those that V17 printed."
+    "code of Faggioli & Ferro, whose widths are near those that V17 printed. Min and max need --resamples."
 )
 ABOUT_RELATED = (
-    "V17 §6 found that a model of related runs alone (within) misses what a model of all runs (across) finds, and "
-    "hardly ever the reverse. The columns 'lost' and 'gained' count the pairs that only across finds, and those that "
-    "only the condition of the row finds. On TREC-COVID's first round it is the reverse: none lost, 15 gained."
+    "V17 §6 found that a model of related runs alone (within) misses pairs that a model of all runs (across) finds, "
+    "and hardly ever the reverse. Lost: pairs that only across finds; gained: pairs that only the row finds. Confined: "
+    "a model of all runs with the correction confined to related pairs."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all steps are told."""
+@dataclass(frozen=True, kw_only=True)
+class V17(PaperExperiment):
+    """Experiment of Voorhees, Samarov & Soboroff (2017): Tables 1 to 6 and Figures 2 to 7.
 
-    measures: tuple[str, ...]
-    n_splits: int
-    corpus: Corpus | None
-    n_resamples: int
-    seed: int
-    jobs: int | None
-
-    def parts(self, runs: Collection, shards: int, splits: int) -> xr.Dataset:
-        drawn = {"n_splits": splits, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
-        made = split(runs, shards, kind="covered", **drawn)  # type: ignore[arg-type]
-        return score(runs, list(self.measures), made, jobs=self.jobs)
-
-
-def v17(
-    data: Collection | Any,
-    *,
-    sets: Mapping[str, Sequence[str]] | None = None,
-    measures: Sequence[str] | None = None,
-    shards: Sequence[int] = COUNTS,
-    n_splits: int = SPLITS,
-    corpus: Corpus | None = None,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Replication:
-    """Make Tables 1 to 6 and Figures 2 to 7 of Voorhees, Samarov & Soboroff (2017) of other runs.
-
-    A table of scores has no documents to divide: it gives the rows of the classic tests in Tables 2 and 4. Bootstrap
-    laws are as from infinitely many resamples.
+    Documents fall into parts by the roll of a die, as in V17 §2.1. A table of scores has no documents to divide: it
+    gives the rows of the classic tests in Tables 2 and 4.
 
     Parameters
     ----------
-    data : Collection or object
-        Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
-    sets : mapping, optional
-        Names of related systems by the name of their set, for Table 6, which is left out without them.
+    sets : Mapping, optional
+        Names of related systems by the name of their set, for Table 6, which needs them.
     measures : sequence of str, optional
         Measures; AP and P@10, or xinfAP where the judgments are of a sample of strata, if None.
     shards : sequence of int
@@ -114,252 +81,505 @@ def v17(
         Splits into two parts for Tables 4 and 5 and Figures 6 and 7 (J).
     corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
-    n_resamples : int
-        Resamples of the randomization test.
-    seed : int
-        Seed of splits and resamples.
-    jobs : int, optional
-        Number of threads; all processors, if None.
-    executor : Executor, optional
-        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder : str or path, optional
-        Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress : callable, optional
-        Called with (steps done, steps in all).
+    n_resamples : int, optional
+        Samples of the randomization test and of the bootstrap of Tables 1 and 3, whose least and largest widths need
+        them; 10,000 and as from infinitely many, if None.
+    """
+
+    tag: ClassVar[str] = "V17"
+    title: ClassVar[str] = "replicates from random parts of the documents"
+    authors: ClassVar[str] = "Voorhees, Samarov & Soboroff (2017)"
+
+    sets: Mapping[str, Sequence[str]] | None = None
+    measures: Sequence[str] | None = None
+    shards: Sequence[int] = COUNTS
+    n_splits: int = SPLITS
+    corpus: Corpus | None = None
+    n_resamples: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning."""
+        validate_count(self.n_splits, "n_splits", least=2)
+        validate_count(self.seed, "seed", least=0)
+
+    def gather_data(self, data: Any) -> PaperData:
+        """Score the whole collection, or take the complete topics of a table."""
+        sampled = isinstance(data, Collection) and data.strata is not None
+        measures = self.measures or ((printed.SAMPLED,) if sampled else MEASURES)
+        return gather_scores(data, tuple(measures), self.jobs)
+
+    def list_facts(self, source: PaperData) -> dict[str, str]:
+        """State measures, splits and where printed numbers come from."""
+        facts = {"measures": ", ".join(map(str, source.scores.data_vars))}
+        if source.collection is not None:
+            facts["splits"] = f"{self.n_splits} into two parts by a die, seed {self.seed}"
+        like = choose_collection(source.scores)
+        return {**facts, "in brackets": f"printed by Voorhees, Samarov & Soboroff for {like}"}
+
+    def explain_absence(self, source: PaperData) -> str:
+        """Say what needs documents, or related runs."""
+        absence = super().explain_absence(source)
+        return absence or ("Table 6 needs to know which systems are related" if self.sets is None else "")
+
+    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+        """Run the classic tests, then each number of parts, the splits into two parts, and related runs."""
+        steps: dict[str, Step] = {"tests": partial(self.run_tests, source.scores)}
+        runs = source.collection
+        if runs is None:
+            return steps
+        measures = tuple(map(str, source.scores.data_vars))
+        for count in sorted({2, 3, *self.shards}):
+            steps[f"parts-{count}"] = partial(self.fit_parts, runs, measures, count)
+        steps["multiple"] = partial(self.combine_splits, runs, measures)
+        if self.sets is not None:
+            steps["related"] = partial(self.compare_related, runs, measures)
+        return steps
+
+    def score_parts(
+        self, runs: Collection, measures: Sequence[str], shards: int, splits: int
+    ) -> tuple[xr.Dataset, pd.DataFrame]:
+        """Score runs on parts made by a die, topics without relevant documents in some part left out."""
+        return score_covered(
+            runs, shards, measures, n_splits=splits, seed=self.seed, corpus=self.corpus, draw="die", jobs=self.jobs
+        )
+
+    def run_tests(self, scores: xr.Dataset) -> Frames:
+        """Run the classic tests of all pairs, uncorrected (Tables 2 and 4, Figures 4 and 5).
+
+        Parameters
+        ----------
+        scores : Dataset
+            Scores by topic and system.
+
+        Returns
+        -------
+        dict of DataFrame
+            Counts of pairs, and the pairs.
+        """
+        counts, decisions = [], []
+        draws = self.n_resamples or RANDOMIZATIONS
+        for measure, values in scores.data_vars.items():
+            for name, options in TESTS.items():
+                pairs = paired_tests(values, n_resamples=draws, seed=self.seed, **options)
+                counts += count_pairs(str(measure), name, pairs)
+                decisions.append(list_decisions(str(measure), name, pairs))
+        return {"counts": pd.DataFrame(counts), "decisions": pd.concat(decisions, ignore_index=True)}
+
+    def fit_parts(self, runs: Collection, measures: Sequence[str], shards: int) -> Frames:
+        """Fit one split into so many parts: intervals (Tables 1 and 3, Figure 2) and pairs (Tables 2 and 4).
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        measures : sequence of str
+            Measures.
+        shards : int
+            Number of parts.
+
+        Returns
+        -------
+        dict of DataFrame
+            Widths, effects, densities, pairs, and topics left out.
+        """
+        scores, left_out = self.score_parts(runs, measures, shards, 1)
+        scores = scores.isel(split=0, drop=True)
+        widths, counts, decisions, effects, densities = [], [], [], [], []
+        for measure in map(str, scores.data_vars):
+            key = {"measure": measure, "shards": shards}
+            for model in MODELS:
+                fit = bootstrap_anova(scores[measure], model)
+                frame = fit.intervals(**DISTRIBUTION)
+                sizes = {trim: fit.intervals(trim=trim, **DISTRIBUTION) for trim in ("share", "percent")}
+                width = {trim: each["upper"] - each["lower"] for trim, each in sizes.items()}
+                row = {**key, "model": model, "width": float(width["share"].mean()),
+                       "width_percent": float(width["percent"].mean())}  # fmt: skip
+                if self.n_resamples is not None:
+                    drawn = bootstrap_anova(
+                        scores[measure], model, n_resamples=self.n_resamples, seed=self.seed, jobs=self.jobs
+                    )
+                    ends = drawn.intervals(trim="percent", **DISTRIBUTION)
+                    extent = ends["upper"] - ends["lower"]
+                    row |= {"least": float(extent.min()), "largest": float(extent.max())}
+                widths.append(row)
+                ordered = frame.sort_values("estimate", ascending=False).reset_index(names="system")
+                effects.append(ordered.assign(**key, model=model, rank=np.arange(1, len(ordered) + 1)))
+                if model == MODELS[1]:
+                    pairs = compare(fit, "bh", **DISTRIBUTION)
+                    counts += count_pairs(measure, f"{shards} parts", pairs)
+                    decisions.append(list_decisions(measure, f"{shards} parts", pairs))
+                    two = ordered["system"].iloc[[BEST, SECOND]].tolist()
+                    densities.append(fit.curves(two).assign(**key))
+        joined = {"decisions": decisions, "effects": effects, "densities": densities}
+        tables = {"widths": pd.DataFrame(widths), "counts": pd.DataFrame(counts), "left_out": left_out}
+        return {**tables, **{name: pd.concat(each, ignore_index=True) for name, each in joined.items()}}
+
+    def combine_splits(self, runs: Collection, measures: Sequence[str]) -> Frames:
+        """Compare J splits into two parts: what all of them find, and where they differ (Tables 4 and 5, Figures 6, 7).
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        measures : sequence of str
+            Measures.
+
+        Returns
+        -------
+        dict of DataFrame
+            Counts, divisions, divided pairs and final decisions.
+        """
+        scores, left_out = self.score_parts(runs, measures, 2, self.n_splits)
+        counts, divided, squares, final = [], [], [], []
+        for measure in map(str, scores.data_vars):
+            each = over_splits(scores[measure], MODELS[1], "bh", fit="bootstrap", **DISTRIBUTION)
+            # Table 4: mean over splits, and what all of them find
+            for alpha, row in found_over_splits(each, ALPHAS).iterrows():
+                for name, column in (("2 parts, mean of splits", "mean"), (MULTIPLE, "unanimous")):
+                    figures = {"pairs": float(row[column]), "share": float(row[column] / row["pairs"])}
+                    counts.append({"measure": measure, "test": name, "alpha": alpha, **figures})
+            # Table 5: how splits are divided
+            for splits, row in agreement_over_splits(each, ALPHAS).iterrows():
+                for alpha in ALPHAS:
+                    figures = {"pairs": float(row[alpha, "pairs"]), "share": float(row[alpha, "share"])}
+                    divided.append({"measure": measure, "splits": str(splits), "alpha": alpha, **figures})
+            # Figure 6: the pairs themselves
+            square = agreement_matrix(each, ALPHAS[0]).to_numpy()
+            a, b = np.nonzero(np.triu(square, 1))
+            against = [f"{int(n)}:{self.n_splits - int(n)}" for n in square[a, b]]
+            squares.append(pd.DataFrame({"measure": measure, "rank": a + 1, "other": b + 1, "splits": against}))
+            decision = unanimous(each)
+            frame = decision.to_frame()[["a", "b", "difference", "p_adjusted"]]
+            final.append(frame.assign(measure=measure, differ=decision.reject(ALPHAS[0])))
+        tables = {"counts": pd.DataFrame(counts), "divided": pd.DataFrame(divided), "left_out": left_out}
+        joined = {"squares": squares, "final": final}
+        return {**tables, **{name: pd.concat(each, ignore_index=True) for name, each in joined.items()}}
+
+    def compare_related(self, runs: Collection, measures: Sequence[str]) -> Frames:
+        """Compare related runs by a model of their own and of all (Table 6).
+
+        Parameters
+        ----------
+        runs : Collection
+            Runs and judgments.
+        measures : sequence of str
+            Measures; the first is used.
+
+        Returns
+        -------
+        dict of DataFrame
+            Widths and decisions by condition.
+        """
+        scores, _ = self.score_parts(runs, measures[:1], 3, 1)
+        result = within_across(scores[measures[0]].isel(split=0, drop=True), self.sets or {}, MODELS, **DISTRIBUTION)
+        decisions, widths = result.decisions, result.widths.reset_index()
+        across = decisions["across"]
+        for name in widths["condition"]:
+            at_row = widths["condition"] == name
+            widths.loc[at_row, "related_pairs"] = len(decisions)
+            widths.loc[at_row, "same"] = int((across == decisions[name]).sum())
+            widths.loc[at_row, "lost"] = int(((across != 0) & (decisions[name] == 0)).sum())
+            widths.loc[at_row, "gained"] = int(((across == 0) & (decisions[name] != 0)).sum())
+        return {"related": widths}
+
+    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Lay out Tables 1 to 6 and draw Figures 2 to 7."""
+        like = choose_collection(source.scores)
+        has_parts = "widths" in frames
+        sizes = ("width_percent", "least", "largest") if self.n_resamples is not None else ("width_percent",)
+        if has_parts:
+            rows = [{**row, "width_percent": row["width"]} for row in printed.of(printed.TABLE_3, like)]
+            three = join_printed(frames["widths"], rows, ["measure", "shards", "model"], self.tag)
+            first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
+            shape = Shape(rows=("measure",), columns=("model",), values=("width", *sizes))
+            yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, shape=shape)
+        four = join_printed(frames["counts"], printed.of(printed.TABLE_4, like), ["measure", "test", "alpha"], self.tag)
+        tests = [T_TEST, RANDOMIZATION, "3 parts"]
+        two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
+        shape = Shape(rows=("measure", "test"), values=("pairs", "share"))
+        yield Exhibit("Table 2", "significant pairs at .05 by three tests", two.reset_index(drop=True), shape=shape)
+        if has_parts:
+            left_out = describe_left_out(frames.get("left_out"), source.scores.sizes["topic"])
+            shape = Shape(rows=("measure", "shards"), columns=("model",), values=("width", *sizes))
+            title = "interval widths by number of parts"
+            yield Exhibit("Table 3", title, three, (ABOUT_WIDTHS, *left_out), shape=shape)
+        shape = Shape(rows=("test",), columns=("measure", "alpha"), values=("pairs",))
+        yield Exhibit("Table 4", "significant pairs by each test", four, (ABOUT_TESTS,), shape=shape)
+        if not has_parts:
+            return
+        keys = ["measure", "splits", "alpha"]
+        five = join_printed(frames["divided"], printed.of(printed.TABLE_5, like), keys, self.tag)
+        shape = Shape(rows=("splits",), columns=("measure", "alpha"), values=("pairs",))
+        yield Exhibit("Table 5", "pairs by how the splits are divided over them", five, shape=shape)
+        if "related" in frames:
+            six = join_printed(frames["related"], printed.of(printed.TABLE_6, like), ["condition"], self.tag)
+            values = (*MODELS, "related_pairs", "same", "lost", "gained")
+            shape = Shape(rows=("condition",), values=values)
+            title = "related runs by a model of all runs (across) or of their own (within)"
+            yield Exhibit("Table 6", title, six, (ABOUT_RELATED,), shape=shape)
+        yield from self.draw_figures(frames, source.scores)
+
+    def draw_figures(self, frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
+        """Draw Figures 2 to 6, and sum up Figure 7."""
+        three = frames["effects"][frames["effects"]["shards"] == 3]
+        form = Form(
+            x="rank", y="estimate", band=("lower", "upper"), titles=("system, best first", "system effect"),
+            panel="measure", series="model", rules=(0.0,),
+        )  # fmt: skip
+        title = "intervals of the system effects without (MD2) and with (MD3) interactions, 3 parts"
+        yield Exhibit("Figure 2", title, three, form=form)
+        densities = frames["densities"][frames["densities"]["shards"] == 3]
+        form = Form(
+            x="value", y="density", titles=("system effect", "density"), series="system", panel="measure"
+        )
+        yield Exhibit("Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form)
+        yield draw_by_tests("Figure 4", frames["decisions"], scores, (T_TEST, RANDOMIZATION, "3 parts"))
+        yield draw_by_tests("Figure 5", frames["decisions"], scores, (RANDOMIZATION, "2 parts", "3 parts"))
+        form = Form(
+            x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point"
+        )
+        squares = frames["squares"].sort_values(
+            "splits", key=lambda column: column.map(lambda text: int(text.split(":")[0])), kind="stable"
+        )
+        title = "pairs that the splits are divided over, by splits against the others"
+        yield Exhibit("Figure 6", title, squares, form=form)
+        final = frames["final"]
+        rows = [
+            {"measure": measure, "pairs": len(part), "different": int(part["differ"].sum()),
+             "largest p of a different pair": float(part.loc[part["differ"], "p_adjusted"].max())}
+            for measure, part in final.groupby("measure", sort=False)
+        ]  # fmt: skip
+        shape = Shape(rows=("measure",), values=("pairs", "different", "largest p of a different pair"))
+        title = f"multiple-partition inference: pairs that all {self.n_splits} splits call different at .05"
+        yield Exhibit("Figure 7", title, final, shape=shape, summary=pd.DataFrame(rows))
+
+
+def v17(data: Collection | Any, **choices: Any) -> Replication:
+    """Make the tables and figures of Voorhees, Samarov & Soboroff (2017) from other runs, with verdicts.
+
+    Parameters
+    ----------
+    data : object
+        Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
+    **choices : object
+        Fields of `V17`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
     Returns
     -------
     Replication
-        Tables, figures and verdicts on the claims of the paper.
+        Verdicts, tables and figures.
     """
-    made: dict[str, str] = {}
-    steps: dict[str, Step] = {}
-    wanted = tuple(measures) if measures is not None else _usual(data)
-    plan = _Plan(
-        wanted,
-        validate_count(n_splits, "n_splits", least=2),
-        corpus,
-        n_resamples,
-        validate_count(seed, "seed", least=0),
-        jobs,
-    )
-    if isinstance(data, Collection):
-        source: Collection | xr.Dataset = data
-        scores = score(data, list(wanted), jobs=jobs)
-        said, made["splits"] = str(data).splitlines()[0], f"{n_splits} into two parts, seed {seed}"
-        steps |= {f"parts-{s}": partial(_parts, data, s, plan) for s in sorted({2, 3, *shards})}
-        steps["multiple"] = partial(_multiple, data, plan)
-        if sets is not None:
-            steps["related"] = partial(_related, data, sets, plan)
-        else:
-            made["not made"] = "Table 6, which needs to know which systems are related"
-    else:
-        table = as_scores(data, only=True)
-        source = scores = table.rename(str(table.name or "score")).to_dataset(promote_attrs=False)
-        said = (
-            f"{format_count(table.sizes['system'], 'system')}, {format_count(table.sizes['topic'], 'topic')}"
-        )
-        made["not made"] = "all that needs parts: a table of scores has no documents to divide"
-    everything: dict[str, Step] = {"tests": partial(_tests, scores, plan), **steps}
-    choices = {"measures": wanted, "n_splits": n_splits, "corpus": corpus, "n_resamples": n_resamples, "seed": seed,
-               "sets": None if sets is None else {name: list(members) for name, members in sets.items()}}  # fmt: skip
-    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress, executor)
-    like = _like(scores)
-    facts = {"data": said, "measures": ", ".join(map(str, scores.data_vars)), **made,
-             "columns _V17": f"printed by Voorhees, Samarov & Soboroff for {like}"}  # fmt: skip
-    return Replication(PAPER, TITLE, tuple(_exhibits(frames, scores, like)), facts)
+    return replicate_paper(V17, data, **choices)
 
 
-def _usual(data: Any) -> tuple[str, ...]:
-    return (printed.SAMPLED,) if isinstance(data, Collection) and data.strata is not None else MEASURES
-
-
-def _like(scores: xr.Dataset) -> str:
-    """The collection of the paper that is nearest to these scores."""
+def choose_collection(scores: xr.Dataset) -> str:
+    """Return the collection of the paper that is nearest to these scores."""
     if printed.SAMPLED in scores.data_vars:
         return "Terabyte"
     return "TREC-3" if scores.sizes["system"] == 40 else "TREC-8"
 
 
-def _tests(scores: xr.Dataset, plan: _Plan) -> Frames:
-    """Classic tests of all pairs, uncorrected (Tables 2 and 4, Figures 4 and 5)."""
-    found, told = [], []
-    for measure, values in scores.data_vars.items():
-        for name, options in TESTS.items():
-            pairs = paired_tests(values, n_resamples=plan.n_resamples, seed=plan.seed, **options)
-            found += _counts(str(measure), name, pairs)
-            told.append(_told(str(measure), name, pairs))
-    return {"found": pd.DataFrame(found), "told": pd.concat(told, ignore_index=True)}
-
-
-def _counts(measure: str, name: str, pairs: Comparisons) -> list[dict[str, Any]]:
+def count_pairs(measure: str, test: str, pairs: Comparisons) -> list[dict[str, Any]]:
+    """Return how many pairs a test finds at each level."""
     counts = [(alpha, int(pairs.reject(alpha).sum())) for alpha in ALPHAS]
-    return [
-        {"measure": measure, "test": name, "alpha": alpha, "pairs": float(n), "share": n / len(pairs)}
-        for alpha, n in counts
-    ]
+    key = {"measure": measure, "test": test}
+    return [{**key, "alpha": alpha, "pairs": float(n), "share": n / len(pairs)} for alpha, n in counts]
 
 
-def _told(measure: str, name: str, pairs: Comparisons) -> pd.DataFrame:
-    """The pairs told apart, the better system first."""
+def list_decisions(measure: str, test: str, pairs: Comparisons) -> pd.DataFrame:
+    """Return the significant pairs, the better system first."""
     frame = pairs.to_frame().loc[pairs.reject(ALPHAS[0]), ["a", "b"]]
-    return frame.assign(measure=measure, test=name).reset_index(drop=True)
+    return frame.assign(measure=measure, test=test).reset_index(drop=True)
 
 
-def _parts(runs: Collection, shards: int, plan: _Plan) -> Frames:
-    """One split into so many parts: intervals (Tables 1 and 3, Figure 2) and pairs (Tables 2 and 4)."""
-    scores = plan.parts(runs, shards, 1).isel(split=0, drop=True)
-    widths, found, told, effects, laws = [], [], [], [], []
-    for measure in map(str, scores.data_vars):
-        for model in MODELS:
-            fit = bootstrap_anova(scores[measure], model)
-            frame = fit.intervals(**LAW)
-            wide = {trim: fit.intervals(trim=trim, **LAW) for trim in ("share", "percent")}
-            size = {trim: float((one["upper"] - one["lower"]).mean()) for trim, one in wide.items()}
-            widths.append({"measure": measure, "shards": shards, "model": model, "width": size["share"],
-                           "width_percent": size["percent"]})  # fmt: skip
-            ordered = frame.sort_values("estimate", ascending=False).reset_index(names="system")
-            ranks = np.arange(1, len(ordered) + 1)
-            effects.append(ordered.assign(measure=measure, shards=shards, model=model, rank=ranks))
-            if model == MODELS[1]:
-                pairs = compare(fit, "bh", **LAW)
-                found += _counts(measure, f"{shards} parts", pairs)
-                told.append(_told(measure, f"{shards} parts", pairs))
-                two = ordered["system"].iloc[[BEST, SECOND]].tolist()
-                laws.append(fit.curves(two).assign(measure=measure, shards=shards))
-    together = {"widths": pd.DataFrame(widths), "found": pd.DataFrame(found)}
-    joined = {"told": told, "effects": effects, "laws": laws}
-    return {**together, **{name: pd.concat(each, ignore_index=True) for name, each in joined.items()}}
+def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> Exhibit:
+    """Draw pairs by which tests find them, at the ranks of the two runs by their means.
 
+    Parameters
+    ----------
+    label : str
+        Name of the figure.
+    decisions : DataFrame
+        Significant pairs of every test.
+    scores : Dataset
+        Scores on the whole collection.
+    tests : sequence of str
+        Tests to show.
 
-def _multiple(runs: Collection, plan: _Plan) -> Frames:
-    """J splits into two parts: what all of them find, and how they are divided (Tables 4 and 5, Figures 6 and 7)."""
-    scores = plan.parts(runs, 2, plan.n_splits)
-    found, divided, squares, decided = [], [], [], []
-    for measure in map(str, scores.data_vars):
-        each = over_splits(scores[measure], MODELS[1], "bh", fit="bootstrap", **LAW)
-        counts = found_over_splits(each, ALPHAS)
-        for alpha, row in counts.iterrows():
-            for name, column in (("2 parts, mean of splits", "mean"), ("multiple 2 parts", "unanimous")):
-                here = {"measure": measure, "test": name, "alpha": alpha}
-                found.append(
-                    {**here, "pairs": float(row[column]), "share": float(row[column] / row["pairs"])}
-                )
-        table = agreement_over_splits(each, ALPHAS)
-        for splits, row in table.iterrows():
-            for alpha in ALPHAS:
-                here = {"measure": measure, "splits": str(splits), "alpha": alpha}
-                divided.append(
-                    {**here, "pairs": float(row[alpha, "pairs"]), "share": float(row[alpha, "share"])}
-                )
-        square = agreement_matrix(each, ALPHAS[0]).to_numpy()
-        a, b = np.nonzero(np.triu(square, 1))
-        against = [f"{int(n)}:{plan.n_splits - int(n)}" for n in square[a, b]]
-        squares.append(pd.DataFrame({"measure": measure, "rank": a + 1, "other": b + 1, "splits": against}))
-        final = unanimous(each)
-        frame = final.to_frame()[["a", "b", "difference", "p_adjusted"]]
-        decided.append(frame.assign(measure=measure, differ=final.reject(ALPHAS[0])))
-    tables = {"found": pd.DataFrame(found), "divided": pd.DataFrame(divided)}
-    return {
-        **tables,
-        "squares": pd.concat(squares, ignore_index=True),
-        "decided": pd.concat(decided, ignore_index=True),
-    }
-
-
-def _related(runs: Collection, sets: Mapping[str, Sequence[str]], plan: _Plan) -> Frames:
-    """Related runs by a model of their own or of all (Table 6)."""
-    scores = plan.parts(runs, 3, 1).isel(split=0, drop=True)
-    result = within_across(scores[plan.measures[0]], sets, MODELS, **LAW)
-    own = result.decisions
-    widths = result.widths.reset_index()
-    lost = {one: int(((own["across"] != 0) & (own[one] == 0)).sum()) for one in widths["condition"]}
-    gained = {one: int(((own["across"] == 0) & (own[one] != 0)).sum()) for one in widths["condition"]}
-    same = {one: int((own["across"] == own[one]).sum()) for one in widths["condition"]}
-    told = {"related_pairs": len(own)} | {
-        name: widths["condition"].map(each)
-        for name, each in (("same", same), ("lost", lost), ("gained", gained))
-    }
-    return {"related": widths.assign(**told)}
-
-
-def _exhibits(frames: Frames, scores: xr.Dataset, like: str) -> Iterator[Exhibit]:
-    parts = "widths" in frames
-    if parts:
-        three = beside(
-            frames["widths"], printed.of(printed.TABLE_3, like), ["measure", "shards", "model"], PAPER
-        )
-        first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
-        yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, (ABOUT_WIDTHS,))
-    four = beside(frames["found"], printed.of(printed.TABLE_4, like), ["measure", "test", "alpha"], PAPER)
-    two = four[
-        (four["alpha"] == ALPHAS[0])
-        & four["test"].isin(["unpaired t", "randomization, one-sided", "3 parts"])
-    ]
-    two = two.drop(columns="alpha").reset_index(drop=True)
-    yield Exhibit("Table 2", "pairs told apart at .05 by three tests", two, (ABOUT_TESTS,))
-    if parts:
-        yield Exhibit("Table 3", "interval widths by number of parts", three, (ABOUT_WIDTHS,))
-    four = four.sort_values(["measure", "alpha"], ascending=[True, False], kind="stable", ignore_index=True)
-    yield Exhibit("Table 4", "pairs told apart by each test", four, (ABOUT_TESTS,))
-    if not parts:
-        return
-    keys = ["measure", "splits", "alpha"]
-    five = beside(frames["divided"], printed.of(printed.TABLE_5, like), keys, PAPER)
-    yield Exhibit("Table 5", "pairs by how the splits are divided over them", five)
-    if "related" in frames:
-        six = beside(frames["related"], printed.of(printed.TABLE_6, like), ["condition"], PAPER)
-        yield Exhibit(
-            "Table 6",
-            "related runs by a model of all runs (across) or of their own (within)",
-            six,
-            (ABOUT_RELATED,),
-        )
-    yield from _figures(frames, scores)
-
-
-def _figures(frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
-    ranked = {"titles": ("system, best first", "system effect"), "panel": "measure", "series": "model"}
-    three = frames["effects"][frames["effects"]["shards"] == 3]
-    form = Form(x="rank", y="estimate", band=("lower", "upper"), **ranked)  # type: ignore[arg-type]
-    yield Exhibit(
-        "Figure 2", "intervals of the system effects without and with interactions, 3 parts", three, form=form
-    )
-    laws = frames["laws"][frames["laws"]["shards"] == 3]
-    form = Form(x="value", y="density", titles=("system effect", "density"), series="system", panel="measure")
-    yield Exhibit("Figure 3", "bootstrap laws of the two best runs, 3 parts", laws, form=form)
-    note = "Pairs that all of these tests tell apart are left out; those that none does are blank."
-    four = ("unpaired t", "randomization, one-sided", "3 parts")
-    yield _by_tests("Figure 4", frames["told"], scores, four, note)
-    yield _by_tests(
-        "Figure 5", frames["told"], scores, ("randomization, one-sided", "2 parts", "3 parts"), note
-    )
-    form = Form(x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point")
-    squares = frames["squares"].sort_values(
-        "splits", key=lambda each: each.map(lambda one: int(one.split(":")[0])), kind="stable"
-    )
-    yield Exhibit(
-        "Figure 6", "pairs that the splits are divided over, by splits against the others", squares, form=form
-    )
-    title = "what all splits together decide: the largest corrected p-value of each pair, and whether it differs at .05"
-    yield Exhibit("Figure 7", title, frames["decided"])
-
-
-def _by_tests(label: str, told: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str], note: str) -> Exhibit:
-    """Pairs by which tests tell them apart, at the ranks of the two runs by their means."""
+    Returns
+    -------
+    Exhibit
+        The figure.
+    """
     frames = []
     for measure, values in scores.data_vars.items():
         order = values.mean("topic").to_series().rank(ascending=False, method="first")
-        own = told[(told["measure"] == measure) & told["test"].isin(tests)]
-        by = own.groupby(["a", "b"], sort=False)["test"].agg(
-            lambda each: " + ".join(t for t in tests if t in set(each))
+        rows = decisions[(decisions["measure"] == measure) & decisions["test"].isin(tests)]
+        by_pair = rows.groupby(["a", "b"], sort=False)["test"].agg(
+            lambda names: " + ".join(t for t in tests if t in set(names))
         )
-        frame = by.rename("tests").reset_index()
+        frame = by_pair.rename("tests").reset_index()
         frame = frame[frame["tests"] != " + ".join(tests)]
         better, worse = (frame[name].map(order).astype(int) for name in ("a", "b"))
         frames.append(frame.assign(measure=str(measure), rank=better, other=worse))
-    data = pd.concat(frames, ignore_index=True)
     form = Form(
         x="rank", y="other", titles=("better run", "worse run"), series="tests", panel="measure", mark="point"
     )
-    return Exhibit(label, f"pairs by the tests that tell them apart: {', '.join(tests)}", data, (note,), form)
+    note = "Pairs that all of these tests find are left out; pairs that none finds are blank."
+    title = f"pairs by the tests that find them: {', '.join(tests)}"
+    return Exhibit(label, title, pd.concat(frames, ignore_index=True), (note,), form)
+
+
+# Claims
+
+
+def _index_counts(frames: Frames, alpha: float) -> pd.DataFrame:
+    """Return measures × tests of the number of significant pairs."""
+    rows = frames["counts"]
+    return rows[rows["alpha"] == alpha].pivot(index="measure", columns="test", values="pairs")
+
+
+def check_halving(frames: Frames) -> Evidence:
+    """Check that with two parts the interaction about halves the intervals, and narrows them with any number."""
+    table = frames["widths"].pivot(index=["measure", "shards"], columns="model", values="width")
+    ratio = table[MODELS[1]] / table[MODELS[0]]
+    two = ratio.xs(2, level="shards")
+    numbers = ", ".join(f"{r:.2f} ({m}, {n} parts)" for (m, n), r in ratio.items())
+    return Evidence(bool((two <= 0.6).all() and (ratio < 1.0).all()), f"width ratios {numbers}")
+
+
+def check_fewer_parts(frames: Frames) -> Evidence:
+    """Check that fewer parts give narrower intervals for the first measure, with interactions."""
+    rows = frames["widths"]
+    first = rows["measure"].iloc[0]
+    widths = rows[(rows["measure"] == first) & (rows["model"] == MODELS[1])].set_index("shards")["width"].sort_index()
+    numbers = ", ".join(f"{w:.4f} ({n} parts)" for n, w in widths.items())
+    return Evidence(bool(widths.iloc[0] < widths.iloc[1:].min()), f"{first}: {numbers}")
+
+
+def check_test_order(frames: Frames) -> Evidence:
+    """Check that t finds fewest pairs, then randomization, then parts, for every measure."""
+    table = _index_counts(frames, ALPHAS[0])
+    order = (T_TEST, RANDOMIZATION, "3 parts")
+    texts = [f"{m} {' < '.join(f'{r[t]:.0f}' for t in order)}" for m, r in table.iterrows()]
+    holds = all(r[a] < r[b] for _, r in table.iterrows() for a, b in pairwise(order))
+    return Evidence(holds, f"t, randomization, 3 parts: {'; '.join(texts)}")
+
+
+def check_t_below_randomization(frames: Frames) -> Evidence:
+    """Check that the t-test finds far fewer pairs than the randomization test."""
+    table = _index_counts(frames, ALPHAS[0])
+    texts = [f"{m} {r[T_TEST]:.0f} against {r[RANDOMIZATION]:.0f}" for m, r in table.iterrows()]
+    return Evidence(bool((table[T_TEST] < table[RANDOMIZATION]).all()), "; ".join(texts))
+
+
+def check_two_parts(frames: Frames) -> Evidence:
+    """Check that two parts find at least as many pairs as three."""
+    table = _index_counts(frames, ALPHAS[0])
+    texts = [f"{m} {r['2 parts']:.0f} against {r['3 parts']:.0f}" for m, r in table.iterrows()]
+    return Evidence(bool((table["2 parts"] >= table["3 parts"]).all()), "; ".join(texts))
+
+
+def check_unanimity(frames: Frames) -> Evidence:
+    """Check that even unanimous splits find more pairs than randomization and t."""
+    table = _index_counts(frames, ALPHAS[0])
+    holds = (table[MULTIPLE] > table[RANDOMIZATION]) & (table[MULTIPLE] > table[T_TEST])
+    texts = [
+        f"{m} {r[MULTIPLE]:.0f} of {r['2 parts, mean of splits']:.0f} remain; randomization {r[RANDOMIZATION]:.0f}"
+        for m, r in table.iterrows()
+    ]
+    return Evidence(bool(holds.all()), "; ".join(texts))
+
+
+def check_levels(frames: Frames) -> Evidence:
+    """Check that going from .05 to .01 costs parts a smaller share of pairs than tests."""
+    wide, narrow = (_index_counts(frames, alpha) for alpha in ALPHAS)
+    loss = 1.0 - narrow / wide.clip(lower=1.0)
+    parts, tests = loss[["2 parts", "3 parts"]].max(axis=1), loss[[T_TEST, RANDOMIZATION]].min(axis=1)
+    texts = [f"{m} {100 * parts[m]:.1f}% against {100 * tests[m]:.1f}%" for m in loss.index]
+    return Evidence(bool((parts < tests).all()), "; ".join(texts))
+
+
+def _list_divided(frames: Frames) -> pd.Series:
+    rows = frames["divided"]
+    return rows[(rows["splits"] == "divided") & (rows["alpha"] == ALPHAS[0])].set_index("measure")["share"]
+
+
+def check_divided(frames: Frames) -> Evidence:
+    """Check that splits are divided over less than 15% of the pairs."""
+    share = _list_divided(frames)
+    return Evidence(bool((share < 0.15).all()), ", ".join(f"{m} {100 * s:.1f}%" for m, s in share.items()))
+
+
+def check_precision_divided(frames: Frames) -> Evidence:
+    """Check that splits are divided over more pairs by P@10 than by AP."""
+    share = _list_divided(frames)
+    if not {"AP", "P@10"} <= set(share.index):
+        return Evidence(None, "AP and P@10 are not both there")
+    return Evidence(bool(share["P@10"] > share["AP"]), f"P@10 {100 * share['P@10']:.1f}%, AP {100 * share['AP']:.1f}%")
+
+
+def check_within_narrower(frames: Frames) -> Evidence:
+    """Check that a model of related runs alone has narrower intervals."""
+    table = frames["related"].set_index("condition")
+    texts = [f"{m} {table.loc['within', m]:.4f} against {table.loc['across', m]:.4f}" for m in MODELS]
+    holds = all(table.loc["within", m] < table.loc["across", m] for m in MODELS)
+    return Evidence(holds, "; ".join(texts))
+
+
+def check_within_loses(frames: Frames) -> Evidence:
+    """Check that decisions differ by pairs lost, not gained."""
+    row = frames["related"].set_index("condition").loc["within"]
+    numbers = f"{row['same']:.0f} of {row['related_pairs']:.0f} alike, {row['lost']:.0f} lost, {row['gained']:.0f} gained"
+    if row["lost"] == row["gained"] == 0:
+        return Evidence(None, f"{numbers}: no decision differs")
+    return Evidence(bool(row["lost"] > row["gained"]), numbers)
+
+
+V17.claims = (
+    PaperClaim(
+        name="intervals halve", section="§3.1, §4, Table 3", needs=("widths",), check=check_halving,
+        statement="The interaction makes intervals much narrower (here: to .6 or less with 2 parts; print .39 to .50).",
+    ),
+    PaperClaim(
+        name="fewer parts, narrower intervals", section="§4, Table 3", needs=("widths",), check=check_fewer_parts,
+        statement="For AP, with interactions, the smallest number of parts has the narrowest intervals.",
+    ),
+    PaperClaim(
+        name="t finds fewest", section="§3.2, Table 2", needs=("counts",), check=check_t_below_randomization,
+        statement="The t-test finds fewer pairs than the randomization test.",
+    ),
+    PaperClaim(
+        name="parts find more", section="§3.2, Table 4", needs=("counts", "widths"), check=check_test_order,
+        statement="The partition method finds more pairs than the randomization test, that more than the t-test.",
+    ),
+    PaperClaim(
+        name="two parts suffice", section="§4, Table 4", needs=("counts", "widths"), check=check_two_parts,
+        statement="Two parts find at least as many pairs as three.",
+    ),
+    PaperClaim(
+        name="unanimity costs little", section="§5, Table 4", needs=("counts", "divided"), check=check_unanimity,
+        statement="What all splits find is still more than the randomization test and the t-test find.",
+    ),
+    PaperClaim(
+        name="levels matter less", section="§4, Table 4", needs=("counts", "widths"), check=check_levels,
+        statement="From .05 to .01 the partition method loses a smaller share of pairs than the tests.",
+    ),
+    PaperClaim(
+        name="splits mostly agree", section="§5, Table 5", needs=("divided",), check=check_divided,
+        statement="Splits are divided over less than 15% of all pairs.",
+    ),
+    PaperClaim(
+        name="P@10 more divided than AP", section="§5, Table 5", needs=("divided",), check=check_precision_divided,
+        statement="Splits are divided over more pairs by P@10 than by AP.",
+    ),
+    PaperClaim(
+        name="related runs, narrower intervals", section="§6, Table 6", needs=("related",),
+        check=check_within_narrower,
+        statement="A model of related runs alone has narrower intervals than a model of all runs.",
+    ),
+    PaperClaim(
+        name="related runs, fewer pairs", section="§6", needs=("related",), check=check_within_loses,
+        statement="Where decisions differ, the model of related runs alone misses pairs and hardly ever gains any.",
+    ),
+)  # fmt: skip

@@ -68,6 +68,10 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
         layers.append(base.mark_point(filled=True, size=18).encode(y=y))
     else:
         layers.append(base.mark_bar().encode(y=y))
+    # reference lines, such as 0 and a margin
+    for value in form.rules:
+        rule = alt.Chart().mark_rule(strokeDash=[4, 3], color="#555").encode(y=alt.datum(value))
+        layers.append(rule)
     rows = make_data(list_records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
         return finish_chart(alt.LayerChart(layer=layers, data=rows, width=WIDTH, height=HEIGHT))
