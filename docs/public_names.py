@@ -112,7 +112,9 @@ def methods(owner: type) -> dict[str, FunctionType]:
             continue
         for name, member in vars(base).items():
             function = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
-            if isinstance(function, FunctionType) and not name.startswith("_"):
+            # an override without parameters of its own in its docstring is described by what it overrides
+            described_above = name in found and "Parameters\n" not in (getattr(function, "__doc__", "") or "")
+            if isinstance(function, FunctionType) and not name.startswith("_") and not described_above:
                 found[name] = function
     return found
 

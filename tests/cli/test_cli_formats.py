@@ -30,6 +30,7 @@ FOLDERS = {
     "replicate j15",
     "replicate s14",
     "replicate v17",
+    "replicate all",
 }  # write pages and tables, print none
 NOT_ANALYSES = {"repeat", "serve", *FOLDERS}
 SEEDS = ("--instances", "{system}_seed{instance}.run")
@@ -275,7 +276,6 @@ def test_an_option_without_effect_is_none() -> None:
         "repeat", "serve", "replicate s14",
     }  # fmt: skip
     assert {name for name, options in has.items() if "--jobs" not in options} == {
-        "replicate j15",
         "simulate",
         "serve",
     }

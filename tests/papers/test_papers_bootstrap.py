@@ -278,7 +278,7 @@ def test_a_pool_sampled_by_strata_has_the_extended_infap(tmp_path: Path) -> None
     assert four.loc["multiple 2 parts", "pairs_V17"] == 2595
     three = found["Table 3"].data.query("model == 'MD3'").set_index("shards")["width_V17"]
     assert three.to_dict() == {2: 0.032, 3: 0.037}
-    assert "Terabyte" in found.facts["columns _V17"]
+    assert "Terabyte" in found.facts["in brackets"]
 
 
 def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def test_every_table_and_figure_of_s14_is_there(s14: sw.papers.Replication, tmp_
     assert ap["variance"].iloc[0] > ap["variance"].iloc[-1]  # shallow pools make AP less steady (S14 §5.4)
     s14.write(tmp_path)
     assert {f"figure-{k}.svg" for k in (1, 2, 3, 4)} <= {one.name for one in tmp_path.iterdir()}
-    assert "topics_S14" in (tmp_path / "s14.md").read_text()
+    assert "(4127)" in (tmp_path / "s14.md").read_text()
+    assert "topics_S14" in (tmp_path / "table-4.csv").read_text()
 
 
 def test_judgments_of_subtopics_give_table_7() -> None:
@@ -169,7 +170,7 @@ def j15(seeds: xr.DataArray) -> sw.papers.Replication:
 def test_figures_of_instances_are_those_of_scipy(j15: sw.papers.Replication, seeds: xr.DataArray) -> None:
     y = seeds.to_numpy()
     six = j15["Figure 6"].data
-    own = six[(six["kind"] == "instance") & (six["system"] == "4 %")]["mean"]
+    own = six[(six["kind"] == "repeat") & (six["system"] == "4 %")]["mean"]
     assert np.sort(own) == pytest.approx(np.sort(y[1].mean(axis=1)))
     p = np.array([[stats.ttest_rel(one, y[3, 0]).pvalue for one in system] for system in y[:3]])
     worse = (p < 0.05) & (y[:3].mean(axis=2) < y[3, 0].mean())
@@ -193,7 +194,8 @@ def test_more_instances_make_steadier_p_values_and_both_tests_agree(j15: sw.pape
     four = j15["Figure 4"].data
     assert four.iloc[:, 0].corr(four.iloc[:, 1]) > 0.98
     nine = j15["Figure 9"].data
-    spread = nine[nine["system"] != "1 %"].groupby(["system", "size"])["p"].std().unstack("size")
+    assert set(nine["test"]) == {"mixed model, J15", "bootstrap, J15"}
+    spread = nine[nine["system"] == "4 %"].groupby(["test", "size"])["p"].std().unstack("size")
     assert (spread[50] < spread[2]).all()
     three = j15["Figure 3"].data
     assert (three["upper"] - three["lower"]).is_monotonic_decreasing
@@ -215,10 +217,10 @@ def test_replications_take_up_where_they_were(seeds: xr.DataArray, tmp_path: Pat
 
 
 def test_what_j15_refuses(seeds: xr.DataArray) -> None:
-    with pytest.raises(InputError, match="no repeats"):
+    with pytest.raises(InputError, match="one per topic and system"):
         sw.papers.j15(seeds.isel(instance=0, drop=True))
-    with pytest.raises(InputError, match="0 systems have identical repeats"):
-        sw.papers.j15(seeds.isel(system=slice(0, 3)))
+    with pytest.raises(InputError, match="no system but the baseline has repeats that differ"):
+        sw.papers.j15(seeds.sel(system=["4 %", "all"]), "4 %")
     with pytest.raises(InputError, match="unknown system 'none'"):
         sw.papers.j15(seeds, "none")
     with pytest.raises(InputError, match="baseline is for scores"):

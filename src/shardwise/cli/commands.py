@@ -16,7 +16,6 @@ from shardwise.cli.groups import (
     Folder,
     Printed,
     Rankings,
-    Running,
     Sharding,
     TableGroup,
     Threads,
@@ -338,92 +337,106 @@ class PlanEquivalenceOptions(Repeated):
 
 
 # replicate
-REPLICATION = "The tables and figures of a published paper, from your own runs, beside the printed numbers."
+REPLICATION = (
+    "The claims of published papers checked on your own data, with their tables and figures beside print."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replicated(Rankings, Folder, Threads):
+class Replicated(TableGroup, Rankings, Folder, Threads):
     """Options of every replication."""
 
-    inputs: opt.Inputs
-    missing: Annotated[str, opt.MISSING] = ""
+    PAPERS: ClassVar[tuple[str, ...]] = ()
+
+    measure: Annotated[list[str], opt.MEASURE, "Measure; names the scores of a table without a name."] = (
+        make_list_field()
+    )
     cluster: Annotated[str | None, opt.CLUSTER] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class F19Options(Replicated):
-    """Ferro & Sanderson 2019: Tables 1 and 2, Figures 1, 3, 4 and 5.
+    """Ferro & Sanderson 2019: verdicts on its claims, Tables 1 and 2, Figures 1, 3, 4 and 5.
 
-    Writes f19.html and f19.md into the folder, all rows as CSV and the charts as SVG. Interrupted and started again
-    with the same options, it continues.
+    Writes f19.html and f19.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
+    scores it makes the row of MD1. Interrupted and started again with the same options, it continues.
 
     Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/
     """
 
-    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
+    PAPERS: ClassVar[tuple[str, ...]] = ("f19",)
+
+    seed: Annotated[int, opt.SEED] = 0
     shards: Annotated[list[int], opt.SHARDS_] = make_list_field(2, 3, 4, 5, 10, 25, 50)
     splits: Annotated[int, opt.SPLITS] = 10
     corpus: Annotated[str | None, opt.CORPUS] = None
-    seed: Annotated[int, opt.SEED] = 0
     alpha: Annotated[float, opt.ALPHA] = 0.05
     fill: Annotated[str, opt.FILL] = "zero"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FF21Options(Replicated):
-    """Faggioli & Ferro 2021: Tables 1 to 8.
+    """Faggioli & Ferro 2021: verdicts on its claims, Tables 1 to 8.
 
-    Writes ff21.html and ff21.md into the folder, and all rows as CSV. Interrupted and started again with the same
-    options, it continues.
+    Writes ff21.html and ff21.md into the folder, all rows as CSV and tables as LaTeX. Needs runs. Interrupted and
+    started again with the same options, it continues.
 
     Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/
     """
 
-    measure: Annotated[list[str], opt.MEASURE] = make_list_field("AP", "P@10")
-    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = make_list_field(
-        2, 3, 5
-    )
+    PAPERS: ClassVar[tuple[str, ...]] = ("ff21",)
+
+    seed: Annotated[int, opt.SEED] = 0
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = make_list_field(2, 3, 5)
     fill_shards: Annotated[list[int], opt.FILL_SHARDS] = make_list_field(5, 10, 25)
     splits: Annotated[int, opt.SPLITS] = 5
     corpus: Annotated[str | None, opt.CORPUS] = None
-    resamples: Annotated[int | None, opt.RESAMPLES] = None
-    seed: Annotated[int, opt.SEED] = 0
+    resamples: Annotated[
+        int | None, opt.RESAMPLES, "Bootstrap samples; they give the least and largest widths."
+    ] = None
     alpha: Annotated[float, opt.ALPHA] = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class J15Options(Folder, Running):
-    """Jayasinghe et al. 2015: Figures 2 to 4 by simulation, Figures 6 to 13 from your own repeats.
+class J15Options(Replicated):
+    """Jayasinghe et al. 2015: verdicts on its claims, Figures 2 to 4 by simulation, 6 to 13 from your own repeats.
 
-    Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Without scores it makes the
-    simulated figures only. Interrupted and started again with the same options, it continues.
+    Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Takes a table with repeats, or
+    runs with --instances. Without scores it makes the simulated figures only. Interrupted and started again with the
+    same options, it continues.
 
     Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/
     """
 
+    PAPERS: ClassVar[tuple[str, ...]] = ("j15",)
+
+    seed: Annotated[int, opt.SEED] = 0
     inputs: OptionalInputs = make_list_field()
+    instances: Annotated[list[str], opt.INSTANCES] = make_list_field()
+    deterministic: Annotated[list[str], opt.DETERMINISTIC] = make_list_field()
     baseline: Annotated[
-        list[str], opt.BASELINE, "The deterministic system. Default: the one whose repeats are identical."
+        list[str], opt.BASELINE, "System to compare with. Default: the deterministic one, else the first."
     ] = make_list_field()
     margin: Annotated[float, opt.MARGIN, "Largest loss that does not matter."] = 0.01
     pools: Annotated[int, opt.POOLS] = 50
     repetitions: Annotated[int, opt.REPETITIONS, "Simulated comparisons of Figure 4."] = 500
     resamples: Annotated[int, opt.RESAMPLES, "Bootstrap samples of each repeat."] = 200
-    missing: Annotated[str, opt.MISSING] = ""
-    seed: Annotated[int, opt.SEED] = 0
-    cluster: Annotated[str | None, opt.CLUSTER] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class S14Options(Replicated):
-    """Sakai 2014: Tables 3 to 9, Figures 1 to 4.
+    """Sakai 2014: verdicts on its claims, Tables 3 to 9, Figures 1 to 4.
 
-    Writes s14.html and s14.md into the folder, all rows as CSV and the charts as SVG. From a table of scores it makes
-    Tables 3, 4 and 8 and Figures 1 to 3. Interrupted and started again with the same options, it continues.
+    Writes s14.html and s14.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
+    scores it makes Tables 3, 4 and 8 and Figures 1 to 3. Interrupted and started again with the same options, it
+    continues.
 
     Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out s14/
     """
 
+    PAPERS: ClassVar[tuple[str, ...]] = ("s14",)
+
+    measure: Annotated[list[str], opt.MEASURE, "Name of the scores of a table without a name."] = make_list_field()
     also: Annotated[list[str], opt.ALSO] = make_list_field()
     pool: Annotated[list[int], opt.POOL, "Pool depth of Table 9. Default: 10 to 100."] = make_list_field()
     test: Annotated[str, opt.TEST, "How topics are counted: sakai or exact."] = "sakai"
@@ -431,23 +444,46 @@ class S14Options(Replicated):
 
 @dataclass(frozen=True, kw_only=True)
 class V17Options(Replicated):
-    """Voorhees, Samarov & Soboroff 2017: Tables 1 to 6, Figures 2 to 7.
+    """Voorhees, Samarov & Soboroff 2017: verdicts on its claims, Tables 1 to 6, Figures 2 to 7.
 
-    Writes v17.html and v17.md into the folder, all rows as CSV and the charts as SVG. From a table of scores it makes
-    the rows of the classic tests. Interrupted and started again with the same options, it continues.
+    Writes v17.html and v17.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
+    scores it makes the rows of the classic tests. Interrupted and started again with the same options, it continues.
 
     Example: shardwise replicate v17 qrels.txt runs/*.gz --related teams.csv --out v17/
     """
 
-    measure: Annotated[
-        list[str], opt.MEASURE, "Measure. Default: AP and P@10, or xinfAP for a pool sampled by strata."
-    ] = make_list_field()
+    PAPERS: ClassVar[tuple[str, ...]] = ("v17",)
+
+    seed: Annotated[int, opt.SEED] = 0
     related: Annotated[Path | None, opt.RELATED] = None
     shards: Annotated[list[int], opt.SHARDS_, "Numbers of parts of Table 3."] = make_list_field(2, 3, 5)
     splits: Annotated[int, opt.SPLITS, "Number of independent splits into two parts."] = 11
     corpus: Annotated[str | None, opt.CORPUS] = None
-    resamples: Annotated[int, opt.RESAMPLES, "Resamples of the randomization test."] = 10_000
+    resamples: Annotated[
+        int | None,
+        opt.RESAMPLES,
+        "Samples of the randomization test and the bootstrap. Default: 10,000 and exact.",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllPapersOptions(Replicated):
+    """All five papers on the same data, each in a folder of its own, and one page with all verdicts.
+
+    Writes index.html. A paper that these data cannot serve is named with the reason. Interrupted and started again
+    with the same options, it continues.
+
+    Example: shardwise replicate all qrels.txt runs/*.gz --out papers/
+    """
+
+    PAPERS: ClassVar[tuple[str, ...]] = ("f19", "ff21", "v17", "s14", "j15")
+
     seed: Annotated[int, opt.SEED] = 0
+    instances: Annotated[list[str], opt.INSTANCES] = make_list_field()
+    deterministic: Annotated[list[str], opt.DETERMINISTIC] = make_list_field()
+    baseline: Annotated[list[str], opt.BASELINE, "System to compare with in J15."] = make_list_field()
+    related: Annotated[Path | None, opt.RELATED] = None
+    corpus: Annotated[str | None, opt.CORPUS] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -552,11 +588,12 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "calibrate": (CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
     "stability": (StabilityOptions, "shardwise.cli.stability:compare_splits"),
     "replicate": {
-        "f19": (F19Options, "shardwise.cli.replicate:replicate_f19"),
-        "ff21": (FF21Options, "shardwise.cli.replicate:replicate_ff21"),
-        "j15": (J15Options, "shardwise.cli.replicate:replicate_j15"),
-        "s14": (S14Options, "shardwise.cli.replicate:replicate_s14"),
-        "v17": (V17Options, "shardwise.cli.replicate:replicate_v17"),
+        "f19": (F19Options, "shardwise.cli.replicate:replicate_one"),
+        "ff21": (FF21Options, "shardwise.cli.replicate:replicate_one"),
+        "j15": (J15Options, "shardwise.cli.replicate:replicate_one"),
+        "s14": (S14Options, "shardwise.cli.replicate:replicate_one"),
+        "v17": (V17Options, "shardwise.cli.replicate:replicate_one"),
+        "all": (AllPapersOptions, "shardwise.cli.replicate:replicate_all"),
     },
     "score": (ScoreOptions, "shardwise.cli.score:score_runs"),
     "simulate": (SimulateOptions, "shardwise.cli.simulate:simulate_campaign"),

@@ -1,139 +1,56 @@
-"""shardwise replicate: the tables and figures of a paper, of anybody's runs, into a folder."""
+"""shardwise replicate: the claims, tables and figures of papers, from any data, into a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import F19Options, FF21Options, J15Options, S14Options, V17Options
+from shardwise.cli.commands import Replicated
 from shardwise.cli.design import split_paths
 from shardwise.cli.output import open_terminal, show_progress
-from shardwise.cli.shared import was_given
 from shardwise.core.errors import InputError
-from shardwise.papers import Replication, f19, ff21, j15, s14, v17
+from shardwise.io.atomic import write_atomically
+from shardwise.papers import EXPERIMENTS, Replication
 from shardwise.scoring.measures.names import parse_measure
+from shardwise.writing.replication import answer_replication, write_overview
 
 KEPT = "steps that were done are kept"
+REPEATED_MEASURE = "nDCG@10"
+"""Measure of J15's figures."""
+OPTIONS = {
+    "measures": "measure",
+    "samples": "splits",
+    "n_splits": "splits",
+    "n_resamples": "resamples",
+    "sets": "related",
+    "depths": "pool",
+    "method": "test",
+}
+"""Options of the command by the name of the field, where they differ."""
 
 
-def replicate_f19(options: F19Options) -> None:
-    """Ferro & Sanderson 2019."""
-    _check_measures(options.measure)
-    fill = inputs.parse_fill(options.fill)
-    _replicate_paper(
-        f19,
-        options,
-        measures=options.measure,
-        shards=options.shards,
-        samples=options.splits,
-        alpha=options.alpha,
-        fill=fill,
-        corpus=parse_corpus(options.corpus),
-        seed=options.seed,
-    )
+def parse_related(path: Path | None) -> dict[str, list[str]] | None:
+    """Return sets of two or more related runs from a table with the columns run and team.
 
+    Parameters
+    ----------
+    path : Path, optional
+        The table.
 
-def replicate_ff21(options: FF21Options) -> None:
-    """Faggioli & Ferro 2021."""
-    _check_measures(options.measure)
-    if len(options.inputs) == 1:
-        raise InputError(
-            "a table of scores has no documents to divide",
-            where=str(options.inputs[0]),
-            remedy="give a qrels file and runs",
-        )
-    _replicate_paper(
-        ff21,
-        options,
-        measures=options.measure,
-        shards=options.shards,
-        fill_shards=options.fill_shards,
-        samples=options.splits,
-        n_resamples=options.resamples,
-        alpha=options.alpha,
-        corpus=parse_corpus(options.corpus),
-        seed=options.seed,
-    )
-
-
-def replicate_v17(options: V17Options) -> None:
-    """Voorhees, Samarov & Soboroff 2017."""
-    _check_measures(options.measure)
-    _replicate_paper(
-        v17,
-        options,
-        sets=None if options.related is None else read_related(options.related),
-        measures=options.measure or None,
-        shards=options.shards,
-        n_splits=options.splits,
-        n_resamples=options.resamples,
-        corpus=parse_corpus(options.corpus),
-        seed=options.seed,
-    )
-
-
-def replicate_j15(options: J15Options) -> None:
-    """Jayasinghe et al. 2015."""
-    data: Any = None
-    if options.inputs:
-        data = (
-            inputs.InputReader(inputs=tuple(options.inputs), missing=options.missing, quiet=options.quiet)
-            .read_input()
-            .first_measure()
-        )
-    with (
-        on_cluster(options.cluster, options.quiet, KEPT) as executor,
-        show_progress("steps", options.quiet) as bar,
-    ):
-        replication = j15(
-            data,
-            next(iter(options.baseline), None),
-            margin=options.margin,
-            pools=options.pools,
-            repetitions=options.repetitions,
-            n_resamples=options.resamples,
-            seed=options.seed,
-            executor=executor,
-            folder=options.out,
-            progress=bar,
-        )
-    _write_replication(replication, options)
-
-
-def replicate_s14(options: S14Options) -> None:
-    """Sakai 2014."""
-
-    def paper(data: Any, **choices: Any) -> Replication:
-        further = {also: _read_data(split_paths(also), options) for also in options.also}
-        return s14({"collection": data, **further}, **choices)
-
-    _replicate_paper(paper, options, depths=options.pool or None, method=options.test)
-
-
-def _read_data(files: tuple[Path, ...], options: Any) -> Any:
-    """Read a collection, or a table of scores where there is one file."""
-    reader = inputs.InputReader.from_options(options, inputs=files)
-    if not reader.is_table:
-        return reader.read_collection()
-    # The measures of a paper are those of runs; a table has its own.
-    return (
-        replace(reader, measure=reader.measure if was_given("measure") else ()).read_input().first_measure()
-    )
-
-
-def _check_measures(measures: list[str]) -> None:
-    for measure in measures:
-        parse_measure(measure)  # refused before the long work
-
-
-def read_related(path: Path) -> dict[str, list[str]]:
-    """Sets of two or more related runs out of a table with the columns run and team."""
+    Returns
+    -------
+    dict or None
+        Runs by team.
+    """
+    if path is None:
+        return None
     table = pd.read_csv(path, dtype=str)
     absent = [name for name in ("run", "team") if name not in table.columns]
     if absent:
@@ -144,26 +61,166 @@ def read_related(path: Path) -> dict[str, list[str]]:
     return {team: runs for team, runs in sets.items() if len(runs) > 1}
 
 
-def _replicate_paper(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:
-    """Read runs, or a table of scores, and write what the paper makes of them."""
-    data = _read_data(tuple(options.inputs), options)
+def parse_corpus(text: str | None) -> int | str | None:
+    """Return the size of a corpus, or the file that lists it.
+
+    Parameters
+    ----------
+    text : str, optional
+        What was typed.
+
+    Returns
+    -------
+    int, str or None
+        As `split` takes it.
+    """
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+PARSERS: dict[str, Callable[[Any], Any]] = {
+    "sets": parse_related,
+    "corpus": parse_corpus,
+    "fill": inputs.parse_fill,
+    "baseline": lambda names: next(iter(names), None),
+}
+
+
+def list_choices(paper: str, options: Replicated) -> dict[str, Any]:
+    """Return the fields of a paper's experiment that the options of a command set.
+
+    Parameters
+    ----------
+    paper : str
+        Tag of the paper.
+    options : Replicated
+        Options of the command.
+
+    Returns
+    -------
+    dict
+        Values by field; fields without an option, or with an empty list, keep their defaults.
+    """
+    choices: dict[str, Any] = {}
+    for entry in fields(EXPERIMENTS[paper]):
+        name = OPTIONS.get(entry.name, entry.name)
+        if not hasattr(options, name):
+            continue
+        value = getattr(options, name)
+        if entry.name in PARSERS:
+            value = PARSERS[entry.name](value)
+        if value != []:
+            choices[entry.name] = value
+    return choices
+
+
+def replicate_one(options: Replicated) -> None:
+    """Check the claims of one paper.
+
+    Parameters
+    ----------
+    options : Replicated
+        Options of the command.
+    """
+    (paper,) = options.PAPERS
+    # wrong options are refused before the long work
+    choices = list_choices(paper, options)
+    replication = _run_paper(paper, _read_data(paper, options), choices, options, options.out)
+    if not options.quiet:
+        open_terminal().print(str(replication), markup=False)
+        open_terminal().print(f"written to {options.out / paper}.html and .md", markup=False)
+
+
+def replicate_all(options: Replicated) -> None:
+    """Check the claims of all papers, and write one page that opens them.
+
+    Parameters
+    ----------
+    options : Replicated
+        Options of the command.
+    """
+    replications, refusals = [], {}
+    for paper in options.PAPERS:
+        try:
+            data = _read_data(paper, options)
+            choices = list_choices(paper, options)
+            replications.append(_run_paper(paper, data, choices, options, options.out / paper))
+        except InputError as error:
+            refusals[paper.upper()] = str(error)
+    if not replications:
+        raise InputError(f"no paper can use these data: {next(iter(refusals.values()))}")
+    page = write_overview(replications, refusals)
+    write_atomically(options.out / "index.html", page.encode("utf-8", "backslashreplace"))
+    if not options.quiet:
+        out = open_terminal()
+        for replication in replications:
+            out.print(f"{replication.paper}: {answer_replication(replication)}", markup=False)
+        for paper, reason in refusals.items():
+            out.print(f"{paper}: not made: {reason}", markup=False)
+        out.print(f"written to {options.out / 'index.html'}", markup=False)
+
+
+def _run_paper(
+    paper: str, data: Any, choices: dict[str, Any], options: Replicated, folder: Path
+) -> Replication:
+    """Run the experiment of a paper, here or on a cluster, and write its page."""
     with (
         on_cluster(options.cluster, options.quiet, KEPT) as executor,
         show_progress("steps", options.quiet) as bar,
     ):
-        jobs = options.jobs if executor is None else 1  # a worker has one processor
-        replication = paper(data, jobs=jobs, executor=executor, folder=options.out, progress=bar, **choices)
-    _write_replication(replication, options)
+        # a worker has one processor
+        jobs = options.jobs if executor is None else 1
+        experiment = EXPERIMENTS[paper](**choices | {"jobs": jobs})
+        replication = experiment.run(data, executor=executor, folder=folder, progress=bar)
+    replication.write(folder)
+    return replication
 
 
-def _write_replication(replication: Replication, options: Any) -> None:
-    replication.write(options.out)
-    if not options.quiet:
-        screen = open_terminal()
-        screen.print(str(replication), markup=False)
-        screen.print(f"written to {options.out / replication.paper.lower()}.html and .md", markup=False)
+def _read_data(paper: str, options: Replicated) -> Any:
+    """Read what a paper needs: a collection, scores, several of either, scores with repeats, or nothing."""
+    if paper == "j15":
+        return _read_repeats(options) if options.inputs else None
+    data = _read_source(tuple(options.inputs), options)
+    further = getattr(options, "also", [])
+    return (
+        {"collection": data, **{also: _read_source(split_paths(also), options) for also in further}}
+        if further
+        else data
+    )
 
 
-def parse_corpus(text: str | None) -> int | str | None:
-    """The size of a corpus, or the file that lists it."""
-    return int(text) if text is not None and text.isdecimal() else text
+def _read_source(files: tuple[Path, ...], options: Replicated) -> Any:
+    """Read a collection, or the scores of a table."""
+    reader = inputs.InputReader.from_options(options, inputs=files)
+    if not reader.is_table:
+        for measure in options.measure:
+            # refused before the long work
+            parse_measure(measure)
+        if reader.instances:
+            reader = replace(reader, instances=())
+        return reader.read_collection()
+    return _read_table(reader)
+
+
+def _read_table(reader: inputs.InputReader) -> xr.Dataset:
+    """Read a table; one measure that was asked for names scores that have no name."""
+    if len(reader.measure) == 1:
+        scores = replace(reader, measure=()).read_input().scores
+        names = list(scores.data_vars)
+        if names == [inputs.UNNAMED]:
+            return scores.rename({inputs.UNNAMED: reader.measure[0]})
+    return reader.read_input().scores
+
+
+def _read_repeats(options: Replicated) -> xr.DataArray:
+    """Read scores with repeats, from a table or from runs that a pattern groups."""
+    reader = inputs.InputReader.from_options(options)
+    if reader.is_table:
+        scores = _read_table(reader)
+        return scores[next(iter(scores.data_vars))]
+    if not reader.instances:
+        raise InputError(
+            "cannot tell which runs are repeats of one system, which J15 needs",
+            where=str(reader.inputs[0]),
+            remedy="name them by a pattern, as in --instances '{system}_seed{instance}.run'",
+        )
+    return replace(reader, measure=reader.measure or (REPEATED_MEASURE,)).read_input().first_measure()

@@ -179,6 +179,13 @@ def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> 
             "both systems are deterministic: a mixed model of instances has nothing to go by",
             remedy=("use ", Option("design", "unified"), ", which then is the paired t-test"),
         )
+    # identical instances vary by nothing: the system is deterministic, and two such systems have the limit of the model
+    pair = pair.without_copies()
+    if all(pair.deterministic):
+        comparisons = _run_by_name(f"{UNIFIED.name} none", pair, {"n_resamples": None, "seed": 0})
+        title = "paired t, the limit of the mixed model, as the instances are identical"
+        estimates = replace(comparisons.estimates, claim=TOPICS.sentence({"topic": pair.n}), over=TOPICS)
+        return replace(comparisons, title=title, estimates=estimates)
     paper = design == "paper"
     if paper:
         design = "crossed" if any(pair.deterministic) else "nested"

@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
+from shardwise.papers.exhibit import ClaimVerdict as ClaimVerdict
+from shardwise.papers.exhibit import Evidence as Evidence
 from shardwise.papers.exhibit import Exhibit as Exhibit
+from shardwise.papers.exhibit import Form as Form
 from shardwise.papers.exhibit import PaperClaim as PaperClaim
 from shardwise.papers.exhibit import Replication as Replication
+from shardwise.papers.exhibit import Shape as Shape
+from shardwise.papers.experiment import PaperData as PaperData
 from shardwise.papers.experiment import PaperExperiment as PaperExperiment
 from shardwise.papers.f19_shards import F19 as F19
 from shardwise.papers.f19_shards import f19 as f19
+from shardwise.papers.ff21_bootstrap import FF21 as FF21
+from shardwise.papers.ff21_bootstrap import ff21 as ff21
+from shardwise.papers.j15_instances import J15 as J15
+from shardwise.papers.j15_instances import j15 as j15
+from shardwise.papers.s14_topic_sets import S14 as S14
+from shardwise.papers.s14_topic_sets import s14 as s14
+from shardwise.papers.v17_replicates import V17 as V17
+from shardwise.papers.v17_replicates import v17 as v17
 
-__all__ = ["F19", "Exhibit", "PaperClaim", "PaperExperiment", "Replication", "f19"]
+EXPERIMENTS: dict[str, type[PaperExperiment]] = {"f19": F19, "ff21": FF21, "v17": V17, "s14": S14, "j15": J15}
+"""Every paper by its tag."""
+
+__all__ = [
+    "EXPERIMENTS",
+    "F19",
+    "FF21",
+    "J15",
+    "S14",
+    "V17",
+    "ClaimVerdict",
+    "Evidence",
+    "Exhibit",
+    "Form",
+    "PaperClaim",
+    "PaperData",
+    "PaperExperiment",
+    "Replication",
+    "Shape",
+    "f19",
+    "ff21",
+    "j15",
+    "s14",
+    "v17",
+]

@@ -16,6 +16,8 @@ from shardwise.core.shown import Shown
 Mark = Literal["line", "point", "bar"]
 Frames = dict[str, pd.DataFrame]
 """Rows of tables and figures, by name."""
+Computed = Mapping[str, Any]
+"""The same as a check reads them; cells of a frame have no type of their own."""
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be said here"
 VERDICTS = (HOLDS, FAILS, UNKNOWN)
 
@@ -186,7 +188,7 @@ class PaperClaim:
     statement: str
     section: str
     needs: tuple[str, ...]
-    check: Callable[[Frames], Evidence]
+    check: Callable[[Computed], Evidence]
 
 
 @dataclass(frozen=True, slots=True)

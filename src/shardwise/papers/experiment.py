@@ -161,6 +161,22 @@ class PaperExperiment:
         """Return the options that change results."""
         return {name: value for name, value in asdict(self).items() if name != "jobs"}
 
+    def make_key(self, source: PaperData) -> str:
+        """Return one word for the data and options, under which finished steps are kept.
+
+        Parameters
+        ----------
+        source : PaperData
+            The data.
+
+        Returns
+        -------
+        str
+            Name of a folder.
+        """
+        sources = (source.scores,) if source.collection is None else (source.collection, source.scores)
+        return make_key(self.tag, *sources, **self.list_choices())
+
     def run(
         self,
         data: Any,
@@ -188,9 +204,7 @@ class PaperExperiment:
             Verdicts, tables and figures.
         """
         source = self.gather_data(data)
-        sources = (source.scores,) if source.collection is None else (source.collection, source.scores)
-        key = make_key(self.tag, *sources, **self.list_choices())
-        frames = run_steps(self.list_steps(source), key, folder, progress, executor)
+        frames = run_steps(self.list_steps(source), self.make_key(source), folder, progress, executor)
         exhibits = tuple(self.build_exhibits(frames, source))
         absence = self.explain_absence(source)
         verdicts = tuple(decide_claim(claim, frames, absence) for claim in self.claims)
@@ -249,7 +263,9 @@ def gather_scores(
         scores = _take_tables(data)
         if "instance" in scores.dims:
             repeats = scores.sizes["instance"]
-            notes.append(f"Scores are averaged over {format_count(repeats, 'repeat')}; the paper has one run per system.")
+            notes.append(
+                f"Scores are averaged over {format_count(repeats, 'repeat')}; the paper has one run per system."
+            )
             # repeats that are missing do not count
             scores = scores.mean("instance", skipna=True)
         if extra := [str(d) for d in scores.dims if d not in ("topic", "system")]:

@@ -25,7 +25,17 @@ from shardwise.io.collection import Collection
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.tables import SHARDS, Tables
 from shardwise.papers import published_f19 as printed
-from shardwise.papers.exhibit import Evidence, Exhibit, Form, Frames, PaperClaim, Replication, Shape, join_printed
+from shardwise.papers.exhibit import (
+    Computed,
+    Evidence,
+    Exhibit,
+    Form,
+    Frames,
+    PaperClaim,
+    Replication,
+    Shape,
+    join_printed,
+)
 from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
 from shardwise.papers.steps import Step
 from shardwise.scoring.scoring import score
@@ -123,7 +133,9 @@ class F19(PaperExperiment):
             facts["splits"] = f"{self.samples} of each number of shards, seed {self.seed}"
             facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
         track = choose_track(source.scores.sizes["system"])
-        facts["in brackets"] = f"printed by Ferro & Sanderson, Table 1 for T08 (8256 pairs), Table 2 for {track}"
+        facts["in brackets"] = (
+            f"printed by Ferro & Sanderson, Table 1 for T08 (8256 pairs), Table 2 for {track}"
+        )
         return facts
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
@@ -197,19 +209,22 @@ class F19(PaperExperiment):
         tables = {"table_1": pd.DataFrame(rows), "table_2": pd.DataFrame(steadiness)}
         return {**tables, "intervals": pd.concat(intervals, ignore_index=True)}
 
-    def choose_shards(self, wanted: int) -> int:
+    def _choose_shards(self, wanted: int) -> int:
         """Return the number of shards, of those there are, nearest to a figure's."""
         return min(self.shards, key=lambda count: abs(count - wanted))
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 and 2 and draw Figures 1, 3, 4 and 5."""
         first, table = source.first, frames["table_1"]
-        counts = sorted({self.choose_shards(n) for n in TABLE_1_SHARDS}) if "table_2" in frames else [1]
+        counts = sorted({self._choose_shards(n) for n in TABLE_1_SHARDS}) if "table_2" in frames else [1]
         tau = {count: _format_tau(table, first, count) for count in counts}
         titled = join_printed(table, printed.TABLE_1, KEYS, self.tag)
         # MD1 has no shards: its row stands in every column of the table, as in print
         shown = pd.concat(
-            [titled[titled["model"].eq(WHOLE) | titled["shards"].eq(n)].assign(columns=tau[n]) for n in counts]
+            [
+                titled[titled["model"].eq(WHOLE) | titled["shards"].eq(n)].assign(columns=tau[n])
+                for n in counts
+            ]
         )
         shape = Shape(
             rows=("model",), columns=("columns",), values=printed.FIGURES, only={"measure": (first,)}
@@ -227,12 +242,12 @@ class F19(PaperExperiment):
             )
             label = f"change from each smaller model in percent, {first}"
             yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
-            yield self.build_table_2(frames["table_2"], source)
+            yield self._build_table_2(frames["table_2"], source)
         systems, topics = source.scores.sizes["system"], source.scores.sizes["topic"]
         yield draw_ranges(systems, (topics - 1) * (systems - 1), self.alpha)
-        yield from self.draw_bands(frames["intervals"], table, first)
+        yield from self._draw_bands(frames["intervals"], table, first)
 
-    def build_table_2(self, frame: pd.DataFrame, source: PaperData) -> Exhibit:
+    def _build_table_2(self, frame: pd.DataFrame, source: PaperData) -> Exhibit:
         """Lay out Table 2 beside the printed track that has as many runs."""
         track = choose_track(source.scores.sizes["system"])
         rows = [
@@ -251,21 +266,21 @@ class F19(PaperExperiment):
         title = f"steadiness over {self.samples} splits of each number of shards, {source.first}"
         return Exhibit("Table 2", title, joined, (ABOUT_TABLE_2,), shape=shape)
 
-    def draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
+    def _draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
         """Draw the intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)."""
         common: dict[str, Any] = {"x": "rank", "y": "estimate", "band": ("lower", "upper"), "panel": "panel"}
         rows = lines[lines["measure"] == first]
         whole_rows, last = rows[rows["model"] == WHOLE], rows[rows["model"] == "MD6"]
         panels = [whole_rows.assign(panel="whole collection, MD1")]
         if len(last):
-            three = self.choose_shards(FIGURE_3_SHARDS)
+            three = self._choose_shards(FIGURE_3_SHARDS)
             panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
         form = Form(**common, titles=(RANKS, first), series="kind")
         title = "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)"
         yield Exhibit("Figure 3", title, pd.concat(panels, ignore_index=True), form=form)
         if not len(last):
             return
-        ten = self.choose_shards(FIGURE_4_SHARDS)
+        ten = self._choose_shards(FIGURE_4_SHARDS)
         tukey = lines[lines["kind"] == "tukey"]
         titles = {name: _format_tau(table, name, ten, name) for name in dict.fromkeys(tukey["measure"])}
         four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"].map(titles))
@@ -359,7 +374,9 @@ def measure_steadiness(scores: xr.DataArray, taus: Floats, alpha: float) -> Iter
     whole_table = not bool(ordered.isnull().any())
     tables = Tables(np.asarray(ordered.to_numpy(), np.float64), SHARDS) if whole_table else None
     for model in MODELS:
-        widths, signs = _decide_splits(tables, model, alpha) if tables else _decide_gaps(ordered, model, alpha)
+        widths, signs = (
+            _decide_splits(tables, model, alpha) if tables else _decide_gaps(ordered, model, alpha)
+        )
         significant = (signs != 0.0).sum(axis=1)
         common = int(((signs == signs[0]) & (signs != 0.0)).all(axis=0).sum())
         row: dict[str, Any] = {"model": model}
@@ -418,8 +435,12 @@ def compute_changes(rows: pd.DataFrame) -> pd.DataFrame:
         for smaller, larger in combinations(ladder.index, 2):
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = ladder.loc[larger].to_numpy(float) / ladder.loc[smaller].to_numpy(float)
-            values = {f"% {name}": 100.0 * (value - 1.0) for name, value in zip(printed.FIGURES, ratio, strict=True)}
-            changes.append({"measure": measure, "shards": shards, "model": larger, "versus": smaller, **values})
+            values = {
+                f"% {name}": 100.0 * (value - 1.0) for name, value in zip(printed.FIGURES, ratio, strict=True)
+            }
+            changes.append(
+                {"measure": measure, "shards": shards, "model": larger, "versus": smaller, **values}
+            )
     columns = ["measure", "shards", "model", "versus", *(f"% {name}" for name in printed.FIGURES)]
     frame = pd.DataFrame(changes, columns=columns)
     return frame.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
@@ -435,9 +456,15 @@ def draw_ranges(systems: int, df: int, alpha: float) -> Exhibit:
         cdf = 1.0 - studentized_range.sf(q, r, error_df)
         rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
     form = Form(
-        x="q", y="cdf", titles=("studentized range", "probability"), series="distribution", rules=(1.0 - alpha,)
+        x="q",
+        y="cdf",
+        titles=("studentized range", "probability"),
+        series="distribution",
+        rules=(1.0 - alpha,),
     )
-    title = f"studentized range and its critical value at {alpha:g}; the last distribution is that of MD1 here"
+    title = (
+        f"studentized range and its critical value at {alpha:g}; the last distribution is that of MD1 here"
+    )
     return Exhibit("Figure 1", title, pd.concat(rows, ignore_index=True), form=form)
 
 
@@ -453,7 +480,7 @@ def _format_tau(table: pd.DataFrame, measure: str, shards: int, text: str = "") 
 # Claims: each check reads the rows of the first measure, as Tables 1 and 2 of the paper are of AP alone.
 
 
-def _pivot_first(frame: pd.DataFrame, figure: str) -> pd.DataFrame:
+def _pivot_first(frame: Any, figure: str) -> Any:
     """Return shards × models of one figure of the first measure.
 
     Where there is MD1, it is Table 1: MD1 fills its column, and the numbers of shards are those nearest to print.
@@ -467,51 +494,59 @@ def _pivot_first(frame: pd.DataFrame, figure: str) -> pd.DataFrame:
     return table.loc[sorted({min(counts, key=lambda n: abs(n - wanted)) for wanted in TABLE_1_SHARDS})]
 
 
-def _describe_models(table: pd.DataFrame, models: Sequence[str], form: str = ".0f") -> str:
+def _describe_models(table: Any, models: Sequence[str], form: str = ".0f") -> str:
     """Return the figures of some models at the smallest and the largest number of shards."""
     ends = [table.index.min(), table.index.max()]
-    parts = [f"{' → '.join(f'{table.loc[n, m]:{form}}' for m in models)} at {n} shards" for n in dict.fromkeys(ends)]
+    parts = [
+        f"{' → '.join(f'{table.loc[n, m]:{form}}' for m in models)} at {n} shards"
+        for n in dict.fromkeys(ends)
+    ]
     return f"{' → '.join(models)}: {'; '.join(parts)}"
 
 
-def check_more_pairs(frames: Frames) -> Evidence:
+def check_more_pairs(frames: Computed) -> Evidence:
     """Check that every model on shards finds more pairs than MD1."""
     table = _pivot_first(frames["table_1"], "significant")
     least = table[list(MODELS)].min().min()
-    numbers = f"MD1 {table[WHOLE].iloc[0]:.0f}; with shards {least:.0f} to {table[list(MODELS)].max().max():.0f}"
+    numbers = (
+        f"MD1 {table[WHOLE].iloc[0]:.0f}; with shards {least:.0f} to {table[list(MODELS)].max().max():.0f}"
+    )
     return Evidence(bool(least > table[WHOLE].iloc[0]), numbers)
 
 
-def check_model_order(frames: Frames) -> Evidence:
+def check_model_order(frames: Computed) -> Evidence:
     """Check that pairs increase from MD2 to MD3 to MD6."""
     table = _pivot_first(frames["table_1"], "significant")
     rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
     return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6")))
 
 
-def check_shard_terms(frames: Frames) -> Evidence:
+def check_shard_terms(frames: Computed) -> Evidence:
     """Check that MD4 and MD5 change less than a tenth of what MD6 adds to MD3."""
     table = _pivot_first(frames["table_1"], "significant")
     change = table[["MD4", "MD5"]].sub(table["MD3"], axis=0).abs().max(axis=1)
     gain = table["MD6"] - table["MD3"]
-    numbers = "; ".join(f"{c:.0f} pairs against {g:.0f} ({n} shards)" for n, c, g in zip(table.index, change, gain))
+    numbers = "; ".join(
+        f"{c:.0f} pairs against {g:.0f} ({n} shards)"
+        for n, c, g in zip(table.index, change, gain, strict=True)
+    )
     return Evidence(bool((change < gain / 10.0).all()), f"largest change against MD6's gain: {numbers}")
 
 
-def check_omega_order(frames: Frames) -> Evidence:
+def check_omega_order(frames: Computed) -> Evidence:
     """Check that ω² of systems increases from MD2 to MD3 to MD6."""
     table = _pivot_first(frames["table_1"], "omega_sq")
     rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
     return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6"), ".3f"))
 
 
-def check_omega_drop(frames: Frames) -> Evidence:
+def check_omega_drop(frames: Computed) -> Evidence:
     """Check that ω² falls from MD1 to MD2."""
     table = _pivot_first(frames["table_1"], "omega_sq")
     return Evidence(bool((table["MD2"] < table[WHOLE]).all()), _describe_models(table, (WHOLE, "MD2"), ".3f"))
 
 
-def check_top_group(frames: Frames) -> Evidence:
+def check_top_group(frames: Computed) -> Evidence:
     """Check that the top group of MD6 is smaller than that of MD1."""
     table = _pivot_first(frames["table_1"], "top_group")
     numbers = _describe_models(table, (WHOLE, "MD6"))
@@ -520,14 +555,14 @@ def check_top_group(frames: Frames) -> Evidence:
     return Evidence(bool((table["MD6"] < table[WHOLE]).all()), numbers)
 
 
-def check_tau(frames: Frames) -> Evidence:
+def check_tau(frames: Computed) -> Evidence:
     """Check that the ranking on shards has τ above 0.9 with that of the whole collection."""
     table = _pivot_first(frames["table_2"], "tau")["MD6"]
     numbers = ", ".join(f"{value:.3f} ({shards} shards)" for shards, value in table.items())
     return Evidence(bool((table > 0.9).all()), numbers)
 
 
-def check_interval_order(frames: Frames) -> Evidence:
+def check_interval_order(frames: Computed) -> Evidence:
     """Check that Tukey's intervals shrink from MD1 to MD2 to MD3 to MD6 in every measure (Figure 4)."""
     rows = frames["intervals"].query("kind == 'tukey'").assign(width=lambda f: f["upper"] - f["lower"])
     widths = rows.groupby(["measure", "shards", "model"])["width"].mean()
@@ -541,7 +576,7 @@ def check_interval_order(frames: Frames) -> Evidence:
     return Evidence(holds, f"{wanted} shards: {'; '.join(texts)}")
 
 
-def check_sem(frames: Frames) -> Evidence:
+def check_sem(frames: Computed) -> Evidence:
     """Check that with shards Tukey's intervals are narrower than those of the standard error (Figure 3)."""
     rows = frames["intervals"]
     rows = rows[rows["measure"] == rows["measure"].iloc[0]].assign(width=lambda f: f["upper"] - f["lower"])
@@ -551,7 +586,7 @@ def check_sem(frames: Frames) -> Evidence:
     return Evidence(bool(tukey < sem), f"{shards} shards: Tukey {tukey:.4f}, SEM {sem:.4f}")
 
 
-def check_narrowing(frames: Frames) -> Evidence:
+def check_narrowing(frames: Computed) -> Evidence:
     """Check that MD6's intervals are narrower with the most shards than with the fewest (Figure 5)."""
     widths = _pivot_first(frames["table_2"], "width")["MD6"]
     if len(widths) < 2:
@@ -560,7 +595,7 @@ def check_narrowing(frames: Frames) -> Evidence:
     return Evidence(bool(widths.iloc[-1] < widths.iloc[0]), numbers)
 
 
-def check_sampling(frames: Frames) -> Evidence:
+def check_sampling(frames: Computed) -> Evidence:
     """Check that MD6's pairs vary little between samples of shards."""
     pairs = _pivot_first(frames["table_2"], "significant")["MD6"]
     half = _pivot_first(frames["table_2"], "significant_half")["MD6"]

@@ -21,8 +21,23 @@ from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import BootstrapFit, Trim, bootstrap_anova
 from shardwise.papers import published_ff21 as printed
 from shardwise.papers.covered import describe_left_out, score_covered
-from shardwise.papers.exhibit import Evidence, Exhibit, Frames, PaperClaim, Replication, Shape, join_printed
-from shardwise.papers.experiment import NO_DOCUMENTS, PaperData, PaperExperiment, gather_scores, replicate_paper
+from shardwise.papers.exhibit import (
+    Computed,
+    Evidence,
+    Exhibit,
+    Frames,
+    PaperClaim,
+    Replication,
+    Shape,
+    join_printed,
+)
+from shardwise.papers.experiment import (
+    NO_DOCUMENTS,
+    PaperData,
+    PaperExperiment,
+    gather_scores,
+    replicate_paper,
+)
 from shardwise.papers.published_v17 import TABLE_3 as V17_WIDTHS
 from shardwise.papers.steps import Step
 from shardwise.scoring.scoring import score
@@ -126,12 +141,13 @@ class FF21(PaperExperiment):
             "bootstrap": f"{self.n_resamples} samples" if drawn else "as from infinitely many samples",
             "level": f"{self.alpha:g}",
             "models": "FF21's MD1, MD2 and MD3 are F19's MD2, MD3 and MD6, the names used here",
-            "in brackets": "printed by Faggioli & Ferro: Tables 1 to 4 for TREC-3 (780 pairs), 5 to 8 for TREC-8 (8256)",
+            "in brackets": "printed by Faggioli & Ferro: Tables 1 to 4 TREC-3 (780 pairs), 5 to 8 TREC-8 (8256)",
         }
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Measure widths by number of shards, then approaches and fills by model."""
         runs = source.collection
+        assert runs is not None, "refused before"
         steps: dict[str, Step] = {f"widths-{n}": partial(self.measure_widths, runs, n) for n in self.shards}
         steps |= {f"methods-{model}": partial(self.compare_approaches, runs, model) for model in MODELS}
         for shards in self.fill_shards:
@@ -139,7 +155,7 @@ class FF21(PaperExperiment):
                 steps[f"fills-{shards}-{model}"] = partial(self.compare_fills, runs, shards, model)
         return steps
 
-    def score_even(self, runs: Collection, shards: int) -> xr.DataArray:
+    def _score_even(self, runs: Collection, shards: int) -> xr.DataArray:
         """Score the first measure on even splits, undefined cells included."""
         how = {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
         splits = split(runs, shards, kind="even", **how)  # type: ignore[arg-type]
@@ -175,7 +191,10 @@ class FF21(PaperExperiment):
                 key = {"shards": shards, "measure": measure, "model": model}
                 # Tables 1 and 2: both numbers of tails
                 for tails in (1, 2):
-                    pairs = [compare(fit, "bh", tails=tails, **DISTRIBUTION).reject(self.alpha).sum() for fit in fits]
+                    pairs = [
+                        compare(fit, "bh", tails=tails, **DISTRIBUTION).reject(self.alpha).sum()
+                        for fit in fits
+                    ]
                     sizes = np.mean([measure_extent(fit, self.alpha, tails, "share") for fit in fits], axis=0)
                     row = dict(zip(SIZES, sizes.tolist(), strict=True))
                     widths.append({**key, "tails": tails, **row, "significant": float(np.mean(pairs))})
@@ -208,7 +227,7 @@ class FF21(PaperExperiment):
         dict of DataFrame
             Rows of Tables 5 and 6.
         """
-        scores = fill_undefined(self.score_even(runs, METHODS_SHARDS), "zero")
+        scores = fill_undefined(self._score_even(runs, METHODS_SHARDS), "zero")
         table = stability_of_methods(scores, model, APPROACHES, alpha=self.alpha)
         methods, steady = [], []
         for a, b in combinations_with_replacement(APPROACHES, 2):
@@ -218,13 +237,22 @@ class FF21(PaperExperiment):
                 half = float(table["significant_half_width"].sel(approach=a))
                 share = pairs / table.attrs["pairs"]
                 figures = {name: float(cell["mean"].sel(figure=name)) for name in ("PAA", "PPA", "AD")}
-                halves = {f"{name}_half": float(cell["half_width"].sel(figure=name)) for name in ("PAA", "PPA")}
+                halves = {
+                    f"{name}_half": float(cell["half_width"].sel(figure=name)) for name in ("PAA", "PPA")
+                }
                 steady.append({"model": model, "approach": a, **figures, **halves})
             else:
                 pairs = float(cell["mean"].sel(figure="extra"))
                 half = float(cell["half_width"].sel(figure="extra"))
                 share = np.nan
-            row = {"model": model, "approach": a, "other": b, "pairs": pairs, "half_width": half, "share": share}
+            row = {
+                "model": model,
+                "approach": a,
+                "other": b,
+                "pairs": pairs,
+                "half_width": half,
+                "share": share,
+            }
             methods.append(row)
         return {"methods": pd.DataFrame(methods), "steady": pd.DataFrame(steady)}
 
@@ -245,7 +273,7 @@ class FF21(PaperExperiment):
         dict of DataFrame
             Rows of one of the tables.
         """
-        scores = self.score_even(runs, shards)
+        scores = self._score_even(runs, shards)
         undefined = int(np.isnan(scores.isel(system=0)).sum())
         rows = []
         for approach in (HSD, BOOT):
@@ -295,7 +323,9 @@ class FF21(PaperExperiment):
         yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
         six = join_printed(frames["steady"], printed.TABLE_6, ["model", "approach"], self.tag)
         shape = Shape(
-            rows=("model", "approach"), values=("PAA", "PPA", "AD"), halves={"PAA": "PAA_half", "PPA": "PPA_half"}
+            rows=("model", "approach"),
+            values=("PAA", "PPA", "AD"),
+            halves={"PAA": "PAA_half", "PPA": "PPA_half"},
         )
         title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
         yield Exhibit("Table 6", title, six, shape=shape)
@@ -303,15 +333,17 @@ class FF21(PaperExperiment):
             if f"fills-{model}" in frames:
                 keys = ["shards", "model", "approach", "fill", "other"]
                 rows = join_printed(frames[f"fills-{model}"], printed.TABLES_7_8, keys, self.tag)
-                yield self.lay_out_fills(f"Table {number}", model, rows)
+                yield self._lay_out_fills(f"Table {number}", model, rows)
 
-    def lay_out_fills(self, label: str, model: str, rows: pd.DataFrame) -> Exhibit:
+    def _lay_out_fills(self, label: str, model: str, rows: pd.DataFrame) -> Exhibit:
         """Lay out one table of fills, at the fewest shards that leave cells undefined."""
         undefined = rows[rows["undefined"] > 0]["shards"]
         counts = sorted(set(self.fill_shards))
         shown = int(undefined.min()) if len(undefined) else counts[0]
         cells = rows.groupby("shards")["undefined"].first()
-        note = "Undefined topic–shard cells of all splits: " + ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
+        note = "Undefined topic–shard cells of all splits: " + ", ".join(
+            f"{n} ({s} shards)" for s, n in cells.items()
+        )
         shape = Shape(
             rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
             only={"shards": (shown,)},
@@ -358,7 +390,12 @@ def count_apart(fits: Sequence[BootstrapFit], widths: Any) -> float:
 def find_v17_widths(shards: int, measure: str, model: str) -> dict[str, float]:
     """Return the widths that V17 printed for TREC-3, empty where it printed none."""
     for row in V17_WIDTHS:
-        if (row["collection"], row["shards"], row["measure"], row["model"]) == ("TREC-3", shards, measure, model):
+        if (row["collection"], row["shards"], row["measure"], row["model"]) == (
+            "TREC-3",
+            shards,
+            measure,
+            model,
+        ):
             return {"V17 mean": row["width"], "V17 min": row["least"], "V17 max": row["largest"]}
     return {}
 
@@ -366,11 +403,11 @@ def find_v17_widths(shards: int, measure: str, model: str) -> dict[str, float]:
 # Claims
 
 
-def _index_pairs(frames: Frames) -> pd.Series:
+def _index_pairs(frames: Computed) -> Any:
     return frames["methods"].set_index(["model", "approach", "other"])["pairs"]
 
 
-def _count_outside(pairs: pd.Series, small: str, large: str) -> dict[str, float]:
+def _count_outside(pairs: Any, small: str, large: str) -> dict[str, float]:
     """Return how many pairs the smaller approach finds and the larger does not, by model."""
     outside = {}
     for model in MODELS:
@@ -379,31 +416,34 @@ def _count_outside(pairs: pd.Series, small: str, large: str) -> dict[str, float]
     return outside
 
 
-def _check_inclusion(frames: Frames, small: str, large: str) -> Evidence:
+def _check_inclusion(frames: Computed, small: str, large: str) -> Evidence:
     outside = _count_outside(_index_pairs(frames), small, large)
     numbers = ", ".join(f"{n:.1f} ({model})" for model, n in outside.items())
     return Evidence(max(outside.values()) < 1e-9, f"pairs of {small} that {large} does not find: {numbers}")
 
 
-def check_hsd_included(frames: Frames) -> Evidence:
+def check_hsd_included(frames: Computed) -> Evidence:
     """Check that t with Benjamini–Hochberg finds all that HSD finds."""
     return _check_inclusion(frames, HSD, T_BH)
 
 
-def check_t_included(frames: Frames) -> Evidence:
+def check_t_included(frames: Computed) -> Evidence:
     """Check that the bootstrap finds all that t with Benjamini–Hochberg finds."""
     return _check_inclusion(frames, T_BH, BOOT)
 
 
-def check_bootstrap_most(frames: Frames) -> Evidence:
+def check_bootstrap_most(frames: Computed) -> Evidence:
     """Check that bANOVA finds most pairs and HSD fewest."""
     pairs = _index_pairs(frames)
     ladders = {m: [pairs[m, a, a] for a in (HSD, T_BH, BOOT)] for m in MODELS}
     numbers = "; ".join(f"{m} {' < '.join(f'{n:.0f}' for n in ladder)}" for m, ladder in ladders.items())
-    return Evidence(all(a < b for ladder in ladders.values() for a, b in pairwise(ladder)), f"HSD, t, bootstrap: {numbers}")
+    return Evidence(
+        all(a < b for ladder in ladders.values() for a, b in pairwise(ladder)),
+        f"HSD, t, bootstrap: {numbers}",
+    )
 
 
-def check_models(frames: Frames) -> Evidence:
+def check_models(frames: Computed) -> Evidence:
     """Check that every approach finds more pairs with larger models."""
     pairs = _index_pairs(frames)
     ladders = {a: [pairs[m, a, a] for m in MODELS] for a in (BOOT, T_BH, HSD)}
@@ -411,7 +451,7 @@ def check_models(frames: Frames) -> Evidence:
     return Evidence(all(x < y for ladder in ladders.values() for x, y in pairwise(ladder)), numbers)
 
 
-def check_correction(frames: Frames) -> Evidence:
+def check_correction(frames: Computed) -> Evidence:
     """Check that the correction adds more pairs than the bootstrap."""
     pairs = _index_pairs(frames)
     gains = {m: (pairs[m, T_BH, HSD], pairs[m, BOOT, T_BH]) for m in MODELS}
@@ -419,19 +459,23 @@ def check_correction(frames: Frames) -> Evidence:
     return Evidence(all(by > boot for by, boot in gains.values()), numbers)
 
 
-def _pivot_steady(frames: Frames, figure: str) -> pd.DataFrame:
+def _pivot_steady(frames: Computed, figure: str) -> Any:
     rows = frames["steady"]
-    return rows[rows["approach"] != RAW].pivot(index="model", columns="approach", values=figure).loc[list(MODELS)]
+    return (
+        rows[rows["approach"] != RAW]
+        .pivot(index="model", columns="approach", values=figure)
+        .loc[list(MODELS)]
+    )
 
 
-def check_active(frames: Frames) -> Evidence:
+def check_active(frames: Computed) -> Evidence:
     """Check that PAA is high, and close between approaches."""
     table = _pivot_steady(frames, "PAA")
     low, high = float(table.min().min()), float(table.max().max())
     return Evidence(low > 0.95 and high - low < 0.02, f"PAA {low:.3f} to {high:.3f}")
 
 
-def check_hsd_steadiest(frames: Frames) -> Evidence:
+def check_hsd_steadiest(frames: Computed) -> Evidence:
     """Check that PPA is highest for HSD and lowest for the bootstrap, in every model."""
     table = _pivot_steady(frames, "PPA")
     ordered = (table[HSD] > table[T_BH]) & (table[T_BH] > table[BOOT])
@@ -439,20 +483,20 @@ def check_hsd_steadiest(frames: Frames) -> Evidence:
     return Evidence(bool(ordered.all()), f"HSD, t, bootstrap: {numbers}")
 
 
-def check_passive_falls(frames: Frames) -> Evidence:
+def check_passive_falls(frames: Computed) -> Evidence:
     """Check that PPA falls from MD2 to MD3 to MD6 for every approach."""
     table = _pivot_steady(frames, "PPA")
     numbers = "; ".join(f"{a} {' → '.join(f'{v:.3f}' for v in table[a])}" for a in table.columns)
     return Evidence(all(y < x for a in table.columns for x, y in pairwise(table[a])), numbers)
 
 
-def check_no_conflict(frames: Frames) -> Evidence:
+def check_no_conflict(frames: Computed) -> Evidence:
     """Check that no two splits prefer different systems of a pair significantly."""
     conflicts = float(frames["steady"]["AD"].max())
     return Evidence(conflicts == 0.0, f"active disagreements: at most {conflicts:g}")
 
 
-def check_fills_md6(frames: Frames) -> Evidence:
+def check_fills_md6(frames: Computed) -> Evidence:
     """Check that under MD6 no fill changes any decision."""
     rows = frames["fills-MD6"].query("undefined > 0 and fill != other")
     if rows.empty:
@@ -461,7 +505,7 @@ def check_fills_md6(frames: Frames) -> Evidence:
     return Evidence(bool((rows["PD"] == 0).all()), f"at most {rows['PD'].max():g} pairs, {counts}")
 
 
-def check_fills_bootstrap(frames: Frames) -> Evidence:
+def check_fills_bootstrap(frames: Computed) -> Evidence:
     """Check that under MD3 the bootstrap depends less on the fill than HSD does."""
     rows = frames["fills-MD3"].query("undefined > 0 and fill != other")
     if rows.empty:
@@ -471,13 +515,15 @@ def check_fills_bootstrap(frames: Frames) -> Evidence:
     return Evidence(bool((means[BOOT] < means[HSD]).all()), f"mean PD, bootstrap against HSD: {numbers}")
 
 
-def check_interaction_narrows(frames: Frames) -> Evidence:
+def check_interaction_narrows(frames: Computed) -> Evidence:
     """Check that the topic:system interaction makes bootstrap intervals narrower and finds more pairs."""
     table = frames["widths"].query("tails == 1").pivot(index=["shards", "measure"], columns="model")
     narrower = (table["width"][WITH] < table["width"][WITHOUT]).all()
     more = (table["significant"][WITH] > table["significant"][WITHOUT]).all()
     ratio = table["width"][WITH] / table["width"][WITHOUT]
-    return Evidence(bool(narrower and more), f"widths {ratio.min():.2f} to {ratio.max():.2f} of those without it")
+    return Evidence(
+        bool(narrower and more), f"widths {ratio.min():.2f} to {ratio.max():.2f} of those without it"
+    )
 
 
 FF21.claims = (

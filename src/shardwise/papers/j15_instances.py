@@ -1,13 +1,11 @@
-"""Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015): systems that come out differently each time."""
+"""Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015): systems whose results differ from run to run."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,356 +13,653 @@ import scipy
 import xarray as xr
 
 from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.arguments import Progress, validate_count
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
-from shardwise.core.scores import as_scores, level_names, require_complete
+from shardwise.core.scores import as_scores, level_names
+from shardwise.io.collection import Collection
 from shardwise.lab.worlds.j15 import j15_scenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
-from shardwise.papers.exhibit import Exhibit, Form, Replication
-from shardwise.papers.steps import Frames, Step, key_of, run_steps
+from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, PaperClaim, Replication
+from shardwise.papers.experiment import PaperData, PaperExperiment, name_topics, replicate_paper
+from shardwise.papers.steps import Step
 
-PAPER = "J15"
-TITLE = "systems that come out differently each time"
-MU, SIGMA = np.linspace(0.0, 1.0, 11), (0.02, 0.05, 0.1, 0.2, 0.4)  # grid of Figure 2
-TOPICS = (10, 25, 50, 100, 200, 400, 800, 1600, 3200)  # of Figure 3
-SIZES = (2, 5, 10, 20, 50)  # instances of a pool, Figures 9 to 11
+MU, SIGMA = np.linspace(0.0, 1.0, 11), (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Grid of Figure 2."""
+TOPICS = (10, 25, 50, 100, 200, 400, 800, 1600, 3200)
+"""Topics of Figure 3."""
+SIZES = (2, 5, 10, 20, 50)
+"""Repeats of a pool, Figures 9 to 11."""
 TESTS = {
     "unified": "unified none",
     "mixed model, J15": "mixed paper none",
     "bootstrap, J15": "bootstrap pooled none",
-    "t, one instance": "t-single none",
+    "t, one repeat": "t-single none",
 }
-SINGLE_BOOTSTRAP = "bootstrap, one instance"
-MIXED, BOOTSTRAP = "mixed model, J15", "bootstrap, J15"
+UNIFIED, MIXED, BOOTSTRAP, SINGLE = TESTS
+SINGLE_BOOTSTRAP = "bootstrap, one repeat"
 FINDINGS = ("worse, p < .05", "worse, p < .1", "no difference", "better, p < .1", "better, p < .05")
+NO_REPEATS = "J15 compares systems with repeats, and the scores have one per topic and system"
 
 ABOUT_7 = (
-    "J15 on GOV2 with a central index of .5 %: of 100 instances 3 are worse with p < .05 and 8 with p < .1, 2 better "
+    "J15 on GOV2 with a central index of .5%: of 100 repeats 3 are worse with p < .05 and 8 with p < .1, 2 better "
     "with p < .1, and 90 show no difference."
 )
 ABOUT_4 = (
-    "J15 crosses the deterministic system with the instances, so that their variance is lost: with few instances false "
+    "J15 crosses the deterministic system with the repeats, so that their variance is lost: with few repeats false "
     "alarms double. Its degrees of freedom are the observations less one."
 )
 ABOUT_10 = (
-    "J15 reads a lower curve as more power. It is so only for tests that keep their level, which the t-test of one "
-    "instance and the crossed mixed model do not where instances vary."
+    "J15 reads a lower curve as more power. That is right only for tests that control the false-alarm rate; the t-test "
+    "of one repeat and the crossed mixed model do not where repeats vary. The unified test does."
 )
 ABOUT_12 = (
-    "Interval: 95 % highest posterior density. 'no worse' is one above the margin, as J15 decides; its effect sizes at "
-    "a rate of .1 % are .52 for nDCG@10 and .41 for P@10."
+    "Intervals: 95% highest posterior density. 'No worse' is an interval above −δ (dashed, with 0), as J15 decides; "
+    "its effect sizes at a rate of .1% are .52 for nDCG@10 and .41 for P@10."
 )
-ABOUT_13 = "The last system is compared with itself: the first half of its instances against the second."
+ABOUT_13 = "The last system is compared with itself: the first half of its repeats against the second."
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all steps are told."""
-
-    baseline: str
-    margin: float
-    pools: int
-    repetitions: int
-    n_resamples: int
-    seed: int
-
-
-def j15(
-    data: Any = None,
-    baseline: str | None = None,
-    *,
-    margin: float = 0.01,
-    pools: int = 50,
-    repetitions: int = 500,
-    n_resamples: int = 200,
-    seed: int = 0,
-    executor: Executor | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Replication:
-    """Make Figures 2 to 4 of Jayasinghe et al. (2015) by simulation, and 6 to 13 of the instances of other systems.
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatedScores(PaperData):
+    """Scores of several systems with repeats, and of the baseline.
 
     Parameters
     ----------
-    data : object
-        Any table that `as_scores` takes, with instances: a system for each setting, in the order of the settings, and
-        the deterministic one to compare with. Without it only the simulated figures are made.
+    systems : dict
+        (repeats, topics) scores of every system but the baseline.
+    baseline : str
+        Name of the baseline.
+    base : array
+        (repeats, topics) scores of the baseline; one repeat if it is deterministic.
+    topics : tuple of str
+        Names of the topics.
+    """
+
+    systems: dict[str, Floats] = field(default_factory=dict)
+    baseline: str = ""
+    base: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    topics: tuple[str, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the baseline is deterministic."""
+        return len(self.base) == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class J15(PaperExperiment):
+    """Experiment of Jayasinghe et al. (2015): Figures 2 to 4 by simulation, Figures 6 to 13 from repeats.
+
+    Parameters
+    ----------
     baseline : str, optional
-        Name of the deterministic system; the one whose instances are all alike, if None.
+        System to compare with; the deterministic one, else the first, if None. A baseline with repeats of its own is
+        taken as random, all repeats counting.
     margin : float
         Largest loss that does not matter (Figures 12 and 13).
     pools : int
-        Pools of instances drawn for each system and size (Figures 9 to 11).
+        Pools of repeats drawn for each system and size (Figures 9 to 11).
     repetitions : int
-        Simulated comparisons of Figure 4 (the paper has 5000), and a fifth as many tables a point of Figure 2.
+        Simulated comparisons of Figure 4 (the paper has 5000), and a fifth as many tables per point of Figure 2.
     n_resamples : int
-        Resamples of each instance by the bootstrap (Algorithm 2).
-    seed : int
-        Seed of everything random.
-    executor : Executor, optional
-        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder : str or path, optional
-        Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress : callable, optional
-        Called with (steps done, steps in all).
+        Samples of each repeat by the bootstrap (Algorithm 2).
+    """
+
+    tag: ClassVar[str] = "J15"
+    title: ClassVar[str] = "systems whose results differ from run to run"
+    authors: ClassVar[str] = "Jayasinghe et al. (2015)"
+
+    baseline: str | None = None
+    margin: float = 0.01
+    pools: int = 50
+    repetitions: int = 500
+    n_resamples: int = 200
+
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning."""
+        validate_count(self.seed, "seed", least=0)
+        validate_count(self.pools, "pools")
+        validate_count(self.repetitions, "repetitions", least=5)
+
+    def gather_data(self, data: Any) -> RepeatedScores:
+        """Take scores with repeats; topics with gaps are left out and named."""
+        if data is None:
+            if self.baseline is not None:
+                raise InputError(
+                    (Option("baseline"), " is for scores"), remedy="leave it out, or give scores"
+                )
+            return RepeatedScores(xr.Dataset())
+        if isinstance(data, Collection):
+            raise InputError(
+                "runs alone do not say which are repeats of one system",
+                remedy="read them with read_instances, score and arrange them, or name the pattern by --instances",
+            )
+        if isinstance(data, xr.Dataset) and len(data.data_vars):
+            data = data[next(iter(data.data_vars))]
+        scores = as_scores(data)
+        if "instance" not in scores.dims or scores.sizes["instance"] < 2:
+            raise InputError(NO_REPEATS, remedy="give repeats, such as seeds, or use another paper")
+        if extra := [str(d) for d in scores.dims if d not in INSTANCES]:
+            raise InputError(
+                f"unexpected dimension {extra[0]!r}", remedy="select one or average over it first"
+            )
+        table = scores.transpose("system", "instance", "topic")
+        names, topics = level_names(table, "system"), np.array(level_names(table, "topic"))
+        # a repeat without any score was not run
+        values = {
+            name: y[np.isfinite(y).any(axis=1)] for name, y in zip(names, table.to_numpy(), strict=True)
+        }
+        kept = np.all([np.isfinite(y).all(axis=0) for y in values.values()], axis=0)
+        notes: tuple[str, ...] = ()
+        if not kept.all():
+            gaps = f"{int((~kept).sum())} of {format_count(kept.size, 'topic')}"
+            if kept.sum() < 2:
+                raise InputError(
+                    f"{gaps} lack the score of some repeat, which leaves {int(kept.sum())}",
+                    remedy="leave out the repeats with gaps",
+                )
+            notes = (
+                f"{gaps} lack a score of some repeat and are left out: {name_topics(topics[~kept].tolist())}.",
+            )
+        values = {name: drop_copies(y[:, kept]) for name, y in values.items()}
+        name = choose_baseline(values, self.baseline)
+        base = values.pop(name)
+        if not any(len(y) > 1 for y in values.values()):
+            raise InputError(
+                "no system but the baseline has repeats that differ",
+                remedy="name another baseline, or add seeds",
+            )
+        dataset = table.isel(topic=np.flatnonzero(kept)).drop_attrs()
+        return RepeatedScores(
+            dataset.to_dataset(name=str(scores.name or "score")), None, notes, values, name, base,
+            tuple(topics[kept].tolist()),
+        )  # fmt: skip
+
+    def list_facts(self, source: PaperData) -> dict[str, str]:
+        """State the baseline and the seed."""
+        assert isinstance(source, RepeatedScores)
+        if not source.systems:
+            return {"seed": str(self.seed)}
+        kind = "deterministic" if source.is_fixed else f"random, {len(source.base)} repeats"
+        return {
+            "baseline": f"{source.baseline} ({kind})",
+            "margin δ": f"{self.margin:g}",
+            "seed": str(self.seed),
+        }
+
+    def explain_absence(self, source: PaperData) -> str:
+        """Say what needs scores."""
+        assert isinstance(source, RepeatedScores)
+        return "" if source.systems else "Figures 6 to 13 need scores of repeats"
+
+    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+        """Simulate Figures 2 to 4, then test single repeats, pools of repeats and losses."""
+        assert isinstance(source, RepeatedScores)
+        steps: dict[str, Step] = {
+            "figure-2": self.simulate_single,
+            "figure-3": self.simulate_intervals,
+            "figure-4": self.simulate_both_tests,
+        }
+        if source.systems:
+            steps["instances"] = partial(self.test_singles, source)
+            steps["pools"] = partial(self.draw_pools, source)
+            steps["losses"] = partial(self.measure_losses, source)
+        return steps
+
+    def simulate_single(self) -> Frames:
+        """Simulate the share of significant t-tests of single repeats, by their distribution (Figure 2)."""
+        rows = []
+        count = max(self.repetitions // 5, 1)
+        for sigma in SIGMA:
+            for mu in MU:
+                y = j15_scenario("figure-2", mu=float(mu), sigma=sigma).draw(0, count, self.seed)
+                p = scipy.stats.ttest_1samp(y[:, :, 0] - y[:, :, 1], 0.0, axis=1).pvalue
+                rows.append({"mu": float(mu), "sigma": f"{sigma:g}", "share": float(np.mean(p <= 0.05))})
+        return {"figure_2": pd.DataFrame(rows)}
+
+    def simulate_intervals(self) -> Frames:
+        """Simulate a 95% interval of the difference of equal systems as topics are added (Figure 3)."""
+        rows = []
+        for n in TOPICS:
+            y = j15_scenario("figure-3", topics=n).draw(0, 1, self.seed)[0]
+            low, high = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0).confidence_interval(0.95)
+            middle = float((low + high) / 2)
+            rows.append({"topics": n, "difference": middle, "lower": float(low), "upper": float(high)})
+        return {"figure_3": pd.DataFrame(rows)}
+
+    def simulate_both_tests(self) -> Frames:
+        """Simulate p-values of both tests of J15 in comparisons with a deterministic system (Figure 4)."""
+        frames = []
+        scenario = j15_scenario("figure-4")
+        for first in range(0, self.repetitions, 50):
+            y = scenario.draw(first, min(50, self.repetitions - first), self.seed)
+            frames.append(self.compute_p_values(y, first, (MIXED, BOOTSTRAP, UNIFIED), fixed=True))
+        return {"figure_4": pd.concat(frames, ignore_index=True)}
+
+    def compute_p_values(self, y: Floats, first: int, tests: Sequence[str], *, fixed: bool) -> pd.DataFrame:
+        """Return p-values of tables (B, topics, 2, repeats), a column per test.
+
+        Parameters
+        ----------
+        y : array
+            Scores; the second system is the baseline.
+        first : int
+            Number of the first table, for the seeds.
+        tests : sequence of str
+            Names of the tests.
+        fixed : bool
+            Whether the baseline is deterministic.
+
+        Returns
+        -------
+        DataFrame
+            One row per table.
+        """
+        flags = (False, True) if fixed else ()
+        tables = Tables(y, INSTANCES, self.seed, first, self.n_resamples, deterministic=flags)
+        return pd.DataFrame({test: parse_procedure(TESTS[test]).decide(tables).p[:, 0] for test in tests})
+
+    def test_singles(self, source: RepeatedScores) -> Frames:
+        """Test single repeats of every system against the baseline (Figures 6, 7 and 8).
+
+        Parameters
+        ----------
+        source : RepeatedScores
+            The data.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of the three figures.
+        """
+        means, findings, spread = [], [], []
+        topic_means = source.base.mean(axis=0)
+        order = np.argsort(-topic_means, kind="stable")
+        for name, y in source.systems.items():
+            means += [{"system": name, "mean": float(m), "kind": "repeat"} for m in y.mean(axis=1)]
+            means.append({"system": name, "mean": float(topic_means.mean()), "kind": source.baseline})
+            # repeats of a random baseline are paired in order
+            count = len(y) if source.is_fixed else min(len(y), len(source.base))
+            base = source.base[0] if source.is_fixed else source.base[:count]
+            dims = ("topic",) if source.is_fixed else ("instance", "topic")
+            own = xr.DataArray(y[:count], dims=("instance", "topic"))
+            tests = single_instance_tests(own, xr.DataArray(base, dims=dims))
+            sign = np.sign(tests["difference"])
+            cases = [
+                (tests["p"] < edge) & (sign == way)
+                for way, edge in ((-1, 0.05), (-1, 0.1), (1, 0.05), (1, 0.1))
+            ]
+            kinds = np.select(cases, [FINDINGS[0], FINDINGS[1], FINDINGS[4], FINDINGS[3]], FINDINGS[2])
+            counts = pd.Series(kinds).value_counts()
+            findings += [
+                {"system": name, "finding": kind, "instances": int(counts.get(kind, 0))} for kind in FINDINGS
+            ]
+            ends = np.quantile(y, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0)[:, order]
+            columns = dict(zip(("least", "lower", "median", "upper", "most"), ends, strict=True))
+            spread.append(
+                pd.DataFrame(columns).assign(
+                    topic=np.array(source.topics)[order], position=np.arange(1, len(order) + 1), system=name,
+                    sd=y.std(axis=0)[order], deterministic=topic_means[order],
+                )
+            )  # fmt: skip
+        tables = {"figure_6": pd.DataFrame(means), "figure_7": pd.DataFrame(findings)}
+        return {**tables, "figure_8": pd.concat(spread, ignore_index=True)}
+
+    def draw_pools(self, source: RepeatedScores) -> Frames:
+        """Repeat the comparison with random pools of repeats, drawn with replacement (Figures 9, 10 and 11).
+
+        Parameters
+        ----------
+        source : RepeatedScores
+            The data.
+
+        Returns
+        -------
+        dict of DataFrame
+            p-values of every test and pool.
+        """
+        frames = []
+        for number, (name, y) in enumerate(source.systems.items()):
+            for size in SIZES:
+                rng = make_generator(self.seed, number, size)
+                pool = y[rng.integers(len(y), size=(self.pools, size))].swapaxes(1, 2)
+                if source.is_fixed:
+                    base = np.broadcast_to(source.base[0][None, :, None], pool.shape)
+                else:
+                    base = source.base[rng.integers(len(source.base), size=(self.pools, size))].swapaxes(1, 2)
+                tables = np.stack([pool, base], axis=2)
+                p = self.compute_p_values(tables, 0, tuple(TESTS), fixed=source.is_fixed)
+                # J15 takes one repeat of the pool for the standard tests
+                single = np.ascontiguousarray(tables[..., 0])
+                alone = Tables(single, TABLE, self.seed, 0, max(self.n_resamples, 1000))
+                p[SINGLE_BOOTSTRAP] = parse_procedure("bootstrap none").decide(alone).p[:, 0]
+                frames.append(p.assign(system=name, size=size, pool=np.arange(self.pools)))
+        return {"pools": pd.concat(frames, ignore_index=True)}
+
+    def measure_losses(self, source: RepeatedScores) -> Frames:
+        """Measure differences from the baseline and from the last system, with intervals (Figures 12 and 13).
+
+        Parameters
+        ----------
+        source : RepeatedScores
+            The data.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of both figures.
+        """
+        against, between = [], []
+        last = list(source.systems)[-1]
+        for name, y in source.systems.items():
+            against.append(self.measure_loss(name, y, source.base))
+            other = source.systems[last]
+            if name == last:
+                half = len(y) // 2
+                if half < 2:
+                    continue
+                y, other = y[:half], y[half:]
+            between.append(self.measure_loss(name, y, other))
+        columns = ["system", "difference", "lower", "upper", "p", "effect_size", "verdict"]
+        frames = {"figure_12": against, "figure_13": between}
+        return {name: pd.DataFrame(rows, columns=columns) for name, rows in frames.items()}
+
+    def measure_loss(self, name: str, y: Floats, other: Floats) -> dict[str, Any]:
+        """Return the difference of two systems with its interval and J15's decision.
+
+        Parameters
+        ----------
+        name : str
+            Name of the first.
+        y, other : array
+            (repeats, topics) scores; one repeat is deterministic.
+
+        Returns
+        -------
+        dict
+            A row of Figure 12 or 13.
+        """
+        first, second = (
+            xr.DataArray(v, dims=("instance", "topic")) if len(v) > 1 else xr.DataArray(v[0], dims="topic")
+            for v in (y, other)
+        )
+        result = compare_instances(first, second, design="unified" if len(y) == len(other) == 1 else "paper")
+        row = result.to_frame().iloc[0]
+        # a difference that is the same on every topic has an interval without width
+        varies = bool(result.se[0] > 0.0)
+        low, high = result.interval(0.95, "hpd") if varies else (row["difference"], row["difference"])
+        decided = "no worse" if low > -self.margin else "worse" if high < -self.margin else "undecided"
+        return {"system": name, "difference": float(row["difference"]), "lower": float(low), "upper": float(high),
+                "p": float(row["p"]), "effect_size": float(row["effect_size"]), "verdict": decided}  # fmt: skip
+
+    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Draw Figures 2 to 4 and 6 to 13."""
+        form = Form(
+            x="mu",
+            y="share",
+            titles=("mean of the repeats", "share significant"),
+            series="sigma",
+            rules=(0.05,),
+        )
+        title = "single repeats called different from a deterministic system, by the distribution of repeats"
+        yield Exhibit("Figure 2", title, frames["figure_2"], form=form)
+        form = Form(
+            x="topics", y="difference", titles=("topics", "difference"), band=("lower", "upper"), rules=(0.0,)
+        )
+        yield Exhibit(
+            "Figure 3", "95% interval of two equal systems by topics", frames["figure_3"], form=form
+        )
+        p_titles = ("p-value, mixed model", "p-value, bootstrap")
+        form = Form(x=MIXED, y=BOOTSTRAP, titles=p_titles, mark="point")
+        yield Exhibit(
+            "Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form
+        )
+        if "figure_6" in frames:
+            assert isinstance(source, RepeatedScores)
+            yield from self._draw_repeats(frames, source.baseline)
+
+    def _draw_repeats(self, frames: Frames, baseline: str) -> Iterator[Exhibit]:
+        """Draw Figures 6 to 13 from the repeats."""
+        form = Form(x="system", y="mean", titles=("system", "mean score"), series="kind", mark="point")
+        yield Exhibit("Figure 6", "means of every repeat", frames["figure_6"], form=form)
+        form = Form(x="system", y="instances", titles=("system", "repeats"), series="finding", mark="bar")
+        title = f"what t-tests of single repeats find against {baseline}"
+        yield Exhibit("Figure 7", title, frames["figure_7"], (ABOUT_7,), form)
+        form = Form(x="position", y="median", titles=(f"topic, by its score of {baseline}", "score"), panel="system",
+                    band=("least", "most"), mark="point")  # fmt: skip
+        title = "scores of each topic over repeats: median, least and most"
+        yield Exhibit("Figure 8", title, frames["figure_8"], form=form)
+        pools = frames["pools"]
+        long = pools.melt(id_vars=["system", "size", "pool"], var_name="test", value_name="p")
+        nine = long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True)
+        form = Form(x="size", y="p", titles=("repeats in the pool", "p-value"), panel="system", series="test",
+                    mark="point", rules=(0.05,))  # fmt: skip
+        yield Exhibit("Figure 9", "p-values from random pools of repeats, both tests of J15", nine, form=form)
+        curves = []
+        for test, part in long.groupby("test", sort=False):
+            values = np.sort(part["p"].to_numpy())[::-1]
+            share = (np.arange(values.size) + 0.5) / values.size
+            curves.append(pd.DataFrame({"test": test, "share": share, "p": values}))
+        form = Form(
+            x="share", y="p", titles=("share of comparisons", "p-value"), series="test", rules=(0.05,)
+        )
+        ten = pd.concat(curves, ignore_index=True)
+        yield Exhibit("Figure 10", "p-values of all comparisons in descending order", ten, (ABOUT_10,), form)
+        titles = ("p-value, mixed model", "p-value, bootstrap")
+        form = Form(x=MIXED, y=BOOTSTRAP, titles=titles, series="system", mark="point")
+        yield Exhibit("Figure 11", "both tests of J15 on the same pools", pools, form=form)
+        rules = (0.0, -self.margin)
+        form = Form(x="system", y="difference", titles=("system", f"difference from {baseline}"),
+                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
+        yield Exhibit("Figure 12", f"difference from {baseline}", frames["figure_12"], (ABOUT_12,), form)
+        if frames["figure_13"].empty:
+            return
+        form = Form(x="system", y="difference", titles=("system", "difference from the last system"),
+                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
+        yield Exhibit(
+            "Figure 13", "two systems with repeats compared", frames["figure_13"], (ABOUT_13,), form
+        )
+
+
+def j15(data: Any = None, baseline: str | None = None, **choices: Any) -> Replication:
+    """Make the figures of Jayasinghe et al. (2015): 2 to 4 by simulation, 6 to 13 from repeats, with verdicts.
+
+    Parameters
+    ----------
+    data : object, optional
+        Any table that `as_scores` takes, with repeats: a system for each setting, in the order of the settings, and
+        the baseline to compare with. Without it only the simulated figures are made.
+    baseline : str, optional
+        Name of the baseline; the deterministic system, else the first, if None.
+    **choices : object
+        Fields of `J15`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
     Returns
     -------
     Replication
-        Figures and verdicts on the claims of the paper.
+        Verdicts and figures.
     """
-    steps: dict[str, Step] = {}
-    facts = {"seed": str(validate_count(seed, "seed", least=0))}
-    scores: xr.DataArray | None = None
-    name = ""
-    if data is not None:
-        scores = as_scores(data)
-        if "instance" not in scores.dims or set(scores.dims) != set(INSTANCES):
-            raise InputError(
-                f"scores by {', '.join(map(str, scores.dims))} have no repeats",
-                remedy="give scores by topic, system and instance",
-            )
-        name = _baseline(scores, baseline)
-        facts |= {"data": _said(scores), "deterministic": name}
-    elif baseline is not None:
-        raise InputError((Option("baseline"), " is for scores"), remedy="leave it out, or give scores")
-    plan = _Plan(
-        name,
-        margin,
-        validate_count(pools, "pools"),
-        validate_count(repetitions, "repetitions", least=5),
-        n_resamples,
-        seed,
-    )
-    steps |= {
-        "figure-2": partial(_figure_2, plan),
-        "figure-3": partial(_figure_3, plan),
-        "figure-4": partial(_figure_4, plan),
-    }
-    if scores is not None:
-        steps["instances"] = partial(_instances, scores, plan)
-        steps["pools"] = partial(_pools, scores, plan)
-        steps["losses"] = partial(_losses, scores, plan)
-    else:
-        facts["not made"] = "Figures 6 to 13, which need scores of instances"
-    source = scores if scores is not None else xr.DataArray(0.0)
-    choices = {"baseline": name, "margin": margin, "pools": pools, "repetitions": repetitions,
-               "n_resamples": n_resamples, "seed": seed}  # fmt: skip
-    frames = run_steps(steps, key_of(PAPER, source, **choices), folder, progress, executor)
-    return Replication(PAPER, TITLE, tuple(_exhibits(frames)), facts)
+    return replicate_paper(J15, data, baseline=baseline, **choices)
 
 
-def _said(scores: xr.DataArray) -> str:
-    sizes = scores.sizes
-    return ", ".join(format_count(sizes[d], d) for d in ("system", "instance", "topic"))
+def drop_copies(y: Floats) -> Floats:
+    """Return one repeat where all (repeats, topics) scores are copies of it: the system is deterministic.
+
+    >>> drop_copies(np.array([[0.2, 0.4], [0.2, 0.4]]))
+    array([[0.2, 0.4]])
+    """
+    return y[:1] if (y == y[:1]).all() else y
 
 
-def _baseline(scores: xr.DataArray, asked: str | None) -> str:
-    names = level_names(scores, "system")
-    y = scores.transpose("system", "instance", "topic").to_numpy()
-    alike = [name for name, one in zip(names, y, strict=True) if _is_one(one)]
+def choose_baseline(values: Mapping[str, Floats], asked: str | None) -> str:
+    """Return the system to compare with: the one asked for, the only deterministic one, or the first."""
     if asked is not None:
-        if asked not in names:
+        if asked not in values:
             raise InputError(f"unknown system {asked!r}", remedy="name one of the scores", argument="baseline",
-                             value=asked, choices=names)  # fmt: skip
+                             value=asked, choices=tuple(values))  # fmt: skip
         return asked
-    if len(alike) != 1:
-        raise InputError(f"{len(alike)} systems have identical repeats",
-                         remedy=("name the deterministic one by ", Option("baseline")))  # fmt: skip
-    return alike[0]
+    fixed = [name for name, y in values.items() if len(y) == 1]
+    return fixed[0] if len(fixed) == 1 else next(iter(values))
 
 
-def _is_one(y: Floats) -> bool:
-    """Whether the instances that are there are copies of one."""
-    there = y[np.isfinite(y).any(axis=1)]
-    return bool((there == there[:1]).all())
+# Claims
 
 
-def _split(scores: xr.DataArray, plan: _Plan) -> tuple[dict[str, Floats], Floats, tuple[str, ...]]:
-    """(instances, topics) of every other system, (topics,) of the baseline, and the topics."""
-    table = scores.transpose("system", "instance", "topic")
-    y = {}
-    for name in level_names(table, "system"):
-        own = table.sel(system=name).to_numpy()
-        y[name] = own[np.isfinite(own).any(axis=1)]
-    whole_scores = y.pop(plan.baseline)[0]
-    if any(not np.isfinite(one).all() for one in y.values()) or not np.isfinite(whole_scores).all():
-        require_complete(scores)  # refuses with the reason
-    if not y:
-        raise InputError("the baseline is the only system", remedy="give scores of another one")
-    return y, whole_scores, level_names(table, "topic")
-
-
-def _figure_2(plan: _Plan) -> Frames:
-    """Share of significant t-tests of single instances, by the law of instances."""
-    rows = []
-    for sigma in SIGMA:
-        for mu in MU:
-            y = j15_scenario("figure-2", mu=float(mu), sigma=sigma).draw(
-                0, max(plan.repetitions // 5, 1), plan.seed
-            )
-            z = y[:, :, 0] - y[:, :, 1]
-            p = scipy.stats.ttest_1samp(z, 0.0, axis=1).pvalue
-            rows.append({"mu": float(mu), "sigma": f"{sigma:g}", "share": float(np.mean(p <= 0.05))})
-    return {"figure_2": pd.DataFrame(rows)}
-
-
-def _figure_3(plan: _Plan) -> Frames:
-    """A 95 % interval of the difference of equal systems as topics are added."""
-    rows = []
-    for n in TOPICS:
-        y = j15_scenario("figure-3", topics=n).draw(0, 1, plan.seed)[0]
-        found = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0)
-        low, high = found.confidence_interval(0.95)
-        rows.append(
-            {"topics": n, "difference": float((low + high) / 2), "lower": float(low), "upper": float(high)}
-        )
-    return {"figure_3": pd.DataFrame(rows)}
-
-
-def _figure_4(plan: _Plan) -> Frames:
-    """p-values of both tests of J15 in simulated comparisons with a deterministic system."""
-    each = []
-    world = j15_scenario("figure-4")
-    for first in range(0, plan.repetitions, 50):
-        y = world.draw(first, min(50, plan.repetitions - first), plan.seed)
-        each.append(_p_values(y, plan, first, (MIXED, BOOTSTRAP, "unified")))
-    return {"figure_4": pd.concat(each, ignore_index=True)}
-
-
-def _p_values(y: Floats, plan: _Plan, first: int, tests: Sequence[str]) -> pd.DataFrame:
-    """p-values of tables (B, topics, 2, instances) whose second system is deterministic, a column a test."""
-    tables = Tables(y, INSTANCES, plan.seed, first, plan.n_resamples, deterministic=(False, True))
-    return pd.DataFrame({test: parse_procedure(TESTS[test]).decide(tables).p[:, 0] for test in tests})
-
-
-def _instances(scores: xr.DataArray, plan: _Plan) -> Frames:
-    """What single instances say (Figures 6, 7 and 8)."""
-    y, whole_scores, topics = _split(scores, plan)
-    means, findings, spread = [], [], []
-    base = xr.DataArray(whole_scores, dims="topic")
-    for name, own in y.items():
-        means += [{"system": name, "mean": float(m), "kind": "instance"} for m in own.mean(axis=1)]
-        means.append({"system": name, "mean": float(whole_scores.mean()), "kind": plan.baseline})
-        singles = single_instance_tests(xr.DataArray(own, dims=("instance", "topic")), base)
-        sign = np.sign(singles["difference"])
-        worse = [
-            (singles["p"] < edge) & (sign == way)
-            for way, edge in ((-1, 0.05), (-1, 0.1), (1, 0.05), (1, 0.1))
-        ]
-        kinds = np.select(worse, [FINDINGS[0], FINDINGS[1], FINDINGS[4], FINDINGS[3]], FINDINGS[2])
-        counts = pd.Series(kinds).value_counts()
-        findings += [
-            {"system": name, "finding": kind, "instances": int(counts.get(kind, 0))} for kind in FINDINGS
-        ]
-        ends = np.quantile(own, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0)
-        order = np.argsort(-whole_scores, kind="stable")
-        spread.append(
-            pd.DataFrame(
-                dict(zip(("least", "lower", "median", "upper", "most"), ends[:, order], strict=True))
-            )
-            .assign(topic=np.array(topics)[order], place=np.arange(1, len(topics) + 1), system=name)
-            .assign(deterministic=whole_scores[order])
-        )
-    tables = {"figure_6": pd.DataFrame(means), "figure_7": pd.DataFrame(findings)}
-    return {**tables, "figure_8": pd.concat(spread, ignore_index=True)}
-
-
-def _pools(scores: xr.DataArray, plan: _Plan) -> Frames:
-    """The comparison repeated with random pools of instances, drawn with replacement (Figures 9, 10 and 11)."""
-    y, whole_scores, _ = _split(scores, plan)
-    rows = []
-    for number, (name, own) in enumerate(y.items()):
-        for size in SIZES:
-            drawn = make_generator(plan.seed, number, size).integers(len(own), size=(plan.pools, size))
-            pool = own[drawn].swapaxes(1, 2)  # pools, topics, instances
-            base = np.broadcast_to(whole_scores[None, :, None], pool.shape)
-            tables = np.stack([pool, base], axis=2)
-            p = _p_values(tables, plan, 0, tuple(TESTS))
-            one = Tables(
-                np.ascontiguousarray(tables[..., 0]), TABLE, plan.seed, 0, max(plan.n_resamples, 1000)
-            )
-            p[SINGLE_BOOTSTRAP] = parse_procedure("bootstrap none").decide(one).p[:, 0]
-            rows.append(p.assign(system=name, size=size, pool=np.arange(plan.pools)))
-    return {"pools": pd.concat(rows, ignore_index=True)}
-
-
-def _losses(scores: xr.DataArray, plan: _Plan) -> Frames:
-    """Differences from the baseline and from the last system, with intervals (Figures 12 and 13)."""
-    y, whole_scores, _ = _split(scores, plan)
-    dims = ("instance", "topic")
-    base = xr.DataArray(whole_scores, dims="topic")
-    last = list(y)[-1]
-    against, between = [], []
-    for name, own in y.items():
-        against.append(_loss(name, xr.DataArray(own, dims=dims), base, plan))
-        other = y[last]
-        if name == last:
-            half = len(own) // 2
-            if half < 2:
-                continue
-            own, other = own[:half], own[half:]
-        between.append(_loss(name, xr.DataArray(own, dims=dims), xr.DataArray(other, dims=dims), plan))
-    return {"figure_12": pd.DataFrame(against), "figure_13": pd.DataFrame(between)}
-
-
-def _loss(name: str, one: xr.DataArray, other: xr.DataArray, plan: _Plan) -> dict[str, Any]:
-    found = compare_instances(one, other, design="paper")
-    low, high = found.interval(0.95, "hpd")
-    row = found.to_frame().iloc[0]
-    decided = "no worse" if low > -plan.margin else "worse" if high < -plan.margin else "undecided"
-    return {"system": name, "difference": float(row["difference"]), "lower": float(low), "upper": float(high),
-            "p": float(row["p"]), "effect_size": float(row["effect_size"]), "verdict": decided}  # fmt: skip
-
-
-def _exhibits(frames: Frames) -> Iterator[Exhibit]:
-    form = Form(x="mu", y="share", titles=("mean of the instances", "share significant"), series="sigma")
-    title = "single instances called different from a deterministic system, by the law of instances"
-    yield Exhibit("Figure 2", title, frames["figure_2"], form=form)
-    form = Form(x="topics", y="difference", titles=("topics", "difference"), band=("lower", "upper"))
-    yield Exhibit("Figure 3", "95 % interval of two equal systems by topics", frames["figure_3"], form=form)
-    p = ("p-value, mixed model", "p-value, bootstrap")
-    form = Form(x=MIXED, y=BOOTSTRAP, titles=p, mark="point")
-    yield Exhibit("Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form)
-    if "figure_6" not in frames:
-        return
-    form = Form(x="system", y="mean", titles=("system", "mean score"), series="kind", mark="point")
-    yield Exhibit("Figure 6", "means of every instance", frames["figure_6"], form=form)
-    form = Form(x="system", y="instances", titles=("system", "instances"), series="finding", mark="bar")
-    title = "what t-tests of single instances find against the deterministic system"
-    yield Exhibit("Figure 7", title, frames["figure_7"], (ABOUT_7,), form)
-    form = Form(x="place", y="median", titles=("topic, by its deterministic score", "score"), panel="system",
-                band=("least", "most"), mark="point")  # fmt: skip
-    yield Exhibit(
-        "Figure 8",
-        "scores of each topic over instances: median, least and most",
-        frames["figure_8"],
-        form=form,
+def check_single_conflict(frames: Computed) -> Evidence:
+    """Check that single repeats of one system lead to different conclusions."""
+    table = frames["figure_7"].pivot(index="system", columns="finding", values="instances")
+    significant = table[[FINDINGS[0], FINDINGS[4]]].sum(axis=1)
+    mixed = (significant > 0) & (significant < table.sum(axis=1)) | (table[FINDINGS[0]] > 0) & (
+        table[FINDINGS[4]] > 0
     )
-    pools = frames["pools"]
-    long = pools.melt(id_vars=["system", "size", "pool"], var_name="test", value_name="p")
-    nine = long[long["test"] == "unified"].reset_index(drop=True)
-    form = Form(x="size", y="p", titles=("instances in the pool", "p-value"), panel="system", mark="point")
-    yield Exhibit("Figure 9", "p-values from random pools of instances", nine, form=form)
-    curves = []
-    for test, own in long.groupby("test", sort=False):
-        values = np.sort(own["p"].to_numpy())[::-1]
-        share = (np.arange(values.size) + 0.5) / values.size
-        curves.append(pd.DataFrame({"test": test, "share": share, "p": values}))
-    form = Form(x="share", y="p", titles=("share of comparisons", "p-value"), series="test")
-    ten = pd.concat(curves, ignore_index=True)
-    yield Exhibit("Figure 10", "p-values of all comparisons in descending order", ten, (ABOUT_10,), form)
-    form = Form(x=MIXED, y=BOOTSTRAP, titles=p, series="system", mark="point")
-    yield Exhibit("Figure 11", "both tests of J15 on the same pools", pools, form=form)
-    form = Form(x="system", y="difference", titles=("system", "difference from the deterministic system"),
-                band=("lower", "upper"), series="verdict", mark="point")  # fmt: skip
-    yield Exhibit(
-        "Figure 12", "loss against the deterministic system", frames["figure_12"], (ABOUT_12,), form
+    texts = [
+        f"{name}: {row[FINDINGS[0]]} worse, {row[FINDINGS[4]]} better of {row.sum()}"
+        for name, row in table.iterrows()
+    ]
+    return Evidence(bool(mixed.any()), "; ".join(texts))
+
+
+def check_topics_vary(frames: Computed) -> Evidence:
+    """Check that repeats spread on some topics far more than on others."""
+    sd = frames["figure_8"]["sd"]
+    low, high = float(sd.quantile(0.1)), float(sd.quantile(0.9))
+    return Evidence(
+        bool(high > 2.0 * low), f"standard deviation over repeats {low:.3f} (10%) to {high:.3f} (90%)"
     )
-    form = Form(x="system", y="difference", titles=("system", "difference from the last system"),
-                band=("lower", "upper"), mark="point")  # fmt: skip
-    yield Exhibit("Figure 13", "two systems with instances compared", frames["figure_13"], (ABOUT_13,), form)
+
+
+def check_steadier(frames: Computed) -> Evidence:
+    """Check that p-values scatter less with more repeats, for both tests."""
+    rows = frames["pools"]
+    texts, holds, scatter = [], True, False
+    for test in (MIXED, BOOTSTRAP):
+        sd = rows.groupby(["system", "size"])[test].std().groupby("size").mean()
+        texts.append(f"{test} {sd.iloc[0]:.3f} → {sd.iloc[-1]:.3f}")
+        holds &= bool(sd.iloc[-1] < sd.iloc[0])
+        scatter |= bool(sd.iloc[0] > 1e-3)
+    if not scatter:
+        return Evidence(None, "all p-values are near 0")
+    return Evidence(holds, f"mean sd of p, {SIZES[0]} → {SIZES[-1]} repeats: {'; '.join(texts)}")
+
+
+def _correlate(frame: Any) -> float:
+    """Return the correlation of both tests' p-values, NaN where they do not vary."""
+    both = frame[[MIXED, BOOTSTRAP]]
+    return float(both.corr().iloc[0, 1]) if (both.std() > 1e-3).all() else float("nan")
+
+
+def check_agreement_simulated(frames: Computed) -> Evidence:
+    """Check that both tests have alike p-values in simulation."""
+    r = _correlate(frames["figure_4"])
+    return Evidence(r > 0.95, f"correlation {r:.4f} of {len(frames['figure_4'])} comparisons")
+
+
+def check_agreement(frames: Computed) -> Evidence:
+    """Check that both tests have alike p-values on the same pools."""
+    r = _correlate(frames["pools"])
+    if np.isnan(r):
+        return Evidence(None, "all p-values are near 0")
+    return Evidence(r > 0.95, f"correlation {r:.4f} of {len(frames['pools'])} pools")
+
+
+def _share_significant(frames: Computed) -> Any:
+    tests = [MIXED, BOOTSTRAP, SINGLE, SINGLE_BOOTSTRAP, UNIFIED]
+    return (frames["pools"][tests] <= 0.05).mean()
+
+
+def check_more_power(frames: Computed) -> Evidence:
+    """Check that both tests find a difference more often than the standard tests of one repeat."""
+    share = _share_significant(frames)
+    numbers = ", ".join(f"{test} {100 * value:.0f}%" for test, value in share.items())
+    if share.max() == 0.0 or share.min() == 1.0:
+        return Evidence(None, f"significant: {numbers}")
+    holds = share[[MIXED, BOOTSTRAP]].min() > share[[SINGLE, SINGLE_BOOTSTRAP]].max()
+    return Evidence(bool(holds), f"significant: {numbers}")
+
+
+def check_mixed_above_bootstrap(frames: Computed) -> Evidence:
+    """Check that the mixed model finds a difference more often than the bootstrap."""
+    share = _share_significant(frames)
+    numbers = f"significant: {100 * share[MIXED]:.0f}% against {100 * share[BOOTSTRAP]:.0f}%"
+    if share[[MIXED, BOOTSTRAP]].max() == 0.0 or share[[MIXED, BOOTSTRAP]].min() == 1.0:
+        return Evidence(None, numbers)
+    return Evidence(bool(share[MIXED] > share[BOOTSTRAP]), numbers)
+
+
+def check_itself(frames: Computed) -> Evidence:
+    """Check that a system compared with itself shows no difference (Figure 13)."""
+    rows = frames.get("figure_13", frames["figure_12"].iloc[:0])
+    last = frames["figure_12"]["system"].iloc[-1]
+    row = rows[rows["system"] == last]
+    if row.empty:
+        return Evidence(None, f"{last} has fewer than four repeats")
+    low, high = float(row["lower"].iloc[0]), float(row["upper"].iloc[0])
+    return Evidence(low <= 0.0 <= high, f"{last}: 95% HPD {low:.4f} to {high:.4f}")
+
+
+def check_equal_means(frames: Computed) -> Evidence:
+    """Check that with a small spread most tests of equal means find nothing, and most of unequal ones do (Figure 2)."""
+    share = frames["figure_2"].query(f"sigma == '{min(SIGMA):g}'").set_index("mu")["share"]
+    numbers = f"share significant {share[0.5]:.2f} at μ = .5, {share[0.0]:.2f} at 0, {share[1.0]:.2f} at 1"
+    return Evidence(bool(share[0.5] < 0.5 < min(share[0.0], share[1.0])), numbers)
+
+
+def check_narrowing(frames: Computed) -> Evidence:
+    """Check that the interval of two equal systems narrows with topics (Figure 3)."""
+    rows = frames["figure_3"]
+    width = (rows["upper"] - rows["lower"]).to_numpy()
+    topics = rows["topics"].to_numpy()
+    numbers = f"width {width[0]:.4f} with {topics[0]} topics, {width[-1]:.4f} with {topics[-1]}"
+    return Evidence(bool(width[-1] < width[0]), numbers)
+
+
+J15.claims = (
+    PaperClaim(
+        name="single repeats contradict each other", section="§4, Figure 7", needs=("figure_7",),
+        check=check_single_conflict,
+        statement="Tests of single repeats of one system lead to different conclusions.",
+    ),
+    PaperClaim(
+        name="topics vary unequally", section="§4, Figure 8", needs=("figure_8",), check=check_topics_vary,
+        statement="Repeats agree on some topics and differ on others (here: sd of the 90% quantile twice the 10%).",
+    ),
+    PaperClaim(
+        name="more repeats, steadier p", section="§4, Figure 9", needs=("pools",), check=check_steadier,
+        statement="p-values scatter less the more repeats a pool has.",
+    ),
+    PaperClaim(
+        name="both tests agree", section="§4, Figure 11", needs=("pools",), check=check_agreement,
+        statement="Mixed model and bootstrap have similar p-values (here: correlation above .95).",
+    ),
+    PaperClaim(
+        name="both tests agree in simulation", section="§3.3, Figure 4", needs=("figure_4",),
+        check=check_agreement_simulated,
+        statement="In simulated comparisons mixed model and bootstrap yield similar results.",
+    ),
+    PaperClaim(
+        name="more often significant than one repeat", section="§4, Figure 10", needs=("pools",),
+        check=check_more_power,
+        statement="Both tests find a difference more often than the t-test and the bootstrap of one repeat.",
+    ),
+    PaperClaim(
+        name="mixed model above bootstrap", section="§4, Figure 10", needs=("pools",),
+        check=check_mixed_above_bootstrap,
+        statement="The mixed model finds a difference more often than the bootstrap.",
+    ),
+    PaperClaim(
+        name="equal to itself", section="§5, Figure 13", needs=("figure_12",), check=check_itself,
+        statement="A system compared with itself shows no difference.",
+    ),
+    PaperClaim(
+        name="means decide in simulation", section="§2, Figure 2", needs=("figure_2",), check=check_equal_means,
+        statement="With a small spread most repeats of an equal system show no difference, most of unequal ones do.",
+    ),
+    PaperClaim(
+        name="interval narrows with topics", section="§2.3, Figure 3", needs=("figure_3",), check=check_narrowing,
+        statement="The interval of two equal systems narrows as topics are added.",
+    ),
+)  # fmt: skip

@@ -97,7 +97,8 @@ _TABLE_6 = {  # PAA, PPA and their half widths, of bANOVA(BH), tANOVA(BH), tANOV
     "MD6": ((0.982, 0.802, 0.001, 0.012), (0.980, 0.850, 0.001, 0.006), (0.981, 0.953, 0.001, 0.003)),
 }
 TABLE_6: Rows = tuple(
-    {"model": model, "approach": approach} | dict(zip(("PAA", "PPA", "PAA_half", "PPA_half"), row, strict=True))
+    {"model": model, "approach": approach}
+    | dict(zip(("PAA", "PPA", "PAA_half", "PPA_half"), row, strict=True))
     for model, rows in _TABLE_6.items()
     for approach, row in zip(("bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)"), rows, strict=True)
 )
@@ -117,7 +118,15 @@ _PD_HALF = {  # half widths of their confidence intervals
 }
 _PAIRS_OF_FILLS = [(a, b) for k, a in enumerate(FILLS) for b in FILLS[k:]]
 TABLES_7_8: Rows = tuple(
-    {"shards": 5, "model": model, "approach": approach, "fill": a, "other": b, "PD": value, "half_width": half}
+    {
+        "shards": 5,
+        "model": model,
+        "approach": approach,
+        "fill": a,
+        "other": b,
+        "PD": value,
+        "half_width": half,
+    }
     for (model, approach), values in _PD.items()
     for (a, b), value, half in zip(_PAIRS_OF_FILLS, values, _PD_HALF[model, approach], strict=True)
 )

@@ -1,48 +1,63 @@
-"""Sakai (2014) on anybody's collections: how many topics a test collection needs, from the variances of its scores."""
+"""Sakai (2014) on other collections: how many topics a test collection needs, from the variances of its scores."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.arguments import Progress
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores
 from shardwise.io.collection import Collection
 from shardwise.papers import published_s14 as printed
-from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
-from shardwise.papers.steps import Frames, Step, key_of, run_steps
+from shardwise.papers.exhibit import (
+    Computed,
+    Evidence,
+    Exhibit,
+    Form,
+    Frames,
+    PaperClaim,
+    Replication,
+    Shape,
+    join_printed,
+)
+from shardwise.papers.experiment import (
+    PaperData,
+    PaperExperiment,
+    drop_topics,
+    gather_scores,
+    replicate_paper,
+)
+from shardwise.papers.steps import Step, make_key
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, design_table, reach_curve
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.scoring import score
 
-PAPER = "S14"
-TITLE = "how many topics a test collection needs"
 DEEP, SHALLOW, DIVERSITY = "deep", "depth 10", "diversity, depth 10"
 ADHOC = ("AP", "Q", "nDCG", "nERR")
-SAID = ("alpha-nDCG", "nERR-IA", "D-nDCG", "D♯-nDCG")
+DIVERSE = ("alpha-nDCG", "nERR-IA", "D-nDCG", "D♯-nDCG")
 DEPTHS = (10, 30, 50, 70, 100)
 WIDTHS = (0.10, 0.15, 0.20, 0.25)
-KINDS = ("percentile95", "one-way", "two-way")  # Figure 1
+KINDS = ("percentile95", "one-way", "two-way")
+"""Variances of Figure 1."""
 REACH = tuple(range(10, 201, 5))
 SYSTEMS = tuple(range(2, 201, 2))
-GOAL = 0.15  # range and width of Figure 4
+GOAL = 0.15
+"""Range and width of Figure 4."""
+TABLES = {DEEP: (4,), SHALLOW: (5, 6), DIVERSITY: (7,)}
+TASK_TABLES = {DEEP: 4, SHALLOW: 5, DIVERSITY: 7}
+POOLED = "pooled"
 
 ABOUT_TASKS = (
-    "Rows 'deep' have the measures at full depth, rows 'depth 10' those of the first ten documents. The columns _S14 "
-    "are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for Tables 3(a2) "
-    "and 5, adhoc/web for Table 6, diversity/web for Table 7. What is printed for other collections is no target, only "
-    "a size to hold ours against."
+    "Rows 'deep' have the measures at full depth, rows 'depth 10' those of the first ten documents. Numbers in "
+    "brackets are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for "
+    "Tables 3(a2) and 5, adhoc/web for Table 6, diversity/web for Table 7. They are sizes to hold ours against, not targets."
 )
 ABOUT_METHOD = (
     "Topics are counted as S14's spreadsheet does. From the printed variances that gives 638 of the 639 printed cells "
@@ -51,279 +66,541 @@ ABOUT_METHOD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all steps are told."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Collections(PaperData):
+    """Several collections or tables by name; ``scores`` are those of the first.
 
-    measures: Mapping[str, Mapping[str, str]]  # by task: what the paper calls it, and our name
-    depths: tuple[int, ...]
-    method: str
-    jobs: int | None
+    Parameters
+    ----------
+    named : Mapping
+        Runs and judgments, or datasets of scores, by name.
+    """
+
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def description(self) -> str:
+        """Every collection in one clause."""
+        return "; ".join(f"{name}: {describe_source(each)}" for name, each in self.named.items())
 
 
-def s14(
-    data: Any,
-    *,
-    depths: Sequence[int] | None = None,
-    method: str = "sakai",
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Replication:
-    """Make Tables 3 to 9 and Figures 1 to 4 of Sakai (2014) of other collections, pooled over them.
+@dataclass(frozen=True, kw_only=True)
+class S14(PaperExperiment):
+    """Experiment of Sakai (2014): Tables 3 to 9 and Figures 1 to 4, pooled over collections.
 
     Tables of scores have no judgments to take away and no depth: they give Tables 3, 4 and 8 and Figures 1 to 3.
     Table 7 needs judgments of subtopics.
 
     Parameters
     ----------
-    data : object
-        Runs and judgments, as `read_collection` returns them; or a table of scores, as `score` returns it; or several
-        of either by name, whose variances are pooled.
     depths : sequence of int, optional
         Pool depths of Table 9; 10, 30, 50, 70 and 100, as far as runs and judgments go, if None.
     method : str
         How topics are counted, "sakai" or "exact", as for `topics_for_power`.
-    jobs : int, optional
-        Number of threads; all processors, if None.
-    executor : Executor, optional
-        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder : str or path, optional
-        Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress : callable, optional
-        Called with (steps done, steps in all).
+    """
+
+    tag: ClassVar[str] = "S14"
+    title: ClassVar[str] = "how many topics a test collection needs"
+    authors: ClassVar[str] = "Sakai (2014)"
+
+    depths: Sequence[int] | None = None
+    method: str = "sakai"
+
+    def gather_data(self, data: Any) -> Collections:
+        """Take one collection or table, or several by name, all of one kind."""
+        several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
+        given: dict[str, Any] = dict(data) if several else {"collection": data}
+        if not given:
+            raise InputError("no collection was given", remedy="give one, or several by name")
+        runs = {name: each for name, each in given.items() if isinstance(each, Collection)}
+        if runs and len(runs) < len(given):
+            raise InputError("some are runs and some are tables of scores", remedy="give all in one form")
+        notes: list[str] = []
+        if runs:
+            first = next(iter(runs.values()))
+            return Collections(xr.Dataset(), first, tuple(notes), named=runs)
+        if self.depths is not None:
+            raise InputError(
+                (Option("depths"), " has no effect with tables of scores"), remedy="leave it out"
+            )
+        tables = {}
+        for name, each in given.items():
+            source = gather_scores(each, ())
+            tables[name] = source.scores
+            notes += source.notes
+        return Collections(next(iter(tables.values())), None, tuple(notes), named=tables)
+
+    def list_facts(self, source: PaperData) -> dict[str, str]:
+        """State how topics are counted and where printed numbers come from."""
+        return {
+            "topics counted by": self.method,
+            "in brackets": "printed by Sakai for TREC collections; pooled rows for his pooled collections",
+        }
+
+    def explain_absence(self, source: PaperData) -> str:
+        """Say what needs judgments, or judgments of subtopics."""
+        if source.collection is None:
+            return "Tables 5, 6, 7 and 9 and Figure 4 need runs and judgments"
+        assert isinstance(source, Collections)
+        return "" if DIVERSITY in list_tasks(source.named) else "Table 7 needs judgments of subtopics"
+
+    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+        """Estimate the variances of each collection, then study shallower pools."""
+        assert isinstance(source, Collections)
+        if source.collection is None:
+            return {
+                f"variances-{k}": partial(estimate_variances, name, DEEP, table)
+                for k, (name, table) in enumerate(source.named.items())
+            }
+        tasks = list_tasks(source.named)
+        steps: dict[str, Step] = {
+            f"variances-{k}": partial(self.score_tasks, name, each, tasks)
+            for k, (name, each) in enumerate(source.named.items())
+        }
+        steps["pools"] = partial(self.study_pools, list(source.named.values()), tasks[DEEP])
+        return steps
+
+    def list_choices(self) -> dict[str, Any]:
+        """Return the options that change results."""
+        return {"depths": self.depths, "method": self.method}
+
+    def score_tasks(self, name: str, runs: Collection, tasks: Mapping[str, Mapping[str, str]]) -> Frames:
+        """Estimate the variances of one collection in every task (Table 3, Figure 1).
+
+        Parameters
+        ----------
+        name : str
+            Name of the collection.
+        runs : Collection
+            Runs and judgments.
+        tasks : Mapping
+            Our name of each measure, by task and by the paper's name.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of variances.
+        """
+        frames = []
+        for task, measures in tasks.items():
+            scores = score(runs, list(measures.values()), jobs=self.jobs)
+            names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
+            frames.append(estimate_variances(name, task, drop_topics(scores.rename(names))[0])["variances"])
+        return {"variances": pd.concat(frames, ignore_index=True)}
+
+    def study_pools(self, runs: Sequence[Collection], measures: Mapping[str, str]) -> Frames:
+        """Estimate variances and costs with shallower pools (Table 9, Figure 4).
+
+        Parameters
+        ----------
+        runs : sequence of Collection
+            Runs and judgments of every collection.
+        measures : Mapping
+            Our name of each measure, by the paper's.
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of Table 9.
+        """
+        deepest = min(int(np.diff(each.starts).max(initial=0)) for each in runs)
+        depths = tuple(self.depths or (d for d in DEPTHS if d <= deepest)) or (deepest,)
+        study = pool_depth_study(
+            runs, depths, list(measures.values()), min_diff=GOAL, width=GOAL, method=self.method,
+            no_relevant="drop", jobs=self.jobs,
+        )  # fmt: skip
+        names = dict(zip(dict.fromkeys(study.table["measure"]), measures, strict=True))
+        return {"pools": study.table.assign(measure=study.table["measure"].map(names))}
+
+    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Lay out Tables 3 to 9 and draw Figures 1 to 4."""
+        variances = frames["variances"]
+        pooled = pool_rows(variances)
+        two_way = pooled[pooled["method"] == "two-way"]
+        by_task = {task: list_variances(two_way, task) for task in dict.fromkeys(pooled["task"])}
+        shape = Shape(
+            rows=("task", "collection", "systems", "topics"), columns=("measure",), values=("variance",)
+        )
+        table_3 = build_table_3(variances, two_way)
+        notes = (ABOUT_TASKS, ABOUT_METHOD) if source.collection is not None else (ABOUT_METHOD,)
+        yield Exhibit("Table 3", "variances by two-way analysis of variance", table_3, notes, shape=shape)
+        for task, found in by_task.items():
+            topics = _stack_table(design_table(found, method=self.method), ["power", "measure"])
+            for number in TABLES[task]:
+                keys = ["systems", "alpha", "min_diff", "power", "measure"]
+                frame = join_printed(topics, printed.table_of_topics(number), keys, self.tag)
+                title = (
+                    f"topics needed to find a range between systems ({task}), beside {printed.TASKS[number]}"
+                )
+                shape = Shape(
+                    rows=("systems", "alpha", "min_diff"), columns=("power", "measure"), values=("topics",)
+                )
+                yield Exhibit(f"Table {number}", title, frame, shape=shape)
+        shape = Shape(rows=("task", "width"), columns=("measure",), values=("topics",))
+        yield Exhibit(
+            "Table 8", "topics needed for intervals of a width, at .05", build_table_8(by_task), shape=shape
+        )
+        pools = frames.get("pools")
+        if pools is not None:
+            nine = join_printed(pools, printed.table_9(), ["depth", "measure"], self.tag)
+            shape = Shape(rows=("depth", "judged"), columns=("measure",), values=("variance", "topics_power"))
+            note = "Pooled documents that nobody judged count as not relevant. Print has 731 to 96 judged."
+            title = (
+                "judgments per topic and variances by pool depth, and topics for a range of .15 (10 systems)"
+            )
+            nine["judged"] = nine["judged"].round().astype(int)
+            yield Exhibit("Table 9", title, nine, (note,), shape=shape)
+        yield from self._draw_figures(pooled, by_task, pools)
+
+    def _draw_figures(
+        self, pooled: pd.DataFrame, by_task: Mapping[str, Mapping[str, float]], pools: pd.DataFrame | None
+    ) -> Iterator[Exhibit]:
+        """Draw variances, topics against systems, reach, and topics against judgments."""
+        form = Form(
+            x="measure",
+            y="variance",
+            titles=("measure", "variance"),
+            series="method",
+            panel="task",
+            mark="point",
+        )
+        yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
+        curves = [
+            design_curve(found, systems=SYSTEMS, method=self.method).assign(task=task)
+            for task, found in by_task.items()
+        ]
+        form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
+        title = "topics needed against the number of systems, range .10, level .05, power .8"
+        yield Exhibit("Figure 2", title, pd.concat(curves, ignore_index=True), form=form)
+        reach = []
+        for task, found in by_task.items():
+            # the paper draws the measure with the smallest variance of a task
+            steadiest = min(found, key=lambda name: found[name])
+            curve = reach_curve({steadiest: found[steadiest]}, topics=REACH, method=self.method)
+            reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
+        form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
+        title = "what a number of topics can reach, steadiest measure: detectable range, width of an interval"
+        yield Exhibit("Figure 3", title, pd.concat(reach, ignore_index=True), form=form)
+        if pools is not None:
+            each = [
+                pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
+                for goal in ("power", "interval")
+            ]
+            form = Form(
+                x="judged",
+                y="topics",
+                titles=("judged documents per topic", "topics"),
+                series="measure",
+                panel="goal",
+            )
+            title = "topics needed against judgments per topic"
+            yield Exhibit("Figure 4", title, pd.concat(each, ignore_index=True), form=form)
+
+    def make_key(self, source: PaperData) -> str:
+        """Return one word for all collections and options."""
+        assert isinstance(source, Collections)
+        return make_key(self.tag, *source.named.values(), names=list(source.named), **self.list_choices())
+
+
+def s14(data: Any, **choices: Any) -> Replication:
+    """Make the tables and figures of Sakai (2014) from other collections, pooled over them, with verdicts.
+
+    Parameters
+    ----------
+    data : object
+        Runs and judgments, as `read_collection` returns them; or a table of scores, as `score` returns it; or several
+        of either by name, whose variances are pooled.
+    **choices : object
+        Fields of `S14`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
     Returns
     -------
     Replication
-        Tables, figures and verdicts on the claims of the paper.
+        Verdicts, tables and figures.
     """
-    named: dict[str, Any] = dict(data) if _is_several(data) else {"collection": data}
-    if not named:
-        raise InputError("no collection was given", remedy="give one, or several by name")
-    runs = {name: one for name, one in named.items() if isinstance(one, Collection)}
-    if runs and len(runs) < len(named):
-        raise InputError("some are runs and some are tables of scores", remedy="give all in one form")
-    facts = {"data": "; ".join(_said(name, one) for name, one in named.items())}
-    if runs:
-        plan = _Plan(_tasks(list(runs.values())), _depths(runs, depths), method, jobs)
-        steps: dict[str, Step] = {
-            f"variances-{k}": partial(_of_runs, name, one, plan) for k, (name, one) in enumerate(runs.items())
-        }
-        steps["pools"] = partial(_pools, list(runs.values()), plan)
-        if DIVERSITY not in plan.measures:
-            facts["not made"] = "Table 7, which needs judgments of subtopics"
-    else:
-        if depths is not None:
-            raise InputError(
-                (Option("depths"), " has no effect with tables of scores"), remedy="leave it out"
-            )
-        tables = {name: _dataset(one) for name, one in named.items()}
-        names = list(map(str, next(iter(tables.values())).data_vars))
-        plan = _Plan({DEEP: {name: name for name in names}}, (), method, jobs)
-        steps = {
-            f"variances-{k}": partial(_of_scores, name, DEEP, one, plan)
-            for k, (name, one) in enumerate(tables.items())
-        }
-        facts["not made"] = "Tables 5, 6, 7 and 9 and Figure 4, which need runs and judgments"
-        named = tables
-    first, *others = named.values()
-    key = key_of(PAPER, first, others=[key_of(PAPER, one) for one in others], names=list(named),
-                 depths=plan.depths, method=method)  # fmt: skip
-    frames = run_steps(steps, key, folder, progress, executor)
-    facts |= {"topics counted by": method, "columns _S14": "printed by Sakai for TREC and NTCIR collections"}
-    return Replication(PAPER, TITLE, tuple(_exhibits(frames, plan)), facts, (ABOUT_TASKS, ABOUT_METHOD))
+    return replicate_paper(S14, data, **choices)
 
 
-def _by_measure(pooled: pd.DataFrame, task: str) -> dict[str, float]:
-    own = pooled[pooled["task"] == task]
-    return {str(name): float(value) for name, value in zip(own["measure"], own["variance"], strict=True)}
+def describe_source(source: Collection | xr.Dataset) -> str:
+    """Return the sizes of a collection or table."""
+    if isinstance(source, Collection):
+        return str(source).splitlines()[0]
+    return f"{format_count(source.sizes['system'], 'system')}, {format_count(source.sizes['topic'], 'topic')}"
 
 
-def _long(wide: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
-    """One row a cell of a table of topics."""
-    rows = wide.stack(levels, future_stack=True)
-    return pd.DataFrame(rows, columns=["topics"]).reset_index()
+def list_tasks(runs: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return our names of the paper's measures by task; the gain of a grade x is 2^x - 1."""
+    highest = max(1, *(int(each.qrel_grades.max(initial=1)) for each in runs.values()))
 
-
-def _is_several(data: Any) -> bool:
-    return isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
-
-
-def _said(name: str, one: Any) -> str:
-    if isinstance(one, Collection):
-        return f"{name}: {str(one).splitlines()[0]}"
-    sizes = _dataset(one).sizes
-    return f"{name}: {format_count(sizes['system'], 'system')}, {format_count(sizes['topic'], 'topic')}"
-
-
-def _dataset(data: Any) -> xr.Dataset:
-    if isinstance(data, xr.Dataset):
-        return data
-    table = as_scores(data, only=True)
-    return table.rename(str(table.name or "score")).to_dataset(promote_attrs=False)
-
-
-def _tasks(runs: Sequence[Collection]) -> dict[str, dict[str, str]]:
-    """The paper's measures by their names here; the gain of a grade x is 2^x - 1."""
-    highest = max(1, *(int(one.qrel_grades.max(initial=1)) for one in runs))
-
-    def adhoc(cut: str) -> dict[str, str]:
+    def name_adhoc(cut: str) -> dict[str, str]:
         ap = f"AP(norm='min'){cut}" if cut else "AP"
         names = (ap, f"Q(gain='exp'){cut}", f"nDCG(dcg='exp-log2'){cut}", f"nERR(max_rel={highest}){cut}")
         return dict(zip(ADHOC, names, strict=True))
 
-    found = {DEEP: adhoc(""), SHALLOW: adhoc("@10")}
-    if all(one.subtopics is not None for one in runs):
-        said = ("alpha_nDCG@10", "nERR_IA@10", "D_nDCG(dcg='exp-log2')@10", "Dsharp_nDCG(dcg='exp-log2')@10")
-        found[DIVERSITY] = dict(zip(SAID, said, strict=True))
-    return found
+    tasks = {DEEP: name_adhoc(""), SHALLOW: name_adhoc("@10")}
+    if all(each.subtopics is not None for each in runs.values()):
+        names = ("alpha_nDCG@10", "nERR_IA@10", "D_nDCG(dcg='exp-log2')@10", "Dsharp_nDCG(dcg='exp-log2')@10")
+        tasks[DIVERSITY] = dict(zip(DIVERSE, names, strict=True))
+    return tasks
 
 
-def _depths(runs: Mapping[str, Collection], asked: Sequence[int] | None) -> tuple[int, ...]:
-    deepest = min(int(np.diff(one.starts).max(initial=0)) for one in runs.values())
-    return tuple(asked) if asked is not None else tuple(d for d in DEPTHS if d <= deepest) or (deepest,)
+def estimate_variances(name: str, task: str, scores: xr.Dataset) -> Frames:
+    """Estimate the variance of every measure by three methods.
 
+    Parameters
+    ----------
+    name : str
+        Name of the collection.
+    task : str
+        Name of the task.
+    scores : Dataset
+        Complete scores by topic and system.
 
-def _of_runs(name: str, runs: Collection, plan: _Plan) -> Frames:
-    """Variances of one collection in every task (Table 3, Figure 1)."""
-    each = []
-    for task, measures in plan.measures.items():
-        scores = score(runs, list(measures.values()), jobs=plan.jobs)
-        scores = scores.rename({ours: said for said, ours in zip(measures, scores.data_vars, strict=True)})
-        each.append(_of_scores(name, task, scores, plan)["variances"])
-    return {"variances": pd.concat(each, ignore_index=True)}
-
-
-def _of_scores(name: str, task: str, scores: xr.Dataset, plan: _Plan) -> Frames:
+    Returns
+    -------
+    dict of DataFrame
+        Rows of variances.
+    """
     rows = []
     for measure, values in scores.data_vars.items():
-        table = as_scores(values, only=True)
-        defined = table.isel(topic=np.flatnonzero(table.notnull().all("system").to_numpy()))
         for kind in KINDS:
-            found = variance(defined, kind)
+            found = variance(values, kind)
             rows.append({"collection": name, "task": task, "measure": str(measure), "method": kind,
                          "systems": found.systems, "topics": found.topics, "variance": found.sigma_sq})  # fmt: skip
     return {"variances": pd.DataFrame(rows)}
 
 
-def _pools(runs: Sequence[Collection], plan: _Plan) -> Frames:
-    """Shallower pools (Table 9, Figure 4)."""
-    measures = plan.measures[DEEP]
-    study = pool_depth_study(runs, plan.depths, list(measures.values()), min_diff=GOAL, width=GOAL,
-                             method=plan.method, no_relevant="drop", jobs=plan.jobs)  # fmt: skip
-    found = list(dict.fromkeys(study.table["measure"]))
-    said = dict(zip(found, measures, strict=True))
-    return {"pools": study.table.assign(measure=study.table["measure"].map(said))}
-
-
-def _pooled(variances: pd.DataFrame) -> pd.DataFrame:
-    """One row a task, measure and method: variances pooled with weights topics less one (S14 eq. 8)."""
+def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per task, measure and method: variances pooled with weights topics less one (S14 eq. 8)."""
     rows = []
-    for (task, measure, method), own in variances.groupby(["task", "measure", "method"], sort=False):
+    for (task, measure, method), part in variances.groupby(["task", "measure", "method"], sort=False):
         each = [
             VarianceEstimate(float(v), int(n), int(m), int(n) - 1, str(method), str(measure))
-            for v, n, m in own[["variance", "topics", "systems"]].to_numpy()
+            for v, n, m in part[["variance", "topics", "systems"]].to_numpy()
         ]
-        rows.append(
-            {"task": task, "measure": measure, "method": method, "variance": float(pool_variances(each))}
-        )
+        row = {"task": task, "measure": measure, "method": method, "variance": float(pool_variances(each))}
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _exhibits(frames: Frames, plan: _Plan) -> Iterator[Exhibit]:
-    variances = frames["variances"]
-    pooled = _pooled(variances)
-    two_way = pooled[pooled["method"] == "two-way"]
-    tables = {DEEP: (4,), SHALLOW: (5, 6), DIVERSITY: (7,)}
-    yield Exhibit("Table 3", "variances by two-way analysis of variance", _table_3(variances, two_way))
-    by_task = {task: _by_measure(two_way, task) for task in plan.measures}
-    for task, found in by_task.items():
-        ours = _long(design_table(found, method=plan.method), ["power", "measure"])
-        for number in tables[task]:
-            keys = ["systems", "alpha", "min_diff", "power", "measure"]
-            frame = beside(ours, printed.table_of_topics(number), keys, PAPER)
-            title = f"topics needed to find a range between systems ({task}), beside {printed.TASKS[number]}"
-            yield Exhibit(f"Table {number}", title, frame)
-    yield Exhibit("Table 8", "topics needed for intervals of a width, at .05", _table_8(by_task, tables))
-    pools = frames.get("pools")
-    if pools is not None:
-        nine = beside(pools, printed.table_9(), ["depth", "measure"], PAPER)
-        note = "Pooled documents that nobody judged count as not relevant."
-        yield Exhibit(
-            "Table 9", "judgments and variances by pool depth, and what they ask for", nine, (note,)
-        )
-    yield from _figures(pooled, by_task, pools, plan)
+def list_variances(pooled: pd.DataFrame, task: str) -> dict[str, float]:
+    """Return the variance of every measure of a task."""
+    rows = pooled[pooled["task"] == task]
+    return {str(name): float(value) for name, value in zip(rows["measure"], rows["variance"], strict=True)}
 
 
-def _table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:
-    own = variances[variances["method"] == "two-way"].drop(columns="method")
-    both = pd.concat([own, pooled.drop(columns="method").assign(collection="pooled")], ignore_index=True)
-    said = [
+def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:
+    """Return the variances of every collection and pooled, and below them those of the paper's collections."""
+    two_way = variances[variances["method"] == "two-way"].drop(columns="method")
+    ours = pd.concat([two_way, pooled.drop(columns="method").assign(collection=POOLED)], ignore_index=True)
+    given = [
         {"task": task, **row}
-        for task, number in ((DEEP, 4), (SHALLOW, 5), (DIVERSITY, 7))
+        for task, number in TASK_TABLES.items()
+        if task in set(ours["task"])
         for row in printed.table_3(number)
-        if row["collection"] == "pooled"
     ]
-    order = {task: k for k, task in enumerate((DEEP, SHALLOW, DIVERSITY))}
-    both = both.sort_values("task", key=lambda t: t.map(order), kind="stable", ignore_index=True)
-    return beside(both, said, ["task", "collection", "measure"], PAPER)
+    beside_pooled = [row for row in given if row["collection"] == POOLED]
+    frame = join_printed(ours, beside_pooled, ["task", "collection", "measure"], S14.tag)
+    # collections of the paper have rows of their own
+    others = pd.DataFrame(
+        [row for row in given if row["collection"] != POOLED and row["measure"] in set(ours["measure"])]
+    )
+    if len(others):
+        sizes = others["collection"].map(printed.COLLECTIONS)
+        others = others.rename(columns={"variance": f"variance_{S14.tag}"}).assign(
+            systems=[m for m, _ in sizes], topics=[n for _, n in sizes]
+        )
+        frame = pd.concat([frame, others], ignore_index=True)
+    frame = frame.astype({"systems": "Int64", "topics": "Int64"})
+    order = {task: k for k, task in enumerate(TASK_TABLES)}
+    return frame.sort_values("task", key=lambda column: column.map(order), kind="stable", ignore_index=True)
 
 
-def _table_8(
-    by_task: Mapping[str, Mapping[str, float]], tables: Mapping[str, tuple[int, ...]]
-) -> pd.DataFrame:
+def build_table_8(by_task: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return the topics needed for intervals of several widths."""
     frames = []
     for task, found in by_task.items():
         sizes = design_table(found, width=WIDTHS, alpha=[0.05])
-        ours = _long(sizes, ["measure"]).drop(columns="alpha").assign(task=task)
-        frames.append(beside(ours, printed.table_8(tables[task][0]), ["width", "measure"], PAPER))
-    return pd.concat(frames, ignore_index=True)[["task", "width", "measure", "topics", f"topics_{PAPER}"]]
+        topics = _stack_table(sizes, ["measure"]).drop(columns="alpha").assign(task=task)
+        frames.append(join_printed(topics, printed.table_8(TABLES[task][0]), ["width", "measure"], S14.tag))
+    return pd.concat(frames, ignore_index=True)[["task", "width", "measure", "topics", f"topics_{S14.tag}"]]
 
 
-def _figures(
-    pooled: pd.DataFrame, by_task: Mapping[str, Mapping[str, float]], pools: pd.DataFrame | None, plan: _Plan
-) -> Iterator[Exhibit]:
-    form = Form(
-        x="measure", y="variance", titles=("measure", "variance"), series="method", panel="task", mark="point"
+def _stack_table(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
+    """Return one row per cell of a table of topics."""
+    rows = table.stack(levels, future_stack=True)
+    return pd.DataFrame(rows, columns=["topics"]).reset_index()
+
+
+# Claims
+
+
+def _pivot_variances(frames: Computed, kind: str = "two-way") -> Any:
+    """Return tasks × measures of pooled variances."""
+    pooled = pool_rows(frames["variances"])
+    return pooled[pooled["method"] == kind].pivot(index="task", columns="measure", values="variance")
+
+
+def _describe_row(row: Any, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {row[name]:.4f}" for name in names)
+
+
+def _has_adhoc(frames: Computed) -> bool:
+    return set(ADHOC) <= set(frames["variances"]["measure"])
+
+
+ABSENT = Evidence(None, "AP, Q, nDCG and nERR are not all there")
+
+
+def check_nerr(frames: Computed) -> Evidence:
+    """Check that nERR has the largest variance at both depths."""
+    if not _has_adhoc(frames):
+        return ABSENT
+    table = _pivot_variances(frames)
+    tasks = [task for task in (DEEP, SHALLOW) if task in table.index]
+    numbers = "; ".join(f"{task}: {_describe_row(table.loc[task], ADHOC)}" for task in tasks)
+    return Evidence(all(table.loc[task, list(ADHOC)].idxmax() == "nERR" for task in tasks), numbers)
+
+
+def check_nerr_twice(frames: Computed) -> Evidence:
+    """Check that nERR needs more than twice as many topics as any other measure at full depth."""
+    if not _has_adhoc(frames):
+        return ABSENT
+    row = _pivot_variances(frames).loc[DEEP]
+    ratio = {name: row["nERR"] / row[name] for name in ADHOC[:3]}
+    numbers = ", ".join(f"{value:.1f} times {name}" for name, value in ratio.items())
+    return Evidence(min(ratio.values()) > 2.0, f"variance {numbers}")
+
+
+def check_depth(frames: Computed) -> Evidence:
+    """Check that a smaller measurement depth raises the variance of every measure."""
+    table = _pivot_variances(frames)
+    if SHALLOW not in table.index:
+        return Evidence(None, "a table of scores has no depth")
+    ratio = table.loc[SHALLOW, list(ADHOC)] / table.loc[DEEP, list(ADHOC)]
+    numbers = ", ".join(f"{name} × {value:.2f}" for name, value in ratio.items())
+    return Evidence(bool((ratio > 1.0).all()), numbers)
+
+
+def check_graded(frames: Computed) -> Evidence:
+    """Check that at depth 10 graded measures need fewer topics than AP."""
+    table = _pivot_variances(frames)
+    if SHALLOW not in table.index:
+        return Evidence(None, "a table of scores has no depth")
+    row = table.loc[SHALLOW]
+    return Evidence(bool(row["Q"] < row["AP"] and row["nDCG"] < row["AP"]), _describe_row(row, ADHOC[:3]))
+
+
+def check_variances(frames: Computed) -> Evidence:
+    """Check that two-way variances are above one-way ones, and these above percentiles, in every row."""
+    names = ("one-way", "two-way", "percentile95")
+    # measures of other tasks are no cells
+    one, two, ends = (_pivot_variances(frames, kind).stack(future_stack=True).dropna() for kind in names)
+    above, beyond = one / two, ends / two
+    numbers = (
+        f"one-way {above.min():.2f} to {above.max():.2f}, "
+        f"percentile {beyond.min():.2f} to {beyond.max():.2f} of two-way"
     )
-    yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
-    curves = [
-        design_curve(found, systems=SYSTEMS, method=plan.method).assign(task=task)
-        for task, found in by_task.items()
-    ]
-    form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
-    title = "topics needed against the number of systems, range .10, level .05, power .8"
-    yield Exhibit("Figure 2", title, pd.concat(curves, ignore_index=True), form=form)
-    reach = [
-        reach_curve(found, topics=REACH, method=plan.method).assign(task=task)
-        for task, found in by_task.items()
-    ]
-    three = pd.concat(reach, ignore_index=True)
-    three["panel"] = three["measure"] + ", " + three["task"]
-    form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
-    yield Exhibit(
-        "Figure 3",
-        "what a number of topics can reach: detectable range, width of an interval",
-        three,
-        form=form,
+    return Evidence(bool((above <= 1.0).all() and (beyond < 1.0).all()), numbers)
+
+
+def check_equivalence(frames: Computed) -> Evidence:
+    """Check that power with ten systems and intervals of the same size need as many topics, to five percent or two."""
+    row = _pivot_variances(frames).loc[DEEP].dropna().to_dict()
+    power = design_table(row, method="sakai").xs((10, 0.05), level=("systems", "alpha"))[0.8]
+    width = design_table(row, width=(0.1, 0.2, 0.25), alpha=[0.05]).xs(0.05, level="alpha")
+    ours, theirs = power.loc[[0.1, 0.2, 0.25]].to_numpy(float), width.to_numpy(float)
+    gap = np.abs(ours - theirs)
+    ratio = ours / theirs
+    numbers = f"ratios of topics {ratio.min():.3f} to {ratio.max():.3f}"
+    return Evidence(bool((gap <= np.maximum(2.0, 0.05 * theirs)).all()), numbers)
+
+
+def check_fifty(frames: Computed) -> Evidence:
+    """Check that 50 topics suffice to find a range of .20 among ten systems with AP, Q and nDCG at full depth."""
+    row = _pivot_variances(frames).loc[DEEP].dropna()
+    names = [name for name in row.index if name != "nERR"]
+    table = design_table(row[names].to_dict(), method="sakai")
+    needed = {name: int(table.loc[(10, 0.05, 0.2), (0.8, name)]) for name in names}
+    numbers = ", ".join(f"{name} {n}" for name, n in needed.items())
+    return Evidence(max(needed.values()) <= 50, f"topics needed: {numbers}")
+
+
+def check_pools(frames: Computed) -> Evidence:
+    """Check that the shallowest pool reaches the same goal with fewer judgments than the deepest."""
+    rows = frames["pools"][frames["pools"]["measure"] == "AP"].sort_values("depth")
+    if len(rows) < 2:
+        return Evidence(None, "only one pool depth")
+    cost = rows["topics_power"] * rows["judged"]
+    first, last = rows.iloc[0], rows.iloc[-1]
+    numbers = (
+        f"AP: {cost.iloc[0]:,.0f} judgments ({first['topics_power']:.0f} topics, depth {first['depth']:.0f}) against "
+        f"{cost.iloc[-1]:,.0f} ({last['topics_power']:.0f} topics, depth {last['depth']:.0f}); 5.7 times in print"
     )
-    if pools is not None:
-        each = [
-            pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
-            for goal in ("power", "interval")
-        ]
-        form = Form(
-            x="judged",
-            y="topics",
-            titles=("judged documents a topic", "topics"),
-            series="measure",
-            panel="goal",
-        )
-        yield Exhibit(
-            "Figure 4",
-            "topics needed against judgments a topic",
-            pd.concat(each, ignore_index=True),
-            form=form,
-        )
+    return Evidence(bool(cost.iloc[0] < cost.iloc[-1]), numbers)
+
+
+def check_pool_variance(frames: Computed) -> Evidence:
+    """Check that shallower pools raise the variance of AP."""
+    rows = frames["pools"][frames["pools"]["measure"] == "AP"].sort_values("depth")
+    if len(rows) < 2:
+        return Evidence(None, "only one pool depth")
+    numbers = ", ".join(
+        f"{v:.4f} (depth {d:.0f})" for d, v in zip(rows["depth"], rows["variance"], strict=True)
+    )
+    return Evidence(bool(rows["variance"].iloc[0] > rows["variance"].iloc[-1]), f"AP: {numbers}")
+
+
+def check_diversity(frames: Computed) -> Evidence:
+    """Check that D-measures need fewer topics than α-nDCG and nERR-IA."""
+    table = _pivot_variances(frames)
+    if DIVERSITY not in table.index:
+        return Evidence(None, "no judgments of subtopics")
+    row = table.loc[DIVERSITY]
+    holds = row[list(DIVERSE[2:])].max() < row[list(DIVERSE[:2])].min()
+    return Evidence(bool(holds), _describe_row(row, DIVERSE))
+
+
+S14.claims = (
+    PaperClaim(
+        name="nERR varies most", section="§5.1, Table 3", needs=("variances",), check=check_nerr,
+        statement="nERR has the largest variance of AP, Q, nDCG and nERR.",
+    ),
+    PaperClaim(
+        name="nERR costs twice", section="§5.2, Table 4", needs=("variances",), check=check_nerr_twice,
+        statement="At full depth nERR needs more than twice as many topics as AP, Q and nDCG.",
+    ),
+    PaperClaim(
+        name="depth 10 varies more", section="§5.2, Table 5", needs=("variances", "pools"), check=check_depth,
+        statement="Measuring the first ten documents only raises all variances.",
+    ),
+    PaperClaim(
+        name="graded measures pay at depth 10", section="§5.2, Table 5", needs=("variances", "pools"),
+        check=check_graded,
+        statement="At depth 10 Q and nDCG need fewer topics than AP.",
+    ),
+    PaperClaim(
+        name="two-way largest", section="§6, Figure 1", needs=("variances",), check=check_variances,
+        statement="Two-way variances are at least as large as one-way ones, and larger than percentile ones.",
+    ),
+    PaperClaim(
+        name="power like intervals", section="§5.3, Figure 3", needs=("variances",), check=check_equivalence,
+        statement="A range c among ten systems needs as many topics as an interval of width c (here: to 5% or 2).",
+    ),
+    PaperClaim(
+        name="50 topics for .20", section="§5.2, Table 4", needs=("variances",), check=check_fifty,
+        statement="50 topics suffice to find a range of .20 among ten systems with AP, Q and nDCG.",
+    ),
+    PaperClaim(
+        name="shallow pools vary more", section="§5.4, Table 9", needs=("pools",), check=check_pool_variance,
+        statement="Shallower pools raise the variance of AP.",
+    ),
+    PaperClaim(
+        name="shallow pools cheaper", section="§5.4, Table 9", needs=("pools",), check=check_pools,
+        statement="Many topics with shallow pools cost fewer judgments than few topics with deep pools.",
+    ),
+    PaperClaim(
+        name="D-measures steadier", section="§5.2, Table 7", needs=("variances", "pools"), check=check_diversity,
+        statement="D-nDCG and D♯-nDCG need fewer topics than α-nDCG and nERR-IA.",
+    ),
+)  # fmt: skip

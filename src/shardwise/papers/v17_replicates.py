@@ -22,7 +22,17 @@ from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.papers import published_v17 as printed
 from shardwise.papers.covered import describe_left_out, score_covered
-from shardwise.papers.exhibit import Evidence, Exhibit, Form, Frames, PaperClaim, Replication, Shape, join_printed
+from shardwise.papers.exhibit import (
+    Computed,
+    Evidence,
+    Exhibit,
+    Form,
+    Frames,
+    PaperClaim,
+    Replication,
+    Shape,
+    join_printed,
+)
 from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
 from shardwise.papers.steps import Step
 from shardwise.sharding.split import Corpus
@@ -135,12 +145,19 @@ class V17(PaperExperiment):
             steps["related"] = partial(self.compare_related, runs, measures)
         return steps
 
-    def score_parts(
+    def _score_parts(
         self, runs: Collection, measures: Sequence[str], shards: int, splits: int
     ) -> tuple[xr.Dataset, pd.DataFrame]:
         """Score runs on parts made by a die, topics without relevant documents in some part left out."""
         return score_covered(
-            runs, shards, measures, n_splits=splits, seed=self.seed, corpus=self.corpus, draw="die", jobs=self.jobs
+            runs,
+            shards,
+            measures,
+            n_splits=splits,
+            seed=self.seed,
+            corpus=self.corpus,
+            draw="die",
+            jobs=self.jobs,
         )
 
     def run_tests(self, scores: xr.Dataset) -> Frames:
@@ -182,11 +199,11 @@ class V17(PaperExperiment):
         dict of DataFrame
             Widths, effects, densities, pairs, and topics left out.
         """
-        scores, left_out = self.score_parts(runs, measures, shards, 1)
+        scores, left_out = self._score_parts(runs, measures, shards, 1)
         scores = scores.isel(split=0, drop=True)
         widths, counts, decisions, effects, densities = [], [], [], [], []
         for measure in map(str, scores.data_vars):
-            key = {"measure": measure, "shards": shards}
+            key: dict[str, Any] = {"measure": measure, "shards": shards}
             for model in MODELS:
                 fit = bootstrap_anova(scores[measure], model)
                 frame = fit.intervals(**DISTRIBUTION)
@@ -229,7 +246,7 @@ class V17(PaperExperiment):
         dict of DataFrame
             Counts, divisions, divided pairs and final decisions.
         """
-        scores, left_out = self.score_parts(runs, measures, 2, self.n_splits)
+        scores, left_out = self._score_parts(runs, measures, 2, self.n_splits)
         counts, divided, squares, final = [], [], [], []
         for measure in map(str, scores.data_vars):
             each = over_splits(scores[measure], MODELS[1], "bh", fit="bootstrap", **DISTRIBUTION)
@@ -247,7 +264,9 @@ class V17(PaperExperiment):
             square = agreement_matrix(each, ALPHAS[0]).to_numpy()
             a, b = np.nonzero(np.triu(square, 1))
             against = [f"{int(n)}:{self.n_splits - int(n)}" for n in square[a, b]]
-            squares.append(pd.DataFrame({"measure": measure, "rank": a + 1, "other": b + 1, "splits": against}))
+            squares.append(
+                pd.DataFrame({"measure": measure, "rank": a + 1, "other": b + 1, "splits": against})
+            )
             decision = unanimous(each)
             frame = decision.to_frame()[["a", "b", "difference", "p_adjusted"]]
             final.append(frame.assign(measure=measure, differ=decision.reject(ALPHAS[0])))
@@ -270,8 +289,10 @@ class V17(PaperExperiment):
         dict of DataFrame
             Widths and decisions by condition.
         """
-        scores, _ = self.score_parts(runs, measures[:1], 3, 1)
-        result = within_across(scores[measures[0]].isel(split=0, drop=True), self.sets or {}, MODELS, **DISTRIBUTION)
+        scores, _ = self._score_parts(runs, measures[:1], 3, 1)
+        result = within_across(
+            scores[measures[0]].isel(split=0, drop=True), self.sets or {}, MODELS, **DISTRIBUTION
+        )
         decisions, widths = result.decisions, result.widths.reset_index()
         across = decisions["across"]
         for name in widths["condition"]:
@@ -288,16 +309,20 @@ class V17(PaperExperiment):
         has_parts = "widths" in frames
         sizes = ("width_percent", "least", "largest") if self.n_resamples is not None else ("width_percent",)
         if has_parts:
-            rows = [{**row, "width_percent": row["width"]} for row in printed.of(printed.TABLE_3, like)]
+            rows = [{**row, "width_percent": row.pop("width")} for row in printed.of(printed.TABLE_3, like)]
             three = join_printed(frames["widths"], rows, ["measure", "shards", "model"], self.tag)
+            three = three.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
             first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
             shape = Shape(rows=("measure",), columns=("model",), values=("width", *sizes))
             yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, shape=shape)
-        four = join_printed(frames["counts"], printed.of(printed.TABLE_4, like), ["measure", "test", "alpha"], self.tag)
+        four = join_printed(
+            frames["counts"], printed.of(printed.TABLE_4, like), ["measure", "test", "alpha"], self.tag
+        )
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
         shape = Shape(rows=("measure", "test"), values=("pairs", "share"))
-        yield Exhibit("Table 2", "significant pairs at .05 by three tests", two.reset_index(drop=True), shape=shape)
+        two = two.sort_values("measure", kind="stable", ignore_index=True)
+        yield Exhibit("Table 2", "significant pairs at .05 by three tests", two, shape=shape)
         if has_parts:
             left_out = describe_left_out(frames.get("left_out"), source.scores.sizes["topic"])
             shape = Shape(rows=("measure", "shards"), columns=("model",), values=("width", *sizes))
@@ -317,9 +342,9 @@ class V17(PaperExperiment):
             shape = Shape(rows=("condition",), values=values)
             title = "related runs by a model of all runs (across) or of their own (within)"
             yield Exhibit("Table 6", title, six, (ABOUT_RELATED,), shape=shape)
-        yield from self.draw_figures(frames, source.scores)
+        yield from self._draw_figures(frames, source.scores)
 
-    def draw_figures(self, frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
+    def _draw_figures(self, frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
         """Draw Figures 2 to 6, and sum up Figure 7."""
         three = frames["effects"][frames["effects"]["shards"] == 3]
         form = Form(
@@ -332,7 +357,9 @@ class V17(PaperExperiment):
         form = Form(
             x="value", y="density", titles=("system effect", "density"), series="system", panel="measure"
         )
-        yield Exhibit("Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form)
+        yield Exhibit(
+            "Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form
+        )
         yield draw_by_tests("Figure 4", frames["decisions"], scores, (T_TEST, RANDOMIZATION, "3 parts"))
         yield draw_by_tests("Figure 5", frames["decisions"], scores, (RANDOMIZATION, "2 parts", "3 parts"))
         form = Form(
@@ -433,13 +460,13 @@ def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests
 # Claims
 
 
-def _index_counts(frames: Frames, alpha: float) -> pd.DataFrame:
+def _index_counts(frames: Computed, alpha: float) -> Any:
     """Return measures × tests of the number of significant pairs."""
     rows = frames["counts"]
     return rows[rows["alpha"] == alpha].pivot(index="measure", columns="test", values="pairs")
 
 
-def check_halving(frames: Frames) -> Evidence:
+def check_halving(frames: Computed) -> Evidence:
     """Check that with two parts the interaction about halves the intervals, and narrows them with any number."""
     table = frames["widths"].pivot(index=["measure", "shards"], columns="model", values="width")
     ratio = table[MODELS[1]] / table[MODELS[0]]
@@ -448,16 +475,20 @@ def check_halving(frames: Frames) -> Evidence:
     return Evidence(bool((two <= 0.6).all() and (ratio < 1.0).all()), f"width ratios {numbers}")
 
 
-def check_fewer_parts(frames: Frames) -> Evidence:
+def check_fewer_parts(frames: Computed) -> Evidence:
     """Check that fewer parts give narrower intervals for the first measure, with interactions."""
     rows = frames["widths"]
     first = rows["measure"].iloc[0]
-    widths = rows[(rows["measure"] == first) & (rows["model"] == MODELS[1])].set_index("shards")["width"].sort_index()
+    widths = (
+        rows[(rows["measure"] == first) & (rows["model"] == MODELS[1])]
+        .set_index("shards")["width"]
+        .sort_index()
+    )
     numbers = ", ".join(f"{w:.4f} ({n} parts)" for n, w in widths.items())
     return Evidence(bool(widths.iloc[0] < widths.iloc[1:].min()), f"{first}: {numbers}")
 
 
-def check_test_order(frames: Frames) -> Evidence:
+def check_test_order(frames: Computed) -> Evidence:
     """Check that t finds fewest pairs, then randomization, then parts, for every measure."""
     table = _index_counts(frames, ALPHAS[0])
     order = (T_TEST, RANDOMIZATION, "3 parts")
@@ -466,21 +497,21 @@ def check_test_order(frames: Frames) -> Evidence:
     return Evidence(holds, f"t, randomization, 3 parts: {'; '.join(texts)}")
 
 
-def check_t_below_randomization(frames: Frames) -> Evidence:
+def check_t_below_randomization(frames: Computed) -> Evidence:
     """Check that the t-test finds far fewer pairs than the randomization test."""
     table = _index_counts(frames, ALPHAS[0])
     texts = [f"{m} {r[T_TEST]:.0f} against {r[RANDOMIZATION]:.0f}" for m, r in table.iterrows()]
     return Evidence(bool((table[T_TEST] < table[RANDOMIZATION]).all()), "; ".join(texts))
 
 
-def check_two_parts(frames: Frames) -> Evidence:
+def check_two_parts(frames: Computed) -> Evidence:
     """Check that two parts find at least as many pairs as three."""
     table = _index_counts(frames, ALPHAS[0])
     texts = [f"{m} {r['2 parts']:.0f} against {r['3 parts']:.0f}" for m, r in table.iterrows()]
     return Evidence(bool((table["2 parts"] >= table["3 parts"]).all()), "; ".join(texts))
 
 
-def check_unanimity(frames: Frames) -> Evidence:
+def check_unanimity(frames: Computed) -> Evidence:
     """Check that even unanimous splits find more pairs than randomization and t."""
     table = _index_counts(frames, ALPHAS[0])
     holds = (table[MULTIPLE] > table[RANDOMIZATION]) & (table[MULTIPLE] > table[T_TEST])
@@ -491,7 +522,7 @@ def check_unanimity(frames: Frames) -> Evidence:
     return Evidence(bool(holds.all()), "; ".join(texts))
 
 
-def check_levels(frames: Frames) -> Evidence:
+def check_levels(frames: Computed) -> Evidence:
     """Check that going from .05 to .01 costs parts a smaller share of pairs than tests."""
     wide, narrow = (_index_counts(frames, alpha) for alpha in ALPHAS)
     loss = 1.0 - narrow / wide.clip(lower=1.0)
@@ -500,26 +531,28 @@ def check_levels(frames: Frames) -> Evidence:
     return Evidence(bool((parts < tests).all()), "; ".join(texts))
 
 
-def _list_divided(frames: Frames) -> pd.Series:
+def _list_divided(frames: Computed) -> Any:
     rows = frames["divided"]
     return rows[(rows["splits"] == "divided") & (rows["alpha"] == ALPHAS[0])].set_index("measure")["share"]
 
 
-def check_divided(frames: Frames) -> Evidence:
+def check_divided(frames: Computed) -> Evidence:
     """Check that splits are divided over less than 15% of the pairs."""
     share = _list_divided(frames)
     return Evidence(bool((share < 0.15).all()), ", ".join(f"{m} {100 * s:.1f}%" for m, s in share.items()))
 
 
-def check_precision_divided(frames: Frames) -> Evidence:
+def check_precision_divided(frames: Computed) -> Evidence:
     """Check that splits are divided over more pairs by P@10 than by AP."""
     share = _list_divided(frames)
     if not {"AP", "P@10"} <= set(share.index):
         return Evidence(None, "AP and P@10 are not both there")
-    return Evidence(bool(share["P@10"] > share["AP"]), f"P@10 {100 * share['P@10']:.1f}%, AP {100 * share['AP']:.1f}%")
+    return Evidence(
+        bool(share["P@10"] > share["AP"]), f"P@10 {100 * share['P@10']:.1f}%, AP {100 * share['AP']:.1f}%"
+    )
 
 
-def check_within_narrower(frames: Frames) -> Evidence:
+def check_within_narrower(frames: Computed) -> Evidence:
     """Check that a model of related runs alone has narrower intervals."""
     table = frames["related"].set_index("condition")
     texts = [f"{m} {table.loc['within', m]:.4f} against {table.loc['across', m]:.4f}" for m in MODELS]
@@ -527,13 +560,14 @@ def check_within_narrower(frames: Frames) -> Evidence:
     return Evidence(holds, "; ".join(texts))
 
 
-def check_within_loses(frames: Frames) -> Evidence:
+def check_within_loses(frames: Computed) -> Evidence:
     """Check that decisions differ by pairs lost, not gained."""
     row = frames["related"].set_index("condition").loc["within"]
-    numbers = f"{row['same']:.0f} of {row['related_pairs']:.0f} alike, {row['lost']:.0f} lost, {row['gained']:.0f} gained"
-    if row["lost"] == row["gained"] == 0:
+    same, total, lost, gained = (int(row[name]) for name in ("same", "related_pairs", "lost", "gained"))
+    numbers = f"{same} of {total} alike, {lost} lost, {gained} gained"
+    if lost == gained == 0:
         return Evidence(None, f"{numbers}: no decision differs")
-    return Evidence(bool(row["lost"] > row["gained"]), numbers)
+    return Evidence(lost > gained, numbers)
 
 
 V17.claims = (

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,8 @@ STYLE = """:root{color-scheme:light}body{font:15px/1.5 system-ui,sans-serif;marg
 padding:0 1rem;color:#222;background:#fff}
 h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.1rem;margin:2rem 0 .3rem}.lead{font-size:1.1rem;margin:.3rem 0 1rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:.4rem 0}
-th,td{padding:.15rem .55rem;text-align:right;white-space:nowrap;vertical-align:top}thead th{border-bottom:1px solid #999}
+th,td{padding:.15rem .55rem;text-align:right;white-space:nowrap;vertical-align:top}
+thead th{border-bottom:1px solid #999}
 thead tr:first-child th{border-top:2px solid #444}tbody tr:last-child td{border-bottom:2px solid #444}
 thead tr:last-child th{border-bottom:1px solid #444}th.w,td.w{text-align:left}.p{color:#0067a3}
 table.claims td,table.claims th{white-space:normal;text-align:left}table.claims td:first-child{white-space:nowrap}
@@ -205,7 +207,9 @@ def list_equal_cells(replication: Replication) -> pd.DataFrame:
                 digits = len(f"{given:.10g}".partition(".")[2])
                 if abs(ours - given) <= 0.5 * 10.0**-digits + 1e-12:
                     key = ", ".join(f"{c} {row[c]}" for c in words if not str(c).endswith(ending))
-                    rows.append({"label": exhibit.label, "cell": f"{value}: {key}", "ours": ours, "printed": given})
+                    rows.append(
+                        {"label": exhibit.label, "cell": f"{value}: {key}", "ours": ours, "printed": given}
+                    )
     return pd.DataFrame(rows, columns=["label", "cell", "ours", "printed"])
 
 
@@ -261,11 +265,13 @@ def _format_cells(frame: pd.DataFrame, value: str, half: str, paper: str) -> lis
         texts = [f"{text} ± {form(h)}" if text else "" for text, h in zip(texts, frame[half], strict=True)]
     if printed not in frame:
         return texts
-    return [f"{text} ({form(p)})" if pd.notna(p) else text for text, p in zip(texts, frame[printed], strict=True)]
+    return [
+        f"{text} ({form(p)})" if pd.notna(p) else text for text, p in zip(texts, frame[printed], strict=True)
+    ]
 
 
 def _head_rows(column: pd.Series) -> list[str]:
-    return [f"{v:g}" if isinstance(v, float) else str(v) for v in column]
+    return ["" if pd.isna(v) else f"{v:g}" if isinstance(v, float) else str(v) for v in column]
 
 
 def _head_columns(column: pd.Series, name: str) -> list[str]:
@@ -386,7 +392,9 @@ def write_markdown(replication: Replication) -> str:
             claim = f"{_escape_markdown(v.statement)} ({_escape_markdown(v.section)})"
             lines.append(f"| {v.verdict} | {claim} | {_escape_markdown(v.numbers)} |")
         lines.append("")
-    lines += [f"- {_escape_markdown(name)}: {_escape_markdown(fact)}" for name, fact in replication.facts.items()]
+    lines += [
+        f"- {_escape_markdown(name)}: {_escape_markdown(fact)}" for name, fact in replication.facts.items()
+    ]
     lines += ["", *(f"{_escape_markdown(note)}\n" for note in replication.notes)]
     for exhibit in replication.exhibits:
         lines += [f"## {exhibit.label}: {_escape_markdown(exhibit.title)}", ""]
@@ -417,7 +425,7 @@ def write_markdown_table(table: pd.DataFrame) -> str:
     |---|---:|
     | MD1 | 3423 |
     """
-    heads = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in table.columns]
+    heads = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in list[Any](table.columns)]
     names = [str(name or "") for name in table.index.names]
     lines = [
         f"| {' | '.join(map(_escape_markdown, [*names, *heads]))} |",
@@ -511,7 +519,10 @@ def _write_html_table(table: pd.DataFrame) -> str:
         last = depth == table.columns.nlevels - 1
         cells = [f'<th class="w">{_escape(name) if last else ""}</th>' for name in names]
         groups = _group_headings(table.columns, depth)
-        cells += [f'<th colspan="{n}">{_escape(text)}</th>' if n > 1 else f"<th>{_escape(text)}</th>" for text, n in groups]
+        cells += [
+            f'<th colspan="{n}">{_escape(text)}</th>' if n > 1 else f"<th>{_escape(text)}</th>"
+            for text, n in groups
+        ]
         head.append(f"<tr>{''.join(cells)}</tr>")
     body = []
     for key, row in zip(table.index, table.to_numpy(), strict=True):
@@ -548,8 +559,13 @@ def write_overview(replications: Sequence[Replication], refusals: dict[str, str]
         tag = replication.paper.lower()
         name = f"{_escape(replication.paper)}: {_escape(replication.title)}"
         parts.append(f'<h2><a href="{tag}/{tag}.html">{name}</a></h2>')
-        parts += [f'<p class="lead">{_escape(answer_replication(replication))}</p>', _write_verdicts(replication)]
-    parts += [f"<h2>{_escape(tag)}</h2><p>Not made: {_escape(reason)}</p>" for tag, reason in refusals.items()]
+        parts += [
+            f'<p class="lead">{_escape(answer_replication(replication))}</p>',
+            _write_verdicts(replication),
+        ]
+    parts += [
+        f"<h2>{_escape(tag)}</h2><p>Not made: {_escape(reason)}</p>" for tag, reason in refusals.items()
+    ]
     return wrap_page("Five papers on these data", "\n".join(parts))
 
 

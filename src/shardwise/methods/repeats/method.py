@@ -117,7 +117,7 @@ def samples_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
 def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | None = None) -> Outcome:
     """A mixed model of each pair: nested instances, or crossed where one system is deterministic (J15 §3.1).
 
-    Two deterministic systems, or scores without a residual, have no such model: these pairs are never told apart.
+    Two deterministic systems, or seeds that are identical, have the limit of that model: the error of a paired t-test.
     """
     y, fixed = copy_deterministic(tables), spread_of(tables).fixed
     mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
@@ -142,12 +142,14 @@ def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | Non
 
 
 def difference_of(lines: balanced.Lines, df: str) -> tuple[Floats, Floats]:
-    """Standard error and df of a difference; infinite and 1 where there is no residual to go by."""
-    usable = lines.ms[..., balanced.E] > TINY * lines.ms.max(axis=-1)
-    ss = np.where(usable[..., None], lines.ss, lines.df)
+    """Return standard error and df of a difference; identical seeds give the limit, the error of the paired t-test."""
+    # a mean square of mere rounding is 0: the limit of the model as its residual vanishes
+    ss = np.where(lines.ms > TINY * lines.ms.max(axis=-1, keepdims=True), lines.ss, 0.0)
     fit = balanced.restricted_maximum(replace(lines, ss=ss))
-    se = np.where(usable, np.sqrt(fit.difference_variance), np.inf)
-    return se, np.where(usable, _mixed_df(fit, df), 1.0)
+    variance = fit.difference_variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = _mixed_df(fit, df)
+    return np.sqrt(variance), np.where(variance > 0.0, freedom, 1.0)
 
 
 def _mixed_df(fit: balanced.BalancedFit, df: str) -> Floats:

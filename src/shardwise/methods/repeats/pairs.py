@@ -50,6 +50,17 @@ class InstancePair:
                 )
         return self
 
+    def without_copies(self) -> InstancePair:
+        """Return the same, where a system whose instances are all identical is deterministic."""
+        alike = [np.array_equal(y, np.broadcast_to(y[:1], y.shape), equal_nan=True) for y in (self.a, self.b)]
+        fixed = tuple(
+            f or (len(y) > 1 and same)
+            for f, y, same in zip(self.deterministic, (self.a, self.b), alike, strict=True)
+        )
+        a, b = (y[:1] if f else y for f, y in zip(fixed, (self.a, self.b), strict=True))
+        labels = tuple(each[: len(y)] for each, y in zip(self.labels, (a, b), strict=True))
+        return replace(self, a=a, b=b, labels=(labels[0], labels[1]), deterministic=(fixed[0], fixed[1]))
+
     def replicated(self) -> InstancePair:
         """The same, or a refusal if no system that is not deterministic has a second instance to go by."""
         alone = [
