@@ -170,7 +170,12 @@ def _run_paper(
         # a worker has one processor
         jobs = options.jobs if executor is None else 1
         experiment = EXPERIMENTS[paper](**choices | {"jobs": jobs})
-        replication = experiment.run(data, executor=executor, folder=folder, progress=bar)
+        try:
+            replication = experiment.run(data, executor=executor, folder=folder, progress=bar)
+        except InputError as error:
+            if error.where or not options.inputs:
+                raise
+            raise error.add_location(str(options.inputs[0])) from error
     replication.write(folder)
     return replication
 

@@ -122,7 +122,13 @@ class Exhibit(Shown):
         return self.form is not None and len(self.data) > 0
 
     def plot(self) -> Any:
-        """Draw a figure: an altair chart."""
+        """Draw a figure.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def lay_out(self, paper: str = "") -> pd.DataFrame:
@@ -266,7 +272,13 @@ class Replication:
         raise refuse_unknown("label", label, self.labels, what="table or figure")
 
     def claims_frame(self) -> pd.DataFrame:
-        """Return the verdicts as a table: `claim, section, verdict, numbers`."""
+        """Return the verdicts as a table: `claim, statement, section, verdict, numbers`.
+
+        Returns
+        -------
+        DataFrame
+            One row per claim.
+        """
         columns = ["claim", "statement", "section", "verdict", "numbers"]
         rows = [(v.name, v.statement, v.section, v.verdict, v.numbers) for v in self.verdicts]
         return pd.DataFrame(rows, columns=columns)

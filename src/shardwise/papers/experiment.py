@@ -158,7 +158,13 @@ class PaperExperiment:
         return NO_DOCUMENTS if source.collection is None else ""
 
     def list_choices(self) -> dict[str, Any]:
-        """Return the options that change results."""
+        """Return the options that change results.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         return {name: value for name, value in asdict(self).items() if name != "jobs"}
 
     def make_key(self, source: PaperData) -> str:

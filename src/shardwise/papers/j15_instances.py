@@ -211,7 +211,13 @@ class J15(PaperExperiment):
         return steps
 
     def simulate_single(self) -> Frames:
-        """Simulate the share of significant t-tests of single repeats, by their distribution (Figure 2)."""
+        """Simulate the share of significant t-tests of single repeats, by their distribution (Figure 2).
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of the figure.
+        """
         rows = []
         count = max(self.repetitions // 5, 1)
         for sigma in SIGMA:
@@ -222,7 +228,13 @@ class J15(PaperExperiment):
         return {"figure_2": pd.DataFrame(rows)}
 
     def simulate_intervals(self) -> Frames:
-        """Simulate a 95% interval of the difference of equal systems as topics are added (Figure 3)."""
+        """Simulate a 95% interval of the difference of equal systems as topics are added (Figure 3).
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of the figure.
+        """
         rows = []
         for n in TOPICS:
             y = j15_scenario("figure-3", topics=n).draw(0, 1, self.seed)[0]
@@ -232,7 +244,13 @@ class J15(PaperExperiment):
         return {"figure_3": pd.DataFrame(rows)}
 
     def simulate_both_tests(self) -> Frames:
-        """Simulate p-values of both tests of J15 in comparisons with a deterministic system (Figure 4)."""
+        """Simulate p-values of both tests of J15 in comparisons with a deterministic system (Figure 4).
+
+        Returns
+        -------
+        dict of DataFrame
+            Rows of the figure.
+        """
         frames = []
         scenario = j15_scenario("figure-4")
         for first in range(0, self.repetitions, 50):

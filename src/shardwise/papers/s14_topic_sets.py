@@ -57,7 +57,8 @@ POOLED = "pooled"
 ABOUT_TASKS = (
     "Rows 'deep' have the measures at full depth, rows 'depth 10' those of the first ten documents. Numbers in "
     "brackets are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for "
-    "Tables 3(a2) and 5, adhoc/web for Table 6, diversity/web for Table 7. They are sizes to hold ours against, not targets."
+    "Tables 3(a2) and 5, adhoc/web for Table 6, diversity/web for Table 7. They are sizes to hold ours against, "
+    "not targets."
 )
 ABOUT_METHOD = (
     "Topics are counted as S14's spreadsheet does. From the printed variances that gives 638 of the 639 printed cells "
@@ -161,7 +162,13 @@ class S14(PaperExperiment):
         return steps
 
     def list_choices(self) -> dict[str, Any]:
-        """Return the options that change results."""
+        """Return the options that change results.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         return {"depths": self.depths, "method": self.method}
 
     def score_tasks(self, name: str, runs: Collection, tasks: Mapping[str, Mapping[str, str]]) -> Frames:

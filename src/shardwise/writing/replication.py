@@ -17,7 +17,7 @@ from shardwise.core import late
 from shardwise.core.claim import format_count
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
 from shardwise.writing.names import tex
 
@@ -117,7 +117,7 @@ def write_replication(replication: Replication, folder: str | os.PathLike[str]) 
 
 
 def _write_frame(frame: pd.DataFrame, path: Path) -> None:
-    text = str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
+    text = str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
     write_atomically(path, text.encode("utf-8", "backslashreplace"))
 
 
