@@ -404,12 +404,12 @@ def test_all_papers_by_one_command(tmp_path: Path) -> None:
     done = shardwise("replicate", "all", table, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text()
-    assert "Not made: a table of scores has no documents to divide" in page
+    assert "a table of scores has no documents to divide" in page
     for paper in ("f19", "v17", "s14"):
         assert f'href="{paper}/{paper}.html"' in page
         assert (tmp_path / paper / f"{paper}.html").is_file()
     assert "FF21: not made" in done.stdout
-    assert "J15: not made: J15 compares systems with repeats" in done.stdout
+    assert "J15 compares systems with repeats" in done.stdout.replace("\n", " ")
 
 
 def test_runs_with_seeds_give_j15(tmp_path: Path) -> None:
