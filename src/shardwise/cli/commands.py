@@ -387,7 +387,9 @@ class FF21Options(Replicated):
     PAPERS: ClassVar[tuple[str, ...]] = ("ff21",)
 
     seed: Annotated[int, opt.SEED] = 0
-    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = make_list_field(2, 3, 5)
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = make_list_field(
+        2, 3, 5
+    )
     fill_shards: Annotated[list[int], opt.FILL_SHARDS] = make_list_field(5, 10, 25)
     splits: Annotated[int, opt.SPLITS] = 5
     corpus: Annotated[str | None, opt.CORPUS] = None
@@ -436,7 +438,9 @@ class S14Options(Replicated):
 
     PAPERS: ClassVar[tuple[str, ...]] = ("s14",)
 
-    measure: Annotated[list[str], opt.MEASURE, "Name of the scores of a table without a name."] = make_list_field()
+    measure: Annotated[list[str], opt.MEASURE, "Name of the scores of a table without a name."] = (
+        make_list_field()
+    )
     also: Annotated[list[str], opt.ALSO] = make_list_field()
     pool: Annotated[list[int], opt.POOL, "Pool depth of Table 9. Default: 10 to 100."] = make_list_field()
     test: Annotated[str, opt.TEST, "How topics are counted: sakai or exact."] = "sakai"

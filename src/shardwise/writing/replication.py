@@ -19,7 +19,7 @@ from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
-from shardwise.writing.names import tex
+from shardwise.writing.names import escape_tex
 
 MOST_ROWS = 24
 """Rows of a table without a shape on the page; all are in its CSV file."""
@@ -356,7 +356,7 @@ def write_exhibit_latex(exhibit: Exhibit, paper: str = "") -> str:
 def _escape_cell(text: str) -> str:
     """Return text for a cell in LaTeX; signs of formulas as commands, everything else escaped."""
     parts = re.split(f"({'|'.join(map(re.escape, SIGNS))})", escape_controls(text))
-    return "".join(SIGNS.get(part) or tex(part, len(part)) for part in parts if part)
+    return "".join(SIGNS.get(part) or escape_tex(part, len(part)) for part in parts if part)
 
 
 def _group_headings(columns: pd.Index, depth: int) -> list[tuple[str, int]]:
