@@ -21,6 +21,7 @@ from shardwise.analysis.power import (
     find_closest_tie,
     settle_repeated_tie,
     settle_tie,
+    settle_unpaired_tie,
 )
 from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.trust import Trust
@@ -30,7 +31,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.scores import DETERMINISTIC, HUMAN, nouns_of
+from shardwise.core.scores import DETERMINISTIC, HUMAN, is_unpaired, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
@@ -474,6 +475,12 @@ class Analysis:
             sizes = {"items": self.topics, "repeats": counts[0], "systems": len(self.systems)}
             return settle_repeated_tie(
                 tie, self.repeats.components, self.repeats.kind, alpha=self.alpha, **sizes
+            )
+        if is_unpaired(self.analysed):
+            k, _ = self.lead.find_pair(tie[0], tie[1])
+            row = self.lead.frame.iloc[k]
+            return settle_unpaired_tie(
+                tie, float(row["se"]), float(row["df"]), float(self.lead.half[k]), self.topics
             )
         return None if self.power is None else settle_tie(tie, self.power)
 

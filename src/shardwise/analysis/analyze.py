@@ -34,7 +34,15 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.scores import Scores, as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.core.scores import (
+    Scores,
+    as_scores,
+    is_unpaired,
+    layout_of,
+    missing_cells,
+    nouns_of,
+    undefined_cells,
+)
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.anova.method import AnovaMethod
@@ -187,6 +195,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     first = table.isel(split=0, drop=True) if "split" in table.dims else table
     whole = original.isel(split=0) if "split" in original.dims else original
     undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
+    unpaired = is_unpaired(first)
     # the fit describes the scores even where another method decides
     model = _choose_model(procedures[0], first)
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
@@ -201,8 +210,8 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         first,
         tuple(procedure.on_one_split for procedure in procedures),
         alpha=alpha,
-        # no simulation scenario has a judge or votes
-        budget=chosen.calibration if plain else 0,
+        # no simulation scenario has a judge, votes, or items that meet one system only
+        budget=chosen.calibration if plain and not unpaired else 0,
         seed=chosen.seed or 0,
         baseline=chosen.baseline,
         progress=progress,
@@ -210,7 +219,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
-    planned = any(claim.procedure.claim == LIKE for claim in claims) and plain
+    planned = any(claim.procedure.claim == LIKE for claim in claims) and plain and not unpaired
     return Analysis(
         scores=original,
         analysed=table,
@@ -444,6 +453,8 @@ def _order_results(
 
 
 def _choose_model(procedure: Procedure, scores: xr.DataArray) -> Model:
+    if is_unpaired(scores):
+        return Model.of("system")
     model = procedure.method.model
     if isinstance(model, Model):
         return model if not (model == MD1 and "shard" in scores.dims) else MD6

@@ -21,6 +21,7 @@ from shardwise.core.scores import (
     RANGE,
     Scores,
     as_scores,
+    is_unpaired,
     layout_of,
     level_names,
     nouns_of,
@@ -337,7 +338,7 @@ def _judge_candidate(
             f"{pairs.title} has no standard errors, which a margin needs", remedy="choose another method"
         )
     # the score test of bounded scores is the default method's
-    bounded = bound_scores(two) if comparisons is None else None
+    bounded = bound_scores(two) if comparisons is None and not is_unpaired(two) else None
     evidence = (
         _weigh_student(difference, se, df, margin, share)
         if bounded is None
@@ -427,6 +428,10 @@ def _count_needed(
     alpha: float,
 ) -> float:
     """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
+    if is_unpaired(scores):
+        # The variance of a difference falls as the users of both systems grow in proportion.
+        items = scores.sizes["topic"]
+        return topics_for_margin(items * se**2, margin, fixed=0.0, alpha=alpha, power=power)
     others = [name for name in scores.dims if name not in ("topic", "system")]
     means = scores.mean(others, skipna=True) if others else scores
     y = means.transpose("topic", "system").to_numpy()

@@ -11,7 +11,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
 from shardwise.planning.repeats import plan_from_components
-from shardwise.planning.topics import min_diff_at, topics_for_power
+from shardwise.planning.topics import min_diff_at, power_of_pair, topics_for_power
 
 if TYPE_CHECKING:
     from shardwise.analysis.analysis import PairResult
@@ -134,6 +134,8 @@ class OpenTie:
         Repeats of each system on each item; 1 without repeats.
     repeats_needed : int or None
         As many as detect it on these items; None where no number does, or there are none.
+    paired : bool
+        Whether systems met the same items, so that `design power` can plan with them.
     """
 
     a: str
@@ -144,6 +146,7 @@ class OpenTie:
     items_needed: int | None
     repeats: int = 1
     repeats_needed: int | None = None
+    paired: bool = True
 
 
 def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[str, str, float] | None:
@@ -195,6 +198,45 @@ def settle_tie(tie: tuple[str, str, float], power: Power) -> OpenTie:
     rounded = float(f"{difference:.2g}")
     needed = topics_to_settle(power, rounded) if rounded > 0.0 else None
     return OpenTie(a, b, rounded, power.detectable, power.topics, needed)
+
+
+def settle_unpaired_tie(
+    tie: tuple[str, str, float], se: float, df: float, half_width: float, items: int
+) -> OpenTie:
+    """Compute the same for unpaired scores, whose errors fall with the root of the number of items.
+
+    Parameters
+    ----------
+    tie : tuple
+        Two systems and their difference.
+    se, df : float
+        Standard error of the difference, and its degrees of freedom.
+    half_width : float
+        Half the width of its simultaneous interval, beyond which it is significant.
+    items : int
+        Items of all systems.
+
+    Returns
+    -------
+    OpenTie
+        Figures for the test that was run, were each system given more items in proportion.
+
+    >>> tie = settle_unpaired_tie(("a", "b", 0.1), 0.1, 98.0, 0.198, 100)
+    >>> round(tie.detectable, 3), tie.items_needed
+    (0.283, 800)
+    """
+    a, b, difference = tie
+    rounded = float(f"{difference:.2g}")
+    low, high = 0.0, half_width / se + 40.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        ample = bool(
+            power_of_pair(np.array([middle**2]), np.array([df]), np.array([half_width / se])) >= POWER
+        )
+        low, high = (low, middle) if ample else (middle, high)
+    detectable = high * se
+    needed = int(np.ceil(items * (detectable / rounded) ** 2)) if rounded > 0.0 else None
+    return OpenTie(a, b, rounded, detectable, items, needed, paired=False)
 
 
 def settle_repeated_tie(

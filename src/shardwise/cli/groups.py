@@ -139,6 +139,7 @@ class Question:
     repeats: Annotated[str | None, opt.REPEATS] = None
     margin: Annotated[float | None, opt.MARGIN] = None
     side: Annotated[str, opt.SIDE] = "both"
+    pre: Annotated[str, opt.PRE] = ""
     human: Annotated[Path | None, opt.HUMAN] = None
     alpha: Annotated[float, opt.ALPHA] = 0.05
 

@@ -33,6 +33,7 @@ from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
 from shardwise.methods.judges.method import with_human
+from shardwise.methods.unpaired.covariate import adjust_scores
 from shardwise.scoring.samples import add_sample_measures, describe_samples
 from shardwise.scoring.undefined import fill_undefined
 
@@ -118,6 +119,7 @@ class InputReader:
     instances: tuple[str, ...] = ()
     deterministic: tuple[str, ...] = ()
     human: Path | None = None
+    pre: str = ""
     names: str = "auto"
     depth: int | None = None
     like: str = "default"
@@ -379,22 +381,41 @@ class InputReader:
             "pair_by": self.pair_by,
         }
         files = score_files(self.inputs)
+        if self.pre and len(self.measure) != 1:
+            raise InputError(
+                (Option("pre"), " needs the name of the scores"),
+                where=str(self.inputs[0]),
+                remedy="name their column: -m revenue",
+            )
+        how |= {
+            "columns": parse_columns(self.columns),
+            "system": self.system,
+            "factors": self.random,
+            "task": self.task,
+            "exclude": self.exclude,
+            "sheet": self.sheet,
+            "ridge": self.ridge,
+        }
         sampled = [name for name in self.measure if is_sample_measure(name)]
         scores = read_scores(
             files,
             measure=self.measure[0] if len(self.measure) == 1 and not sampled else None,
-            columns=parse_columns(self.columns),
-            system=self.system,
-            factors=self.random,
-            task=self.task,
-            exclude=self.exclude,
-            sheet=self.sheet,
-            ridge=self.ridge,
             **how,
         )
+        covariate = read_scores(files, measure=self.pre, **how) if self.pre else None
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
         notes = _describe_reading(scores)
+        if isinstance(covariate, xr.DataArray):
+            name = next(iter(scores.data_vars))
+            try:
+                adjusted, share = adjust_scores(scores[name], covariate)
+            except InputError as error:
+                raise error.add_location(str(self.inputs[0])) from error
+            scores = scores.assign({name: adjusted})
+            notes.append(
+                f"CUPED: {self.pre} explains {share:.0%} of the variance of {name}, which is taken out"
+            )
         if sampled:
             try:
                 scores = add_sample_measures(scores, sampled)

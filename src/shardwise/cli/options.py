@@ -406,6 +406,11 @@ CONTRAST = Declaration(
     "--contrast", metavar="TEXT", group=QUESTION, only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP, when.NO_FACTORS),
     help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Repeatable; intervals hold at once.",
 )  # fmt: skip
+PRE = Declaration(
+    "--pre", metavar="COLUMN", group=QUESTION, only_with=(when.SCORES, when.IN_MEMORY, when.NO_FACTORS),
+    help="Unpaired scores (A/B test): column measured before the experiment, whose part in the scores is taken out "
+    "(CUPED).",
+)  # fmt: skip
 HUMAN = Declaration(
     "--human", metavar="FILE", group=QUESTION, exists=True, dir_okay=False,
     only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP, when.NO_FACTORS, when.WHOLE_ITEMS),

@@ -14,7 +14,7 @@ from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import lend_executor, validate_choice, validate_count
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, refuse_unknown
-from shardwise.core.scores import Scores, as_scores, average_dimensions, layout_of, nouns_of
+from shardwise.core.scores import Scores, as_scores, average_dimensions, is_unpaired, layout_of, nouns_of
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.clusters import by_units
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
@@ -25,6 +25,7 @@ from shardwise.methods.registry import (
     DEFAULTS,
     OF_PEOPLE,
     OF_SAMPLES,
+    OF_UNPAIRED,
     OF_VOTES,
     list_claims,
     parse_procedure,
@@ -197,6 +198,8 @@ def choose_default(scores: xr.DataArray) -> str:
     if gated.votes is not None:
         return OF_VOTES
     dims = layout_of(scores)
+    if dims in (TABLE, INSTANCES) and is_unpaired(scores):
+        return OF_UNPAIRED
     if dims not in DEFAULTS:
         raise InputError(
             f"scores by {', '.join(dims)} have no default method",

@@ -13,11 +13,12 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     Scores,
     in_canonical_order,
+    is_unpaired,
     layout_of,
     level_names,
     missing_cells,
@@ -119,7 +120,7 @@ def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
         exactly these topics.
     """
     gated = Scores(scores)
-    if "topic" not in claim or gated.human is not None or gated.votes is not None:
+    if "topic" not in claim or gated.human is not None or gated.votes is not None or is_unpaired(scores):
         return None
     if gated.unit_df is not None:
         made: BoundedScores | None = scores.attrs.get(BOUNDED)
@@ -171,6 +172,10 @@ def make_tables(
         options |= _people_options(procedure, gated)
     if gated.votes is not None or method.uses_votes:
         options["votes"] = _vote_units(procedure, gated)
+    if method.takes_single_items and gated.cluster is not None:
+        options["cluster"] = gated.cluster
+    if is_unpaired(scores):
+        _refuse_unpaired(procedure, scores)
     return batch_of_one(
         procedure,
         _extract_values(procedure, scores, dims),
@@ -179,6 +184,20 @@ def make_tables(
         seed=seed,
         **options,
     )
+
+
+def _refuse_unpaired(procedure: Procedure, scores: xr.DataArray) -> None:
+    """Refuse a test of items that systems share where they share none."""
+    if not procedure.method.takes_single_items:
+        nouns = nouns_of(scores)
+        topic, system = nouns.get("topic", "topic"), nouns.get("system", "system")
+        raise InputError(
+            f"no {topic} has scores of two {pluralize_noun(system)}, and {procedure.name} compares them on the same"
+            f" {pluralize_noun(topic)}",
+            remedy=("use ", Option("method", "games-howell"), ", which compares unpaired scores"),
+            argument="method",
+            value=procedure.name,
+        )
 
 
 def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:

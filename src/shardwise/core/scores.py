@@ -235,6 +235,22 @@ def is_sample_measure(name: str) -> bool:
     return name.startswith(("pass@", "pass^"))
 
 
+def is_unpaired(scores: xr.DataArray) -> bool:
+    """Return whether no item has scores of two systems, as where each user sees one variant.
+
+    >>> is_unpaired(xr.DataArray([[1.0, np.nan], [np.nan, 0.0]], dims=("topic", "system")))
+    True
+    """
+    if "system" not in scores.dims or scores.sizes["system"] < 2 or scores.sizes.get("topic", 0) < 2:
+        return False
+    others = [d for d in scores.dims if d not in ("topic", "system")]
+    values = scores.transpose("topic", "system", *others).to_numpy()
+    if values.dtype.kind != "f" or not np.isnan(values[0]).any():
+        return False
+    known = ~np.isnan(values.reshape(*values.shape[:2], -1)).all(axis=2)
+    return bool((known.sum(axis=1) <= 1).all() and (known.sum(axis=0) > 0).sum() > 1)
+
+
 def as_scores(
     data: Any,
     *,
@@ -485,7 +501,9 @@ def undefined_cells(scores: xr.DataArray) -> xr.DataArray:
 
 
 def missing_cells(scores: xr.DataArray) -> xr.DataArray:
-    """Return where a score that has a meaning is not there."""
+    """Return where a score that has a meaning is not there; an item that met one system alone lacks no other score."""
+    if is_unpaired(scores):
+        return xr.zeros_like(scores.isnull())
     return scores.isnull() & ~undefined_cells(scores)
 
 

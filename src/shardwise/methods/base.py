@@ -344,6 +344,11 @@ class Method(ABC):
         return self.sound
 
     @fact
+    def takes_single_items(self) -> bool:
+        """Whether clusters stay labels of items, because it looks at the items of each system by itself."""
+        return False
+
+    @fact
     def repeats_kind(self) -> str:
         """What it takes instances for: "seeds", "samples", or nothing where it averages them."""
         return ""

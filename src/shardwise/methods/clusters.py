@@ -20,6 +20,7 @@ from shardwise.core.scores import (
     UNIT_SCALE,
     UNIT_SCOPE,
     in_canonical_order,
+    is_unpaired,
     level_names,
     nouns_of,
 )
@@ -49,6 +50,8 @@ def by_units(
     labels = {name: table[name] for name in (CLUSTER, TASK) if name in table.coords}
     if not (labels or AVERAGED in scores.attrs) or UNIT_DF in scores.attrs:
         return scores, generalize
+    if is_unpaired(table):
+        return _label_units(scores, labels), generalize
     for name, values in labels.items():
         if values.dims != ("topic",):
             raise InputError(
@@ -87,6 +90,15 @@ def by_units(
     if claim is not None and over_tasks:
         return unit_table, Claim("topic", *(name for name in claim if name not in (TASK, "topic")))
     return unit_table, generalize
+
+
+def _label_units(scores: xr.DataArray, labels: Mapping[str, xr.DataArray]) -> xr.DataArray:
+    """Unpaired items with the words for their clusters; tests look at single items."""
+    if CLUSTER not in labels:
+        return scores
+    clusters = len(_coded(labels[CLUSTER], scores.sizes["topic"])[0])
+    noun = str(scores.attrs.get("cluster_noun", CLUSTER))
+    return scores.assign_attrs({UNIT_SCOPE: f" of {pluralize_noun(noun)} like these {clusters:,}"})
 
 
 def unstack_tasks(scores: xr.DataArray) -> xr.DataArray:

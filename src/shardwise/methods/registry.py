@@ -145,6 +145,8 @@ OF_PEOPLE = "ppi holm"
 """The default where people scored some items beside a judge."""
 OF_VOTES = "bradley-terry"
 """The default for votes on pairs of systems."""
+OF_UNPAIRED = "games-howell"
+"""The default where no item has scores of two systems."""
 _ADDED: list[Method] = []
 
 

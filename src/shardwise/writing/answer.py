@@ -583,7 +583,8 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
     first = f"{here} detect a difference of {tie.detectable:.2g} with {power}."
     step = _write_settling(tie, analysis, power)
     # the figures of the command, which gets the difference as it is printed
-    typed = f": {command} --min-diff {tie.difference:g} --systems {len(analysis.systems)}" if command else ""
+    planned = bool(command) and tie.paired
+    typed = f": {command} --min-diff {tie.difference:g} --systems {len(analysis.systems)}" if planned else ""
     return f"{first} Next: {step}{typed or '.'}" if step else first
 
 

@@ -35,6 +35,7 @@ from shardwise.io.tables.facts import (
 from shardwise.io.tables.roles import Choice, Reading
 from shardwise.io.tables.words import (
     NAMELESS,
+    PEOPLE,
     SWING,
     is_bookkeeping,
     is_numbered,
@@ -365,27 +366,43 @@ def read_long(facts: Facts, pair: ColumnPair) -> Reading:
         )
     rest = [name for name in rest if name not in omitted]
     scores, others = _choose_scores(facts, roles, rest)
-    _refuse_unpaired(facts, roles)
-    return Reading(sheet, roles, scores, False, omitted | others)
+    roles = _settle_unpaired(facts, roles)
+    omitted = {name: why for name, why in (omitted | others).items() if name not in roles.values()}
+    return Reading(sheet, roles, scores, False, omitted)
 
 
-def _refuse_unpaired(facts: Facts, roles: Mapping[str, str]) -> None:
-    """Refuse a table in which no item has scores of two systems."""
-    sheet = facts.sheet
+def _settle_unpaired(facts: Facts, roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of a table in which no item has scores of two systems; refuse it unless that is sure.
+
+    It is sure where the caller names both columns, or items are people, who may see one system each. Where people have
+    several rows that a column names, rows are the items and people their clusters.
+    """
+    sheet, settled = facts.sheet, dict(roles)
     items, systems = sheet.columns[roles["topic"]], sheet.columns[roles["system"]]
-    if sheet.rows >= UNPAIRED and systems.distinct > 1 and count_keys([items, systems]) == items.distinct:
-        item, system = (
-            clean_noun(simplify_header(roles["topic"])) or "item",
-            clean_noun(simplify_header(roles["system"])) or "system",
-        )
+    if sheet.rows < UNPAIRED or systems.distinct < 2 or count_keys([items, systems]) != items.distinct:
+        return settled
+    item, system = (
+        clean_noun(simplify_header(roles["topic"])) or "item",
+        clean_noun(simplify_header(roles["system"])) or "system",
+    )
+    named = {"topic", "system"} <= set(facts.roles)
+    if not named and simplify_header(roles["topic"]) not in PEOPLE:
         raise InputError(
             f"no {item} has scores of two {pluralize_noun(system)}",
             where=sheet.source,
             remedy=(
-                "give scores of the same items, named alike, or say which columns are what with ",
-                Option("columns"),
+                f"name the same {pluralize_noun(item)} alike; if each met one {system} only, add ",
+                Option("columns", f"item={roles['topic']},system={roles['system']}"),
             ),
         )
+    if sheet.rows > items.distinct and "cluster" not in settled:
+        taken = {name for role, name in roles.items() if role != "instance"}
+        rows = [name for name, column in sheet.columns.items() if name not in taken and column.unique]
+        rows = [name for name in rows if not is_numeric(sheet.columns[name]) or sheet.columns[name].whole]
+        if rows:
+            settled |= {"cluster": settled["topic"], "topic": rows[0]}
+            settled.pop("instance", None)
+    return settled
 
 
 def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> None:

@@ -81,9 +81,10 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     filled = _fill_cells(axes, values, present.reshape(-1), out.reshape(-1))
     if filled < len(values):
         raise _refuse_double(_flatten_positions(axes), parts, dims, axes_of, measured, nouns)
-    run = present
+    run, unpaired = present, False
     if filled < present.size:
-        run = _was_run(present, dims)
+        unpaired = _is_unpaired(present, dims)
+        run = present if unpaired else _was_run(present, dims)
         gaps = run & ~present
         if missing == "refuse" and gaps.any():
             raise _refuse_gap(gaps, dims, axes_of, measured, nouns, parts[0].source)
@@ -102,6 +103,9 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     read_as = describe_reading(
         out, run, dims, list(measured.names), nouns, labels, parts, axes_of["system"].names
     )
+    if unpaired:
+        item, system = (nouns.get(dim, dim) for dim in ("topic", "system"))
+        read_as += f"; unpaired: each {item} met one {system}"
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
     kinds = {part.repeats_kind for part in parts}
     if "instance" in dims and len(kinds) == 1 and kinds != {""}:
@@ -118,6 +122,14 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     )
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
     return count_gaps(data.assign_attrs(primary=primary) if primary else data)
+
+
+def _is_unpaired(present: Bools, dims: Sequence[str]) -> bool:
+    """Whether no item has scores of two systems."""
+    axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("topic", "system"))
+    known = present.any(axis=(0, *axes))
+    known = known if list(dims).index("topic") < list(dims).index("system") else known.T
+    return known.shape[1] > 1 and bool((known.sum(axis=1) <= 1).all())
 
 
 def count_gaps(scores: ScoreArray) -> ScoreArray:

@@ -28,6 +28,12 @@ ITEMS = _split_set("""
     otazka вопрос запрос пример задача 问题 問題 题目 題目 查询 样本 例子 質問 設問 質問文 문제 질문 soru ornek سؤال
 """)
 """Headers of the column that names what is scored."""
+PEOPLE = _split_set("""
+    user user_id uid visitor visitor_id customer customer_id client client_id account account_id subject subject_id
+    participant participant_id patient patient_id person person_id member member_id session session_id device
+    device_id cookie household household_id student student_id reader shopper
+""")
+"""Headers of the column that names people, who may see one system each."""
 SYSTEMS = _split_set("""
     system system_id system_name model model_name model_id modelname engine retriever ranker checkpoint method
     method_name approach algorithm algo variant tool llm provider agent team submission generator solver

@@ -1,0 +1,1 @@
+"""Systems that met different items: Welch and Games–Howell, with clusters and a covariate."""

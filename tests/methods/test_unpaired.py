@@ -1,0 +1,169 @@
+"""Systems that met different items: equal to scipy, statsmodels and R, recognised in tables, and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from bench.unpaired import CASES, draw_table, measure_alarms
+from scipy import stats
+
+import shardwise as sw
+from command_line import shardwise
+from shardwise.core.errors import InputError
+from shardwise.core.scores import is_unpaired, missing_cells
+from shardwise.methods.unpaired.covariate import adjust_scores
+from shardwise.methods.unpaired.statistics import adjust_for_covariate, group_means
+
+GOLD = Path(__file__).parent.parent / "gold"
+
+
+def groups(seed: int = 0, case: str = "small group varies most") -> xr.DataArray:
+    y, _ = draw_table(np.random.default_rng(seed), "normal", *CASES[case], "plain")
+    return xr.DataArray(y, dims=("user", "variant"), coords={"variant": list("abcdef")[: y.shape[1]]})
+
+
+def columns(table: xr.DataArray) -> list[np.ndarray]:
+    return [column[np.isfinite(column)] for column in table.to_numpy().T]
+
+
+def test_two_variants_equal_scipy() -> None:
+    table = groups(1, "two variants").rename(user="topic", variant="system")
+    a, b = columns(table)
+    for name in ("games-howell", "welch none"):
+        row = sw.compare(table, method=name).to_frame().iloc[0]
+        first, second = (a, b) if row["a"] == "a" else (b, a)
+        expected = stats.ttest_ind(first, second, equal_var=False)
+        interval = expected.confidence_interval(0.95)
+        assert row["statistic"] == pytest.approx(expected.statistic)
+        assert row["df"] == pytest.approx(expected.df)
+        assert row["p_adjusted"] == pytest.approx(expected.pvalue, rel=1e-6)
+        assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high), rel=1e-6)
+
+
+def test_all_pairs_equal_the_games_howell_test_of_scipy() -> None:
+    table = groups(2).rename(user="topic", variant="system")
+    expected = stats.tukey_hsd(*columns(table), equal_var=False)
+    limits = expected.confidence_interval(0.95)
+    frame = sw.compare(table, method="games-howell").to_frame()
+    for _, row in frame.iterrows():
+        i, j = "abc".index(row["a"]), "abc".index(row["b"])
+        assert row["p_adjusted"] == pytest.approx(expected.pvalue[i, j], abs=1e-6)
+        assert row["lower"] == pytest.approx(limits.low[i, j], abs=1e-5)
+        assert row["upper"] == pytest.approx(limits.high[i, j], abs=1e-5)
+
+
+def test_clusters_by_user_equal_sandwich() -> None:
+    """CR2 variances of R's sandwich, from the very table that the command reads."""
+    frame = pd.read_csv(GOLD / "unpaired_sessions.csv")
+    gold = pd.read_csv(GOLD / "unpaired_sandwich.csv").set_index("variant")
+    analysis = sw.analyze(frame)
+    means = analysis.comparisons.estimates
+    for k, name in enumerate(means.labels):
+        assert means.values[k] == pytest.approx(gold["mean"][name], abs=1e-9)
+        assert means.mean_se[k] ** 2 == pytest.approx(gold["variance"][name], rel=1e-9)
+    assert analysis.comparisons.claim == f"new sessions like these {len(frame)} of users like these 40"
+
+
+def test_a_covariate_gives_the_coefficient_of_an_analysis_of_covariance() -> None:
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(3)
+    variant = rng.integers(0, 2, 120)
+    before = rng.normal(size=120)
+    score = before + rng.normal(size=120) + 0.3 * variant
+    y = np.full((120, 2), np.nan)
+    y[np.arange(120), variant] = score
+    adjusted, share = adjust_for_covariate(y, before)
+    design = sm.add_constant(np.column_stack([variant, before]))
+    coefficient = sm.OLS(score, design).fit().params[1]
+    difference = np.nanmean(adjusted[:, 1]) - np.nanmean(adjusted[:, 0])
+    assert difference == pytest.approx(coefficient)
+    plain, better = group_means(y), group_means(adjusted)
+    assert (better.variance < plain.variance).all()
+    assert 0.3 < share < 0.7
+
+
+def write_users(path: Path, **others: np.ndarray) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "user": [f"u{k}" for k in range(60)],
+            "variant": np.where(np.arange(60) % 2, "new", "old"),
+            "revenue": rng.normal(10, 2, 60),
+            **others,
+        }
+    )
+    frame.to_csv(path, index=False)
+    return frame
+
+
+def test_users_of_one_variant_each_are_recognised_and_said(tmp_path: Path) -> None:
+    frame = write_users(tmp_path / "ab.csv")
+    done = shardwise("compare", str(tmp_path / "ab.csv"), "-f", "json")
+    assert done.returncode == 0, done.stderr
+    assert "Games–Howell test of unpaired scores" in done.stdout.replace("\\u2013", "–")
+    assert "unpaired: each user met one variant" in done.stdout
+    assert "missing" not in done.stdout
+    assert "users detect a difference of" in done.stdout
+    new, old = (frame.loc[frame["variant"] == name, "revenue"] for name in ("new", "old"))
+    p = stats.ttest_ind(new, old, equal_var=False).pvalue
+    assert f'"p_adjusted": {p:.6f}'[:22] in done.stdout
+    text = shardwise("compare", str(tmp_path / "ab.csv"), "--method", "moderated")
+    assert text.returncode == 2
+    assert "no user has scores of two variants, and moderated compares them on the same users" in text.stderr
+    assert "--method games-howell" in text.stderr
+    for command in ("leaderboard", "gate"):
+        words = ("--baseline", "old", "--new", "new") if command == "gate" else ()
+        other = shardwise(command, str(tmp_path / "ab.csv"), *words)
+        assert other.returncode in (0, 3), other.stderr
+
+
+def test_a_column_from_before_makes_intervals_shorter(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    frame = write_users(tmp_path / "plain.csv")
+    write_users(tmp_path / "ab.csv", before=frame["revenue"].to_numpy() + rng.normal(0, 1, 60))
+
+    def width(*words: str) -> float:
+        done = shardwise("compare", str(tmp_path / "ab.csv"), "-m", "revenue", *words, "-f", "csv", "-q")
+        assert done.returncode == 0, done.stderr
+        row = dict(zip(*(line.split(",") for line in done.stdout.splitlines()[:2]), strict=True))
+        return float(row["upper"]) - float(row["lower"])
+
+    assert width("--pre", "before") < 0.7 * width()
+    refused = shardwise("compare", str(tmp_path / "ab.csv"), "--pre", "before")
+    assert refused.returncode == 2
+    assert "--pre needs the name of the scores; name their column: -m revenue" in refused.stderr
+
+
+def test_items_that_are_not_people_are_refused_unless_the_caller_is_sure(tmp_path: Path) -> None:
+    path = tmp_path / "questions.csv"
+    rows = "".join(f"q{k},{'ab'[k % 2]},{k % 3 % 2}\n" for k in range(30))
+    path.write_text(f"question,model,score\n{rows}")
+    refused = shardwise("compare", str(path))
+    assert refused.returncode == 2
+    assert "no question has scores of two models; name the same questions alike" in refused.stderr
+    sure = shardwise("compare", str(path), "--columns", "item=question,system=model")
+    assert sure.returncode == 0, sure.stderr
+    assert "unpaired: each question met one model" in sure.stdout
+
+
+def test_paired_scores_with_gaps_stay_paired() -> None:
+    y = xr.DataArray(np.random.default_rng(6).random((10, 2)), dims=("topic", "system"))
+    gaps = y.where(~((y["topic"] == 3) & (y["system"] == 1)))
+    assert not is_unpaired(gaps)
+    assert int(missing_cells(gaps).sum()) == 1
+    assert is_unpaired(groups().rename(user="topic", variant="system"))
+    with pytest.raises(InputError, match="paired, and need no covariate"):
+        adjust_scores(y, y)
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("how", ["plain", "clusters"])
+def test_equal_variants_are_seldom_different(how: str) -> None:
+    """300 tables of bench/unpaired.py: 5% plus three standard errors at most."""
+    (rate,) = measure_alarms("normal", "small group varies most", how, 300, 0, ("games-howell",))
+    assert rate <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
