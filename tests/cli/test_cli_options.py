@@ -115,6 +115,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 people.append(f"q{q},{model},{scores[0] + 0.02:.4f}")
     tables = {
         "plain.csv": ("question,model,score", plain),
+        "unpaired.csv": (
+            "user,variant,revenue,before",
+            [f"u{k},{models[k % 2]},{k * 7 % 11},{k * 5 % 13}" for k in range(40)],
+        ),
         "repeats.csv": ("question,model,seed,score", repeats),
         "people.csv": ("question,model,score", people),
         "ratings.csv": ("question,model,judge,score", ratings),
@@ -188,6 +192,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "repeats": (("repeats.csv",), ("samples",)),
     "margin": (("plain.csv",), ("0.1",)),
     "side": (("plain.csv", "--margin", "0.1"), ("lower",)),
+    "pre": (("unpaired.csv", "-m", "revenue"), ("before",)),
     "human": (("plain.csv",), ("people.csv",)),
     "alpha": (("plain.csv",), ("0.1",)),
     "method": (("plain.csv",), ("t holm",)),
@@ -235,7 +240,7 @@ REFUSED = {
         "method": "unknown method",
         "by": "one split agrees with itself",
         "instances": "shard",
-        **dict.fromkeys(("deterministic", "task", "sheet", "ridge"), "no dimension split"),
+        **dict.fromkeys(("deterministic", "task", "sheet", "ridge", "pre"), "no dimension split"),
         "model": "MD1 is for the whole collection",
     },
 }

@@ -96,7 +96,7 @@ def _label_units(scores: xr.DataArray, labels: Mapping[str, xr.DataArray]) -> xr
     """Unpaired items with the words for their clusters; tests look at single items."""
     if CLUSTER not in labels:
         return scores
-    clusters = len(_coded(labels[CLUSTER], scores.sizes["topic"])[0])
+    clusters = len(_code_labels(labels[CLUSTER], scores.sizes["topic"])[0])
     noun = str(scores.attrs.get("cluster_noun", CLUSTER))
     return scores.assign_attrs({UNIT_SCOPE: f" of {pluralize_noun(noun)} like these {clusters:,}"})
 

@@ -97,7 +97,7 @@ class UnpairedMethod(Method):
         everyone = np.arange(tables.systems)
         ia, ib = (grid.ravel() for grid in np.meshgrid(everyone, everyone, indexing="ij"))
         square = (len(each), tables.systems, tables.systems)
-        freedom = means.count - 1.0
+        freedom = means.number - 1.0
         return Estimates(
             labels=tuple(map(str, everyone)),
             values=means.mean,
@@ -110,7 +110,7 @@ class UnpairedMethod(Method):
             difference_variance=(means.variance[..., ia] + means.variance[..., ib]).reshape(square),
             difference_df=welch_df(means.variance, means.df, ia, ib).reshape(square),
             own_sd=means.sd,
-            own_count=means.count,
+            own_count=means.number,
             mean_se=np.sqrt(means.variance),
             mean_df=means.df,
             test=GamesHowellTest(means) if self.joint else None,

@@ -20,7 +20,7 @@ class GroupMeans(NamedTuple):
     df: Floats
     # standard deviation of single scores, and their number
     sd: Floats
-    count: Floats
+    number: Floats
 
 
 def group_means(y: Floats, cluster: Ints | None = None) -> GroupMeans:
