@@ -26,6 +26,7 @@ TITLES = {
     "repeats": "Tests of repeats",
     "judges": "Judges corrected by people",
     "votes": "Votes",
+    "unpaired": "Unpaired scores",
 }
 ERROR_RATES = {
     "family": "family-wise error",

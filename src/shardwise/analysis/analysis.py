@@ -478,9 +478,9 @@ class Analysis:
             )
         if is_unpaired(self.analysed):
             k, _ = self.lead.find_pair(tie[0], tie[1])
-            row = self.lead.frame.iloc[k]
+            row = self.lead.pair_table.iloc[k]
             return settle_unpaired_tie(
-                tie, float(row["se"]), float(row["df"]), float(self.lead.half[k]), self.topics
+                tie, float(row["se"]), float(row["df"]), float(self.lead.half_widths[k]), self.topics
             )
         return None if self.power is None else settle_tie(tie, self.power)
 
