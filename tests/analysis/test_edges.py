@@ -156,4 +156,4 @@ def test_reports_of_a_handful_of_topics(tmp_path: Path, topics: int, right_or_wr
     analysis.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "nan" not in "".join(part.split("/>")[0] for part in page.split("<rect")[1:])
-    assert analysis.leaderboard().html()
+    assert analysis.leaderboard().to_html()

@@ -34,6 +34,7 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
+from shardwise.core.notes import is_about
 from shardwise.core.scores import (
     Scores,
     as_scores,
@@ -337,14 +338,11 @@ def _remark_unused_topics(topics: int, nouns: Mapping[str, str]) -> list[Remark]
 def _collect_fit_notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     """Collect notes of the fits; gaps have remarks of their own, and the ANOVA table matters only where it decides."""
     decides = lead.procedure.method.model is not None
-    of_fit = [note for note in fit.notes if decides or "exactly" in note]
-    notes = dict.fromkeys((*of_fit, *(note for note in lead.pairs.notes if not _covered_elsewhere(note))))
+    of_fit = [note for note in fit.notes if decides or is_about(note, "no error")]
+    notes = dict.fromkeys(
+        (*of_fit, *(note for note in lead.pairs.notes if not is_about(note, "gaps", "splits")))
+    )
     return [Remark("about the fit", False, {"note": note}) for note in notes]
-
-
-def _covered_elsewhere(note: str) -> bool:
-    """Whether gaps or splits have a sentence of their own that says it."""
-    return "missing" in note or "split's own" in note
 
 
 def _describe_repeats(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.notes import Note
 from shardwise.methods.base import Estimates, Outcome, PairTest
 from shardwise.methods.decisions import Decisions
 from shardwise.stats import combining, student
@@ -216,7 +217,10 @@ def average_splits(estimates: Estimates, splits: int) -> Estimates:
         if name in means:
             means[name] = satterthwaite_df(means[name], _align_shares(share, means[name]), splits, r)
     test = None if estimates.test is None else AveragedTest(estimates.test, splits, share, r)
-    notes = (*estimates.notes, *((in_words(float(share[0]), splits),) if len(share) == 1 else ()))
+    notes = (
+        *estimates.notes,
+        *((Note(in_words(float(share[0]), splits), "splits"),) if len(share) == 1 else ()),
+    )
     return replace(estimates, **means, test=test, notes=notes)
 
 

@@ -17,6 +17,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.model import Model, Term, format_term
+from shardwise.core.notes import Note
 from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.suitable import check_design
@@ -388,11 +389,15 @@ def _name_size(omega_sq: float) -> str:
 
 
 def _exact_note(ss_error: float) -> tuple[str, ...]:
-    return ("the model fits the scores exactly: there is no error to test against",) if ss_error == 0 else ()
+    if ss_error != 0:
+        return ()
+    return (Note("the model fits the scores exactly: there is no error to test against", "no error"),)
 
 
 def _write_notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
-    notes = [f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III"]
+    notes: list[str] = [
+        Note(f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III", "gaps")
+    ]
     second = [format_term(term) for term, test in fit.tests.items() if test.kind == "II"]
     if second:
         notes.append(f"type II for {', '.join(second)}: empty cells leave no type III hypothesis")

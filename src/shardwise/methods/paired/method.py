@@ -11,6 +11,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
+from shardwise.core.notes import Note
 from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome, PairTest
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.paired import max_t
@@ -448,7 +449,7 @@ def estimate_by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
         model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
         lost = int((~present).sum())
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
-        notes = (f"{some}: each pair is judged on the topics that both have",)
+        notes = (Note(f"{some}: each pair is judged on the topics that both have", "gaps"),)
     nothing = np.full(len(y), np.nan)
     means = np.where(present, y, 0.0).sum(axis=1) / np.maximum(count, 1)
     squares = (np.where(present, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
