@@ -1,7 +1,7 @@
 """How the code is named and how long the documentation is: ``python -m bench.names [--root PATH]``.
 
 Counts of the sources below ``src`` and of the words that readers get, without any other library than Python's own, so
-that two checkouts can be compared whatever is installed. `tests/core/test_names.py` holds the goals.
+that two checkouts can be compared whatever is installed. `tests/core/test_naming.py` holds the goals.
 """
 
 from __future__ import annotations

@@ -383,7 +383,7 @@ def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class GateEvidence:
     """Interval of a difference in favour of new, and p-value against a loss of the margin."""
 
     lower: float
@@ -391,14 +391,14 @@ class Evidence:
     p: float
 
 
-def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, alpha: float) -> Evidence:
+def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, alpha: float) -> GateEvidence:
     """Evidence of bounded scores, by the variance and the degrees of freedom of the test that was run."""
     width = bounded.bounds.width
     moments, precision = _measure_pair(bounded, se, df)
     critical = float(scipy.stats.t.isf(alpha / 2.0, df))
     lower, upper = intervals.difference_limits(moments, critical, precision)
     p = intervals.p_no_worse(moments, margin / width, precision)
-    return Evidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
+    return GateEvidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
 
 
 def _measure_pair(bounded: BoundedScores, se: float, df: float) -> tuple[PairMoments, Precision]:
@@ -408,14 +408,14 @@ def _measure_pair(bounded: BoundedScores, se: float, df: float) -> tuple[PairMom
     return moments, Precision(variance, np.array([df]), bounded.count_pairs(ia, ib, moments))
 
 
-def _weigh_student(difference: float, se: float, df: float, margin: float, alpha: float) -> Evidence:
+def _weigh_student(difference: float, se: float, df: float, margin: float, alpha: float) -> GateEvidence:
     """Evidence of scores without bounds, by Student's t."""
     if not se > 0.0:
         ahead = difference + margin
-        return Evidence(difference, difference, 0.5 if ahead == 0.0 else float(ahead < 0.0))
+        return GateEvidence(difference, difference, 0.5 if ahead == 0.0 else float(ahead < 0.0))
     half = float(scipy.stats.t.isf(alpha / 2.0, df)) * se
     p = float(scipy.stats.t.sf((difference + margin) / se, df))
-    return Evidence(difference - half, difference + half, p)
+    return GateEvidence(difference - half, difference + half, p)
 
 
 def _count_needed(

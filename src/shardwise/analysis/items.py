@@ -240,15 +240,15 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     difference = means[:, first] - means[:, second]
     turned = Scores(scores).lower_is_better
     rounding = ROUNDING * float(np.nanmax(np.abs(means), initial=0.0))
-    contribution = difference * _weights(scores, np.isfinite(difference))
+    contribution = difference * _weigh_items(scores, np.isfinite(difference))
     total = float(np.nansum(contribution))
-    fail, solve = _extremes(scores, means)
+    fail, solve = _find_extremes(scores, means)
     columns = {
-        **_labels(scores),
+        **_list_labels(scores),
         "score_a": means[:, first],
         "score_b": means[:, second],
         "difference": difference,
-        "outcome": _outcomes(-difference if turned else difference, margin + rounding),
+        "outcome": _decide_outcomes(-difference if turned else difference, margin + rounding),
         "contribution": contribution,
         "carries_half": _mark_carriers(contribution, total),
         "outlier": np.zeros(len(difference), bool) if _two_valued(scores) else mark_outliers(difference),
@@ -294,16 +294,16 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     """
     places = {name: k for k, name in enumerate(level_names(scores, "system"))}
     means = _item_means(scores)[:, [places[name] for name in systems]]
-    there = np.isfinite(means)
-    count = there.sum(axis=1)
-    mean = np.where(there, means, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan)
-    squares = np.where(there, (means - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    scored = np.isfinite(means)
+    count = scored.sum(axis=1)
+    mean = np.where(scored, means, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan)
+    squares = np.where(scored, (means - mean[:, None]) ** 2, 0.0).sum(axis=1)
     sd = np.sqrt(squares / np.where(count > 1, count - 1.0, np.nan))
     turned = Scores(scores).lower_is_better
-    fail, solve = _extremes(scores, means)
+    fail, solve = _find_extremes(scores, means)
     # Items that nobody has a score on come last.
     order = np.argsort(-mean if turned else mean, kind="stable")
-    labels = _labels(scores)
+    labels = _list_labels(scores)
     columns = {**labels, "mean": mean, "sd": sd, "systems": count, "all_fail": fail, "all_solve": solve}
     return ItemMatrix(
         scores=pd.DataFrame(
@@ -353,13 +353,13 @@ def _item_means(scores: xr.DataArray) -> Floats:
     if not others:
         return y
     y = y.reshape(*y.shape[:2], -1)
-    there = np.isfinite(y)
-    if there.all():
+    scored = np.isfinite(y)
+    if scored.all():
         return np.asarray(y.mean(axis=2))
-    count = there.sum(axis=2)
-    some = there.any(axis=1, keepdims=True).sum(axis=2)
+    count = scored.sum(axis=2)
+    some = scored.any(axis=1, keepdims=True).sum(axis=2)
     needed = 1 if "instance" in others else np.maximum(some, 1)
-    sums = np.where(there, y, 0.0).sum(axis=2)
+    sums = np.where(scored, y, 0.0).sum(axis=2)
     return np.where(count >= needed, sums / np.maximum(count, 1), np.nan)
 
 
@@ -369,10 +369,10 @@ def _errors_of_repeats(scores: xr.DataArray, first: int, second: int) -> Floats:
     pair = scores.isel(system=[first, second])
     pair = pair.mean(others, skipna=True) if others else pair
     y = np.asarray(pair.transpose("topic", "system", "instance").to_numpy(), dtype=float)
-    there = np.isfinite(y)
-    count = there.sum(axis=2)
-    means = np.where(there, y, 0.0).sum(axis=2) / np.maximum(count, 1)
-    squares = np.where(there, (y - means[..., None]) ** 2, 0.0).sum(axis=2)
+    scored = np.isfinite(y)
+    count = scored.sum(axis=2)
+    means = np.where(scored, y, 0.0).sum(axis=2) / np.maximum(count, 1)
+    squares = np.where(scored, (y - means[..., None]) ** 2, 0.0).sum(axis=2)
     variance = squares / np.where(count > 1, count - 1.0, np.nan) / np.maximum(count, 1)
     flags = Scores(scores).deterministic
     if flags:
@@ -380,7 +380,7 @@ def _errors_of_repeats(scores: xr.DataArray, first: int, second: int) -> Floats:
     return np.asarray(np.sqrt(variance.sum(axis=1)))
 
 
-def _labels(scores: xr.DataArray) -> dict[str, np.ndarray]:
+def _list_labels(scores: xr.DataArray) -> dict[str, np.ndarray]:
     """Names of the items, and of their tasks and clusters where they have some."""
     labels = {"item": np.array(level_names(scores, "topic"), dtype=object)}
     for name in (TASK, CLUSTER):
@@ -389,7 +389,7 @@ def _labels(scores: xr.DataArray) -> dict[str, np.ndarray]:
     return labels
 
 
-def _weights(scores: xr.DataArray, known: Bools) -> Floats:
+def _weigh_items(scores: xr.DataArray, known: Bools) -> Floats:
     """(T,) weights of the items in the difference of the means, tasks counting alike; NaN of missing items."""
     task = Scores(scores).task
     code = np.zeros(len(known), np.int64) if task is None else task
@@ -398,7 +398,7 @@ def _weights(scores: xr.DataArray, known: Bools) -> Floats:
     return np.where(known, weights, np.nan)
 
 
-def _outcomes(advantage: Floats, tolerance: float) -> np.ndarray:
+def _decide_outcomes(advantage: Floats, tolerance: float) -> np.ndarray:
     outcome = np.full(len(advantage), "tie", dtype=object)
     outcome[advantage > tolerance] = "win"
     outcome[advantage < -tolerance] = "loss"
@@ -419,15 +419,15 @@ def _mark_carriers(contribution: Floats, total: float) -> Bools:
     return marks
 
 
-def _extremes(scores: xr.DataArray, means: Floats) -> tuple[Bools, Bools]:
+def _find_extremes(scores: xr.DataArray, means: Floats) -> tuple[Bools, Bools]:
     """Where all systems that have a score have the lowest possible, or the highest possible one."""
     bounds = find_range(scores)
     if bounds is None:
         return np.zeros(len(means), bool), np.zeros(len(means), bool)
-    there = np.isfinite(means)
-    some, unit = there.any(axis=1), bounds.map_scores(np.where(there, means, bounds.low))
-    fail = np.all((unit <= ROUNDING) | ~there, axis=1)
-    solve = np.all((unit >= 1.0 - ROUNDING) | ~there, axis=1)
+    scored = np.isfinite(means)
+    some, unit = scored.any(axis=1), bounds.map_scores(np.where(scored, means, bounds.low))
+    fail = np.all((unit <= ROUNDING) | ~scored, axis=1)
+    solve = np.all((unit >= 1.0 - ROUNDING) | ~scored, axis=1)
     return np.asarray(some & fail), np.asarray(some & solve)
 
 

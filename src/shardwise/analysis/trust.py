@@ -200,7 +200,9 @@ def check_report(
         resampled topics do not show.
     """
     gated = Scores(table)
-    methods = [one for one in procedures if one.claim == TOPICS and TABLE in one.layouts]
+    methods = [
+        procedure for procedure in procedures if procedure.claim == TOPICS and TABLE in procedure.layouts
+    ]
     plain = layout_of(table) in (TABLE, SHARDS) and gated.unit_df is None and gated.human is None
     if not (methods and plain):
         return None

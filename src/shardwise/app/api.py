@@ -37,8 +37,8 @@ SANDBOX = (
 
 def desk_of(request: Request) -> Desk:
     """Return the desk of the server that a request came to."""
-    found: Desk = request.app.state.desk
-    return found
+    desk: Desk = request.app.state.desk
+    return desk
 
 
 def id_of(request: Request) -> str:

@@ -118,15 +118,15 @@ class RepeatPlan:
         rows = [
             {
                 "what": what,
-                "topics": one.items,
-                "instances": one.repeats,
-                "power": one.power,
-                "detectable": one.detectable,
-                "half_width": one.half_width,
-                "cost": one.cost,
+                "topics": design.items,
+                "instances": design.repeats,
+                "power": design.power,
+                "detectable": design.detectable,
+                "half_width": design.half_width,
+                "cost": design.cost,
             }
-            for what, one in designs.items()
-            if one is not None
+            for what, design in designs.items()
+            if design is not None
         ]
         return pd.DataFrame(rows)
 
@@ -172,10 +172,10 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
         )
     y = np.asarray(units.transpose("topic", "system", "instance", ...).to_numpy(), dtype=float)
     y = y.reshape(*y.shape[:2], -1)
-    there = np.isfinite(y)
-    count = there.sum(axis=2)
-    means = np.where(there, y, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)
-    squares = np.where(there, (y - means[..., None]) ** 2, 0.0).sum()
+    scored = np.isfinite(y)
+    count = scored.sum(axis=2)
+    means = np.where(scored, y, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)
+    squares = np.where(scored, (y - means[..., None]) ** 2, 0.0).sum()
     df = np.maximum(count - 1, 0).sum()
     if not df:
         raise InputError(
@@ -259,7 +259,7 @@ def repeat_power(
     array([0.59, 0.99])
     """
     se, df = repeat_precision(components, items, repeats, systems, kind)
-    return _power(min_diff, se, df, _critical(systems, df, alpha))
+    return _power_of_pair(min_diff, se, df, _critical_value(systems, df, alpha))
 
 
 def plan_repeats(
@@ -529,18 +529,18 @@ class _PlannedTest:
         """Power with these numbers of items and repeats."""
         n, m = np.atleast_1d(np.asarray(items, float)), np.atleast_1d(np.asarray(repeats, float))
         how: dict[str, Any] = {"systems": self.systems, "kind": self.kind, "alpha": self.alpha}
-        found = repeat_power(self.components, n, m, self.min_diff, **how)
-        return found if np.ndim(items) or np.ndim(repeats) else found[0]
+        power = repeat_power(self.components, n, m, self.min_diff, **how)
+        return power if np.ndim(items) or np.ndim(repeats) else power[0]
 
     def reach(self, items: float, repeats: float) -> tuple[float, float]:
         """Half the width of the interval, and the difference that is detected with the power."""
         sizes = np.array([items], float), np.array([repeats], float)
         se, df = repeat_precision(self.components, *sizes, self.systems, self.kind)
-        critical = _critical(self.systems, df, self.alpha)
+        critical = _critical_value(self.systems, df, self.alpha)
         low, high = np.zeros(1), critical + 40.0
         for _ in range(60):
             middle = (low + high) / 2.0
-            ample = _power(1.0, 1.0 / np.maximum(middle, 1e-9), df, critical) >= self.power
+            ample = _power_of_pair(1.0, 1.0 / np.maximum(middle, 1e-9), df, critical) >= self.power
             low, high = np.where(ample, low, middle), np.where(ample, middle, high)
         return float((critical * se)[0]), float((high * se)[0])
 
@@ -574,15 +574,15 @@ class _PlannedTest:
         return int(high)
 
 
-def _critical(systems: int, df: Floats, alpha: float) -> Floats:
+def _critical_value(systems: int, df: Floats, alpha: float) -> Floats:
     """Critical |t| of one pair among all pairs of the systems."""
     return np.asarray(studentized_range.isf(alpha, systems, df) / np.sqrt(2.0))
 
 
-def _power(min_diff: float, se: Floats, df: Floats, critical: Floats) -> Floats:
+def _power_of_pair(min_diff: float, se: Floats, df: Floats, critical: Floats) -> Floats:
     """P(t' > c) with noncentrality δ/se; the normal distribution where the noncentral t has no value."""
     with np.errstate(divide="ignore"):
         away = np.where(se > 0.0, min_diff / np.where(se > 0.0, se, 1.0), np.inf)
     finite = np.minimum(away, 1e3)
-    found = np.asarray(scipy.stats.nct.sf(critical, df, finite))
-    return np.where(np.isfinite(found), found, special.ndtr(finite - critical))
+    power = np.asarray(scipy.stats.nct.sf(critical, df, finite))
+    return np.where(np.isfinite(power), power, special.ndtr(finite - critical))
