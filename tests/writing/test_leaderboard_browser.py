@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     analyze(simulated(len(HOSTILE), names=HOSTILE), n_resamples=99).leaderboard(baseline=HOSTILE[2]).save(
         made / "hostile.html"
     )
-    both = "".join(wide.html(page=False, name=name) for name in ("one", "two"))
+    both = "".join(wide.to_html(page=False, name=name) for name in ("one", "two"))
     (made / "two.html").write_text(
         f"<!doctype html><meta charset=utf-8><body>{both}</body>", encoding="utf-8"
     )
