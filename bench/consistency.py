@@ -44,7 +44,7 @@ DRAWS = 199
 COUNTED_DRAWS = 499
 CHUNK = 50
 TABLES = 150
-MOST_SYSTEMS = 25
+MOST_SYSTEMS = 15
 
 # "s1 is significantly better than s2", and "Best: s1 (.3), ahead of the 4 others. It is significantly better than s2"
 BETTER = r"(s\d+)(?: is| \(.*?\), ahead of .*?\. It is) significantly better than (s\d+)"
