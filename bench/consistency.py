@@ -4,8 +4,7 @@ python -m bench.consistency [part …] [--data folder]
 
 Parts: agreement (headline, letters, rank ranges, best set, pairs and leaderboard of 300 random tables of TREC-8 and
 TREC-3, by every method that ranks), ranks (all rank ranges at once, all systems equal), clusters (few or unequal
-clusters, all systems equal), single (systems with one run beside systems with several seeds, all equal). Each writes
-docs/bench/consistency_<part>.csv; docs/bench/consistency.md sums them up.
+clusters, all systems equal). Each writes docs/bench/consistency_<part>.csv; docs/bench/consistency.md sums them up.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import list_procedures, parse_procedure
-from shardwise.methods.tables import INSTANCES, TABLE, Tables
+from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.groups import count_wins
 from shardwise.stats.units import unit_df, unit_scores
 
@@ -287,70 +286,69 @@ def run_clusters(folder: Path) -> pd.DataFrame:
 CLUSTERED = 2000
 
 
-def run_single(folder: Path) -> pd.DataFrame:
-    """Tables of equal systems of which some have one run, by the default method for any seed."""
-    del folder
-    rows = []
-    procedure = parse_procedure("moderated topic+instance")
-    for number, (several, single, seeds, ratio) in enumerate(
-        (several, single, seeds, ratio)
-        for several, single in ((1, 1), (3, 1), (3, 2))
-        for seeds in (2, 3, 5)
-        for ratio in (0.5, 1.0, 2.0, 4.0)
-    ):
-        rng = np.random.default_rng([73, number])
-        false, refused = 0, 0
-        for first in range(0, SINGLE, CHUNK):
-            y = draw_single_runs(rng, CHUNK, several, single, seeds, ratio)
-            made = Tables(y, INSTANCES, seed=1, first=first, n_resamples=COUNTED_DRAWS)
-            try:
-                decided = procedure.decide(made)
-            except InputError:
-                refused += CHUNK
-                continue
-            false += int((decided.p_adjusted <= ALPHA).any(axis=1).sum())
-        share = false / SINGLE
-        rows.append(
-            {
-                "systems_with_seeds": several,
-                "single_runs": single,
-                "seeds": seeds,
-                "seed_effect_ratio": ratio,
-                "false_alarms": share,
-                "error": error(share, SINGLE),
-                "refused": refused / SINGLE,
-                "tables": SINGLE,
-            }
-        )
-        print(rows[-1], flush=True)
-    return pd.DataFrame(rows)
-
-
-SINGLE = 2000
-
-
-def draw_single_runs(
-    rng: np.random.Generator, count: int, several: int, single: int, seeds: int, ratio: float
-) -> Floats:
-    """(count, 50, systems, seeds) equal systems; the last have one run, and seed effects `ratio` times as large."""
-    systems = several + single
-    sd = np.r_[np.full(several, 0.02), np.full(single, 0.02 * ratio)]
-    y = (
-        rng.normal(0.4, 0.2, (count, 50, 1, 1))
-        + rng.normal(0.0, 0.08, (count, 50, systems, 1))
-        + rng.normal(size=(count, 1, systems, seeds)) * sd[:, None]
-        + rng.normal(0.0, 0.05, (count, 50, systems, seeds))
-    )
-    y[:, :, several:, 1:] = np.nan
-    return np.asarray(y)
-
-
 PARTS: dict[str, Callable[[Path], pd.DataFrame]] = {
     "agreement": run_agreement,
     "ranks": run_ranks,
     "clusters": run_clusters,
-    "single": run_single,
 }
+
+
+def percent(values: pd.Series) -> str:
+    """Lowest to highest of shares and their mean, in per cent."""
+    return f"{100 * values.min():.1f}–{100 * values.max():.1f}, mean {100 * values.mean():.1f}"
+
+
+def write_page() -> None:
+    """Write docs/bench/consistency.md: nominal and measured figures of the parts that were run."""
+    files = {part: OUT / f"consistency_{part}.csv" for part in PARTS}
+    frames = {part: pd.read_csv(file) for part, file in files.items() if file.exists()}
+    rows = []
+    if "agreement" in frames:
+        agreement = frames["agreement"]
+        count = int(agreement["tables"].max())
+        wrong = int(agreement["contradictory"].max())
+        rows.append(
+            (
+                "tables in which headline, letters, rank ranges, best set, leaderboard, pairs, intervals or p-values"
+                " contradict each other, by the worst method",
+                f"0 of {count}",
+                f"{wrong} of {count}",
+                f"{len(agreement)} methods",
+                "",
+            )
+        )
+    if "ranks" in frames:
+        ranks = frames["ranks"]
+        rows.append(
+            (
+                "all rank ranges hold all ranks of equal systems",
+                "at least 95",
+                percent(ranks["all_ranges_cover"]),
+                f"{len(ranks)} settings",
+                f"{100 * ranks['error'].max():.1f}",
+            )
+        )
+    if "clusters" in frames:
+        whole = frames["clusters"]
+        for name, part in (
+            ("clusters of one size", whole[whole["layout"].str.contains(" equal")]),
+            ("clusters of unequal size", whole[~whole["layout"].str.contains(" equal")]),
+        ):
+            rows.append(
+                (
+                    f"some equal pair is significant: {name}",
+                    "at most 5",
+                    percent(part["false_alarms"]),
+                    f"{len(part)} settings",
+                    f"{100 * part['error'].max():.1f}",
+                )
+            )
+    lines = [
+        "| statement | nominal, % | measured, % (lowest–highest) | over | Monte-Carlo error, at most |",
+        "|---|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
+    (OUT / "consistency.md").write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:
@@ -364,6 +362,7 @@ def main() -> None:
         frame = PARTS[part](arguments.data)
         frame.round(5).to_csv(OUT / f"consistency_{part}.csv", index=False)
         print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)
+    write_page()
 
 
 if __name__ == "__main__":

@@ -359,7 +359,7 @@ def compare_tables(
         The pairs asked for.
     """
     choice, words = choice or PairChoice(), dict(nouns or {})
-    tables, labels = sort_systems(procedure, tables, labels)
+    tables, labels = sort_systems(procedure, replace(tables, names=labels), labels)
     estimates = procedure.estimate(tables)
     bases = list_baselines(choice.baseline)
     if procedure.correction == "dunnett" and len(bases) != 1:

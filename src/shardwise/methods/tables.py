@@ -55,6 +55,8 @@ class Tables:
     )
     task: Ints | None = None  # (topics,) number of each topic's task, for the same
     votes: tuple[VoteUnits, ...] = ()  # of each table what its errors are made of, where scores are strengths
+    # what systems are called, where a refusal has to name them
+    names: tuple[str, ...] = ()
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -136,26 +138,6 @@ class Tables:
             self._kept[key] = make()
         return cast(Value, self._kept[key])
 
-    def select(self, systems: Ints) -> Tables:
-        """Return the tables of some systems only, with the same resamples.
-
-        Parameters
-        ----------
-        systems : array of int
-            Numbers of the systems.
-
-        Returns
-        -------
-        Tables
-            Tables of these systems in this order.
-        """
-        axis = 1 + self.dims.index("system")
-        flags = tuple(self.deterministic[k] for k in systems) if self.deterministic else ()
-        human = None if self.human is None else np.ascontiguousarray(self.human[..., systems])
-        y = np.ascontiguousarray(np.take(self.y, systems, axis=axis))
-        votes = tuple(units.select_systems(systems) for units in self.votes)
-        return replace(self, y=y, deterministic=flags, human=human, votes=votes, _kept={})
-
     def topic_means(self) -> Floats:
         """(B, T, R) scores averaged over all but topic and system.
 
@@ -186,14 +168,26 @@ class Tables:
 
         return self.once("each split", compute_value)
 
-    def select_systems(self, order: Ints) -> Tables:
-        """The tables with these systems, in this order."""
+    def select_systems(self, systems: Ints) -> Tables:
+        """Return the tables of some systems only, with the same resamples.
+
+        Parameters
+        ----------
+        systems : array of int
+            Numbers of the systems.
+
+        Returns
+        -------
+        Tables
+            Tables of these systems in this order.
+        """
         axis = 1 + self.dims.index("system")
-        flags = tuple(self.deterministic[k] for k in order) if self.deterministic else ()
-        human = None if self.human is None else np.ascontiguousarray(self.human[..., order])
-        y = np.ascontiguousarray(np.take(self.y, order, axis=axis))
-        votes = tuple(units.select_systems(order) for units in self.votes)
-        return replace(self, y=y, deterministic=flags, human=human, votes=votes, _kept={})
+        flags = tuple(self.deterministic[k] for k in systems) if self.deterministic else ()
+        names = tuple(self.names[k] for k in systems) if self.names else ()
+        human = None if self.human is None else np.ascontiguousarray(self.human[..., systems])
+        y = np.ascontiguousarray(np.take(self.y, systems, axis=axis))
+        votes = tuple(units.select_systems(systems) for units in self.votes)
+        return replace(self, y=y, deterministic=flags, names=names, human=human, votes=votes, _kept={})
 
     def first_split(self) -> Tables:
         """The first split of every table alone."""

@@ -33,8 +33,7 @@ from shardwise.methods.repeats.method import (
     BOTH,
     UNIFIED,
     add_effect_sizes,
-    borrowed_note,
-    spread_of,
+    require_runs,
     unified_posterior,
 )
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
@@ -177,7 +176,7 @@ class ModeratedTest:
             else:
                 noise = batch_noise([of_shards_with_gaps(y) for y in each.y])
             return over_splits(noise, self.tables.shape["split"]) if split else noise
-        return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
+        return of_instances(require_runs(self.tables)) if "instance" in self.claim else None
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs: Student's law for each by itself, and the joint law for all of them but on cells."""
@@ -187,7 +186,9 @@ class ModeratedTest:
         # systems that are in no pair asked for do not count
         members = np.union1d(ia, ib)
         test = (
-            self if members.size == self.tables.systems else replace(self, tables=self.tables.select(members))
+            self
+            if members.size == self.tables.systems
+            else replace(self, tables=self.tables.select_systems(members))
         )
         ia, ib = np.searchsorted(members, ia), np.searchsorted(members, ib)
         statistics = moderated_statistics(
@@ -351,8 +352,7 @@ class ModeratedMethod(Method):
             estimates = replace(estimates, values=of_cells(tables.y).means)
         if claim != BOTH:
             return replace(estimates, notes=(*estimates.notes, *_undefined_note(tables)))
-        notes = () if self.samples else borrowed_note(tables)
-        return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
+        return add_effect_sizes(estimates, tables)
 
 
 def _undefined_note(tables: Tables) -> tuple[str, ...]:

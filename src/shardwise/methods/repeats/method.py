@@ -10,7 +10,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed import balanced
@@ -101,6 +101,8 @@ def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
 
 def unified_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """Variance over topics and over each system's own instances, Satterthwaite df."""
+    members = np.union1d(ia, ib)
+    require_runs(tables if members.size == tables.systems else tables.select_systems(members))
     return _by_t(*run_unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
 
 
@@ -272,8 +274,7 @@ class RepeatsMethod(Method):
     def estimate(self, tables: Tables, claim: Claim) -> Estimates:
         """Estimate system means over topics and instances, and test their pairs."""
         estimates = estimate_by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
-        borrowed = borrowed_note(tables) if self.test is unified_test else ()
-        notes = (NOTE,) if claim == TOPICS else borrowed
+        notes = (NOTE,) if claim == TOPICS else ()
         return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
@@ -308,17 +309,41 @@ def topic_sd(tables: Tables) -> Floats:
     return out
 
 
-def borrowed_note(tables: Tables) -> tuple[str, ...]:
-    """What a reader should know of systems with a single instance."""
-    alone = int(spread_of(tables).borrowed.any(axis=0).sum())
-    if not alone:
-        return ()
-    some = (
-        "a system has a single instance: its instances are"
-        if alone == 1
-        else (f"{alone} systems have a single instance: theirs are")
+def require_runs(tables: Tables) -> InstanceSpread:
+    """Return how scores vary over instances, or refuse systems of which a single instance shows nothing of it.
+
+    Parameters
+    ----------
+    tables : Tables
+        Tables with instances, of the systems that are compared.
+
+    Returns
+    -------
+    InstanceSpread
+        Each system's own mean squares.
+    """
+    spread = spread_of(tables)
+    single = np.flatnonzero(spread.borrowed.any(axis=0))
+    if not single.size:
+        return spread
+    some = [tables.names[k] for k in single] if tables.names else []
+    who = (
+        "a system"
+        if not some
+        else repr(some[0])
+        if len(some) == 1
+        else f"{some[0]!r} and {len(some) - 1} others"
     )
-    return (f"{some} taken to vary as those of the others do; say so if it is deterministic",)
+    has = "have" if len(some) > 1 else "has"
+    raise InputError(
+        f"{who} {has} a single instance, which does not show how instances vary",
+        remedy=(
+            "give two or more of each system, say that it is deterministic (",
+            Either("flag_deterministic", "--deterministic"),
+            "), leave it out, or say that scores were sampled anew for each topic, ",
+            Option("repeats", "samples"),
+        ),
+    )
 
 
 NOTE = "instances are averaged, not sampled: their variance is left out, which matters when they are few"
