@@ -279,7 +279,7 @@ def merge_again() -> None:
     order = {key: number for number, key in enumerate(dict.fromkeys(every["of"]))}
     merged = pd.concat([again, kept])
     merged = merged.iloc[np.lexsort((merged["method"].map(METHODS.index), merged["of"].map(order)))]
-    merged.to_csv(FIGURES, index=False)
+    merged.to_csv(FIGURES, index=False, na_rep="nan")
     AGAIN.unlink()
 
 
@@ -306,6 +306,7 @@ def of_top(null: pd.DataFrame) -> str:
     rows = []
     for world in [*WORLDS[:-1], "all"]:
         own = null[(null["method"] == "moderated") & ((null["world"] == world) | (world == "all"))]
+        own = own[own["best"].notna()]
         held = 100 * own["best"]
         figures = [f"{held.mean():.1f}", f"{held.min():.1f}", f"{int(misses(own).sum())}"]
         one = [f"{100 * own['least'].min():.1f}", f"{int(misses_one(own).sum())}"]
@@ -322,7 +323,7 @@ def of_top(null: pd.DataFrame) -> str:
 
 def of_top_below(null: pd.DataFrame) -> str:
     """The designs in which it is shown to hold such a system, or a single one, less often than it promises."""
-    own = null[null["method"] == "moderated"]
+    own = null[(null["method"] == "moderated") & null["best"].notna()]
     below = own[misses(own) | misses_one(own)].sort_values(["least", "best"])
     rows = [
         [
