@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from instance_results import gold_scores
+from shardwise.analysis.analyze import analyze
 from shardwise.comparing.compare import compare
 from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.repeats.unified import _after_topics, instance_spread
+from shardwise.writing.answer import write_repeats
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -195,3 +197,39 @@ def test_identical_seeds_have_no_residual_to_measure_by() -> None:
     sign = 1.0 if found.to_frame()["a"].iloc[0] == "s0" else -1.0
     assert frame["effect_size"].iloc[0] == pytest.approx(sign * z.mean() / z.std(ddof=1))
     assert frame["topic_effect_size"].iloc[0] == pytest.approx(sign * z.mean() / z.std(ddof=1))
+
+
+def exact_effect(ratio: float) -> xr.DataArray:
+    """Two systems of three instances whose MS(instance) is exactly this ratio of MS(error)."""
+    g = np.random.default_rng(8)
+    noise = g.normal(0.0, 0.1, (40, 2, 3))
+    noise -= noise.mean(axis=0, keepdims=True)
+    noise -= noise.mean(axis=2, keepdims=True)
+    error = (noise**2).sum(axis=(0, 2)) / (39 * 2)
+    shift = np.sqrt(ratio * error / 40)[:, None] * [-1.0, 0.0, 1.0]
+    y = g.normal(0.5, 0.2, (40, 1, 1)) + g.normal(0.0, 0.05, (40, 2, 1)) + noise + shift
+    return xr.DataArray(y, dims=("topic", "system", "instance"))
+
+
+def test_the_share_of_a_common_effect_in_the_variance_of_a_difference() -> None:
+    """ρ by its definition: (MS_I - MS_E)/(MN) of both systems against s²/N of the topic means."""
+    y = exact_effect(1.8)
+    found = seeds_or_samples(y)
+    error = instance_spread(y.to_numpy()[None]).ms_error[0]
+    common = 2 * 0.8 * error.mean() / (3 * 40)
+    gap = np.diff(y.mean("instance").to_numpy(), axis=1)[:, 0]
+    assert found.f == pytest.approx(1.8)
+    assert found.share == pytest.approx(common / (common + gap.var(ddof=1) / 40))
+    assert found.false_alarms() == pytest.approx(
+        2 * stats.norm.sf(1.959964 * np.sqrt(1 - found.share)), rel=1e-5
+    )
+    assert not found.shown
+    assert seeds_or_samples(exact_effect(0.5)).share == 0.0
+
+
+def test_samples_are_told_with_the_largest_shift_that_they_may_have() -> None:
+    calm, doubtful = (write_repeats(analyze(exact_effect(ratio), repeats="samples")) for ratio in (0.9, 1.8))
+    assert "Repeats treated as samples" in calm
+    assert "sd at most" in calm
+    assert "seeds is safe" not in calm
+    assert "not 5%; --repeats seeds is safe" in doubtful

@@ -483,7 +483,19 @@ def write_repeats(analysis: Analysis) -> str:
         return ""
     instance, topic = analysis.noun_for("instance"), analysis.noun_for("topic")
     if facts.kind == "samples":
-        return f"Repeats treated as samples: each {instance} was drawn independently for each {topic}."
+        effect, topics = facts.effect, analysis.nouns_for("topic")
+        text = (
+            f"Repeats treated as samples: each {instance} was drawn independently for each {topic} (shift common to all"
+            f" {topics}: sd at most {format_number(effect.upper, max(4, analysis.decimals))})."
+        )
+        # a shown effect has a warning of its own
+        if effect.shown or not effect.doubtful:
+            return text
+        rate = format_percent(round(effect.false_alarms(analysis.alpha), 3))
+        return (
+            f"{text} If the estimated shift is real, the false-alarm rate of a pair is {rate}, not"
+            f" {format_percent(analysis.alpha)}; --repeats seeds is safe."
+        )
     if facts.declared:
         return "Repeats treated as seeds."
     if facts.effect.shown:

@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
 from shardwise.core.arguments import validate_level as checked_level
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import Scores, as_scores, in_canonical_order, nouns_of
 from shardwise.methods.mixed.observations import DIMENSIONS
+from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 
 KINDS = ("seeds", "samples")
 SAMPLED = ("sample", "generation", "attempt", "epoch", "completion", "response", "rollout")
 """Words for repeats that are drawn anew for each item: several answers of one model to one question."""
+LARGE_SHARE = 0.1
+"""Share of the variance of a difference from which on a common effect of samples is told."""
 DOUBT = 0.05  # a level at which scores stand against what was said of them
 
 
@@ -60,7 +65,32 @@ class Repeats:
     upper: float
     error_sd: float  # of a score around its topic and instance
     level: float
+    # of the variance of a difference of two systems, by the effect as estimated; the median over pairs
+    share: float
     nouns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the effect as estimated would make false alarms of samples notably more frequent than nominal."""
+        return self.share > LARGE_SHARE
+
+    def false_alarms(self, alpha: float = 0.05) -> float:
+        """Return the false-alarm rate of a pair if repeats are taken as samples and the effect is as estimated.
+
+        Parameters
+        ----------
+        alpha : float
+            The nominal rate.
+
+        Returns
+        -------
+        float
+            2Φ(-z√(1 - ρ)), ρ the share of the variance of a difference that samples do not show.
+
+        >>> round(Repeats(1.5, (4, 200), 0.2, 0.01, 0.0, 0.03, 0.1, 0.95, 0.3).false_alarms(), 3)
+        0.101
+        """
+        return float(2.0 * special.ndtr(special.ndtri(alpha / 2.0) * np.sqrt(1.0 - self.share)))
 
     @property
     def shown(self) -> bool:
@@ -108,6 +138,22 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     y = np.asarray(in_canonical_order(table).to_numpy(), dtype=float)[None]
     flags = Scores(table).deterministic
     fixed = np.array(flags) if flags else None
-    effect = instance_effect(instance_spread(y, fixed), checked_level(level, "level"))
+    spread = instance_spread(y, fixed)
+    effect = instance_effect(spread, checked_level(level, "level"))
     f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in effect)
-    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, nouns_of(table))
+    share = _share_of_variance(y[0], spread.counts[0], spread.fixed[0], sd)
+    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, share, nouns_of(table))
+
+
+def _share_of_variance(y: Floats, counts: Floats, fixed: Bools, sd: float) -> float:
+    """The share ρ = c/(c + s²/T) of a common effect in the variance of a difference, c = sd²(1/M_a + 1/M_b)."""
+    present = np.isfinite(y)
+    per_topic = present.sum(axis=-1)
+    sums = np.where(present, y, 0.0).sum(axis=-1)
+    means = np.where(per_topic > 0, sums / np.maximum(per_topic, 1), np.nan)
+    ia, ib = np.triu_indices(y.shape[1], 1)
+    topics, _, variance = (x[0] for x in pair_moments(np.ascontiguousarray(means[None]), ia, ib))
+    each = np.where(fixed, 0.0, sd**2 / counts)
+    common = each[ia] + each[ib]
+    total = common + variance / np.maximum(topics, 1.0)
+    return float(np.median(np.divide(common, total, out=np.zeros_like(total), where=total > 0.0)))
