@@ -667,7 +667,7 @@ def percent(values: pd.Series, digits: int = 1) -> str:
 
 
 def write_page() -> None:
-    """Write docs/bench/statements.md: what every statement promises, and what was measured."""
+    """Write docs/bench/statements.md: nominal and measured figures of every statement."""
     found = {
         part: pd.read_csv(OUT / f"statements_{part}.csv")
         for part in PARTS
@@ -726,7 +726,7 @@ def write_page() -> None:
          100 * plans["error"].max(), "", "")
     )  # fmt: skip
     lines = [
-        "| statement | promised, % | measured, % (lowest–highest) | settings | Monte-Carlo error, at most |"
+        "| statement | nominal, % | measured, % (lowest–highest) | settings | Monte-Carlo error, at most |"
         " Student's t | power at equality, % |",
         "|---|---|---|---|---|---|---|",
         *(f"| {a} | {b} | {c} | {d} | {e:.1f} | {f} | {g} |" for a, b, c, d, e, f, g in rows),

@@ -233,3 +233,17 @@ def test_samples_are_told_with_the_largest_shift_that_they_may_have() -> None:
     assert "sd at most" in calm
     assert "seeds is safe" not in calm
     assert "not 5%; --repeats seeds is safe" in doubtful
+
+
+@pytest.mark.parametrize(
+    "method", ["mixed auto none", "unified none", "moderated none topic+instance"]
+)
+def test_identical_seeds_are_compared_by_the_paired_t_test(method: str) -> None:
+    """Nothing varies over seeds: topics alone are left, on every path."""
+    one = table(2, 1, 30)
+    same = xr.concat([one.isel(instance=0, drop=True)] * 3, dim="instance").transpose(*one.dims)
+    a, b = one.transpose("system", "topic", "instance").to_numpy()[..., 0]
+    expected = stats.ttest_rel(a, b)
+    found = compare(same, method).to_frame().iloc[0]
+    assert found["p"] == pytest.approx(expected.pvalue, rel=1e-6)
+    assert found["df"] == pytest.approx(29.0)
