@@ -235,9 +235,7 @@ def test_samples_are_told_with_the_largest_shift_that_they_may_have() -> None:
     assert "not 5%; --repeats seeds is safe" in doubtful
 
 
-@pytest.mark.parametrize(
-    "method", ["mixed auto none", "unified none", "moderated none topic+instance"]
-)
+@pytest.mark.parametrize("method", ["mixed auto none", "unified none", "moderated none topic+instance"])
 def test_identical_seeds_are_compared_by_the_paired_t_test(method: str) -> None:
     """Nothing varies over seeds: topics alone are left, on every path."""
     one = table(2, 1, 30)
