@@ -16,6 +16,7 @@ from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import AVERAGED, HUMAN, Scores, as_scores, level_names, nouns_of
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
+from shardwise.methods.judges.agreement import tabulate_agreement
 from shardwise.methods.judges.prediction_powered import (
     Powered,
     cluster_sums,
@@ -29,6 +30,8 @@ from shardwise.stats import student
 
 FEWEST = 20
 """Labels that a pair needs: with 5 to 10, equal systems are called different in 16 to 18% of tables."""
+SHOWN = ("percent agreement", "Cohen's kappa", "Krippendorff's alpha, interval", "Kendall's tau, systems")
+"""Figures of agreement that are shown beside the comparison."""
 FEWEST_UNITS = 5
 """Labels in each task, or clusters with labels, that a pair needs."""
 
@@ -201,8 +204,25 @@ class JudgeMethod(Method):
             own_sd=each.se * np.sqrt(each.labels),
             own_count=each.labels,
             test=JudgedTest(tables),
-            notes=_describe_gain(tables, human) if len(tables) == 1 else (),
+            notes=(*_describe_gain(tables, human), *_describe_agreement(tables, human))
+            if len(tables) == 1
+            else (),
         )
+
+
+def _describe_agreement(tables: Tables, human: Floats) -> tuple[str, ...]:
+    """Say how far the judge agrees with people, in a sentence."""
+    try:
+        table = tabulate_agreement(tables.y[0], human[0], tables.cluster, seed=tables.seed)
+    except InputError:
+        # too few items or clusters for an interval
+        return ()
+    parts = [
+        f"{row.statistic} {row.estimate:.2f} (95% CI {row.lower:.2f} to {row.upper:.2f})"
+        for row in table.itertuples()
+        if row.statistic in SHOWN and np.isfinite([row.estimate, row.lower, row.upper]).all()
+    ]
+    return (f"the judge against people: {', '.join(parts)}",) if parts else ()
 
 
 def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:

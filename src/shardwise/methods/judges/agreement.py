@@ -1,0 +1,291 @@
+"""Agreement of a judge with people, or of judges with each other, with intervals over items or clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special, stats
+
+from shardwise.core.arguments import validate_level
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import Either, InputError
+from shardwise.core.scores import HUMAN, Scores, as_scores, level_names
+from shardwise.methods.tables import TABLE
+from shardwise.stats.agreement import cohen_kappa, cross_tabulate, krippendorff_alpha, percent_agreement
+from shardwise.stats.resampling import key_of, topic_counts
+
+MOST_CATEGORIES = 20
+"""Different values up to which scores are categories."""
+FEWEST_UNITS = 10
+"""Items, or clusters, that an interval needs."""
+RESAMPLES = 1_999
+WIDTH = 0.1
+
+
+def measure_agreement(
+    scores: Any, *, level: float = 0.95, width: float = WIDTH, n_resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
+    """Measure how far a judge agrees with people, with intervals over items (or their clusters).
+
+    Parameters
+    ----------
+    scores : table
+        Scores by a judge with people's beside them, made by `with_human`.
+    level : float
+        Level of the intervals.
+    width : float
+        Width of an interval for which the labels needed are computed.
+    n_resamples, seed : int
+        Bootstrap samples of items, and their seed.
+
+    Returns
+    -------
+    DataFrame
+        `statistic, estimate, lower, upper, labels, labels_needed`: percent, Cohen's κ and its weighted forms,
+        Krippendorff's α (nominal, ordinal, interval), Spearman's ρ of single scores, and Spearman's ρ and Kendall's τ
+        of the systems by their means. Percent and κ need categories, at most 20 different scores. Labels are items with
+        people's scores; the labels needed grow with the square of the width of the interval over that asked for.
+    """
+    table = as_scores(scores, only=True).transpose(*TABLE)
+    human = Scores(table).human
+    if human is None:
+        raise InputError(
+            "the scores have none by people beside them",
+            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
+        )
+    return tabulate_agreement(
+        np.asarray(table.to_numpy(), np.float64),
+        human,
+        Scores(table).cluster,
+        level=level,
+        width=width,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def tabulate_agreement(
+    judge: Floats,
+    human: Floats,
+    cluster: Ints | None = None,
+    *,
+    level: float = 0.95,
+    width: float = WIDTH,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure agreement of arrays (items, systems), as `measure_agreement` does.
+
+    Parameters
+    ----------
+    judge, human : array
+        (T, R) scores; NaN where one is missing.
+    cluster : array of int, optional
+        (T,) number of each item's cluster.
+    level, width, n_resamples, seed
+        As for `measure_agreement`.
+
+    Returns
+    -------
+    DataFrame
+        A row a statistic.
+    """
+    alpha = 1.0 - validate_level(level, "level")
+    if not width > 0.0:
+        raise InputError(
+            f"a width of {width:g} is not above 0", remedy="give a width such as 0.1", argument="width"
+        )
+    both = np.isfinite(judge) & np.isfinite(human)
+    kept = both.any(axis=1)
+    judge, human, both = judge[kept], human[kept], both[kept]
+    code = np.arange(len(judge)) if cluster is None else np.unique(cluster[kept], return_inverse=True)[1]
+    units = int(code.max(initial=-1)) + 1
+    if units < FEWEST_UNITS:
+        what = "items" if cluster is None else "clusters"
+        raise InputError(
+            f"people scored {units} {what} that the judge scored too",
+            remedy=f"have at least {FEWEST_UNITS} {what} scored by people",
+        )
+    draws = topic_counts(units, key_of(seed), 0, n_resamples).astype(np.float64)
+    every = np.concatenate([np.ones((1, units)), draws])
+    rows = []
+    for name, figure in _list_figures(judge, human, both, code, units).items():
+        values = figure(every)
+        estimate, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
+        lower, upper = _bound(estimate, drawn, units, alpha)
+        with np.errstate(invalid="ignore"):
+            needed = np.ceil(len(judge) * ((upper - lower) / width) ** 2)
+        rows.append((name, estimate, lower, upper, len(judge), needed))
+    names = ("statistic", "estimate", "lower", "upper", "labels", "labels_needed")
+    return pd.DataFrame(rows, columns=list(names))
+
+
+def _bound(estimate: float, drawn: Floats, units: int, alpha: float) -> tuple[float, float]:
+    """Percentile limits, widened as Student's t is wider than the normal distribution with so many units."""
+    if not np.isfinite(estimate) or len(drawn) < 100:
+        return float("nan"), float("nan")
+    wider = float(special.stdtrit(units - 1.0, alpha / 2.0) / special.ndtri(alpha / 2.0)) * np.sqrt(
+        units / (units - 1.0)
+    )
+    # the share beyond a normal quantile that is so much further out
+    share = float(special.ndtr(special.ndtri(alpha / 2.0) * wider))
+    low, high = np.quantile(drawn, [share, 1.0 - share])
+    return float(low), float(high)
+
+
+def _list_figures(
+    judge: Floats, human: Floats, both: Any, code: Ints, units: int
+) -> dict[str, Callable[[Floats], Floats]]:
+    """Statistics by name: functions of how often units are drawn."""
+    figures: dict[str, Callable[[Floats], Floats]] = {}
+    unit = np.broadcast_to(code[:, None], judge.shape)[both]
+    a, b = judge[both], human[both]
+    distinct = len(np.unique(np.concatenate([a, b])))
+    if distinct <= MOST_CATEGORIES:
+        counts, _ = cross_tabulate(a, b, unit, units)
+
+        def tables(draws: Floats) -> Floats:
+            return (draws @ counts.reshape(units, -1)).reshape(-1, *counts.shape[1:])
+
+        figures["percent agreement"] = lambda draws: percent_agreement(tables(draws))
+        figures["Cohen's kappa"] = lambda draws: cohen_kappa(tables(draws))
+        if distinct > 2:
+            figures["weighted kappa, linear"] = lambda draws: cohen_kappa(tables(draws), 1)
+            figures["weighted kappa, quadratic"] = lambda draws: cohen_kappa(tables(draws), 2)
+        ratings = np.stack([a, b])
+        figures["Krippendorff's alpha, nominal"] = lambda draws: krippendorff_alpha(
+            ratings, "nominal", unit, draws
+        )
+        if distinct > 2:
+            figures["Krippendorff's alpha, ordinal"] = lambda draws: krippendorff_alpha(
+                ratings, "ordinal", unit, draws
+            )
+    if distinct > 2:
+        figures["Krippendorff's alpha, interval"] = lambda draws: krippendorff_alpha(
+            np.stack([a, b]), "interval", unit, draws
+        )
+    # ranks are those of the sample: a bootstrap sample weighs them
+    ranks = stats.rankdata(a), stats.rankdata(b)
+    figures["Spearman's rho, scores"] = lambda draws: _correlate(*ranks, draws[:, unit])
+    if judge.shape[1] > 2:
+        figures["Spearman's rho, systems"] = lambda draws: _rank_systems(
+            judge, human, both, draws[:, code], "spearman"
+        )
+        figures["Kendall's tau, systems"] = lambda draws: _rank_systems(
+            judge, human, both, draws[:, code], "kendall"
+        )
+    return figures
+
+
+def _correlate(a: Floats, b: Floats, weights: Floats) -> Floats:
+    """(B,) weighted correlations; NaN where one of the two does not vary."""
+    total = weights.sum(axis=1)
+    mean_a, mean_b = weights @ a / total, weights @ b / total
+    cross = weights @ (a * b) / total - mean_a * mean_b
+    spread = np.sqrt(
+        np.maximum(weights @ a**2 / total - mean_a**2, 0.0)
+        * np.maximum(weights @ b**2 / total - mean_b**2, 0.0)
+    )
+    return np.asarray(np.divide(cross, spread, out=np.full(len(total), np.nan), where=spread > 1e-12))
+
+
+def _rank_systems(judge: Floats, human: Floats, both: Any, draws: Floats, kind: str) -> Floats:
+    """(B,) rank correlations of the systems by their means over the items that people scored too."""
+    count = draws @ both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = draws @ np.where(both, judge, 0.0) / count
+        second = draws @ np.where(both, human, 0.0) / count
+    if kind == "spearman":
+        a, b = stats.rankdata(first, axis=1), stats.rankdata(second, axis=1)
+    else:
+        ia, ib = np.triu_indices(judge.shape[1], 1)
+        a, b = np.sign(first[:, ia] - first[:, ib]), np.sign(second[:, ia] - second[:, ib])
+        spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+        return np.asarray(
+            np.divide((a * b).sum(axis=1), spread, out=np.full(len(a), np.nan), where=spread > 0.0)
+        )
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return np.asarray(
+        np.divide((a * b).sum(axis=1), spread, out=np.full(len(a), np.nan), where=spread > 1e-12)
+    )
+
+
+def measure_raters(
+    ratings: Any, *, metric: str = "nominal", level: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0
+) -> pd.Series:
+    """Measure the agreement of several judges by Krippendorff's α, with an interval over items.
+
+    Parameters
+    ----------
+    ratings : array or DataFrame
+        (judges, items) numbers, NaN where a judge gave none.
+    metric : str
+        "nominal", "ordinal" or "interval".
+    level : float
+        Level of the interval.
+    n_resamples, seed : int
+        Bootstrap samples of items, and their seed.
+
+    Returns
+    -------
+    Series
+        `estimate, lower, upper, items`.
+    """
+    alpha = 1.0 - validate_level(level, "level")
+    if metric not in ("nominal", "ordinal", "interval"):
+        raise InputError(
+            f"unknown metric {metric!r}",
+            remedy="use nominal, ordinal or interval",
+            argument="metric",
+            value=metric,
+        )
+    table = np.asarray(ratings, np.float64)
+    table = table[:, np.isfinite(table).sum(axis=0) >= 2]
+    items = table.shape[1]
+    if items < FEWEST_UNITS:
+        raise InputError(
+            f"{items} items have two judges or more", remedy=f"give at least {FEWEST_UNITS} such items"
+        )
+    kind: Any = metric
+    draws = topic_counts(items, key_of(seed), 0, n_resamples).astype(np.float64)
+    values = krippendorff_alpha(table, kind, None, np.concatenate([np.ones((1, items)), draws]))
+    drawn = values[1:][np.isfinite(values[1:])]
+    lower, upper = _bound(float(values[0]), drawn, items, alpha)
+    return pd.Series({"estimate": float(values[0]), "lower": lower, "upper": upper, "items": items})
+
+
+def subtract_people(scores: Any) -> xr.DataArray:
+    """Return the judge's scores less people's, whose comparison tests whether the judge favours some systems.
+
+    Parameters
+    ----------
+    scores : table
+        Scores by a judge with people's beside them, made by `with_human`.
+
+    Returns
+    -------
+    DataArray
+        Differences on the items that people scored for every system, for `compare`: a significant pair is one between
+        which the judge is biased.
+    """
+    table = as_scores(scores, only=True).transpose(*TABLE)
+    if HUMAN not in table.coords:
+        raise InputError(
+            "the scores have none by people beside them",
+            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
+        )
+    difference = table.drop_vars(HUMAN).copy(
+        data=table.to_numpy() - table[HUMAN].transpose(*TABLE).to_numpy()
+    )
+    kept = difference.isel(topic=np.flatnonzero(difference.notnull().all("system").to_numpy()))
+    if kept.sizes["topic"] < 2:
+        raise InputError(
+            f"people scored {kept.sizes['topic']} items of all {len(level_names(table, 'system'))} systems",
+            remedy="have more items of every system scored by people",
+        )
+    return kept.assign_attrs({k: v for k, v in table.attrs.items() if k != "range"}).rename("judge's bias")
