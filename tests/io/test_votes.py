@@ -84,7 +84,10 @@ def test_winners_by_name_flags_and_the_order_shown(tmp_path: Path) -> None:
 
 def test_grades_are_differences(tmp_path: Path) -> None:
     text = "".join(f"{q},{a},{b},{3 + y},{3 - y}\n" for q, a, b, y in ROWS)
-    votes = read(write(tmp_path, f"question,model_a,model_b,score_a,score_b\n{text}"))
+    path = write(tmp_path, f"question,model_a,model_b,score_a,score_b\n{text}")
+    with pytest.raises(InputError, match=r"no column says in words which won.*'grade': 'score_a-score_b'"):
+        read(path)
+    votes = read(path, first="model_a", second="model_b", grade="score_a-score_b")
     assert votes.graded
     assert triples(votes) == [(a, b, 2.0 * y) for _, a, b, y in ROWS]
     text = "".join(f"{q},{a},{b},{2.5 * y}\n" for q, a, b, y in ROWS)

@@ -40,6 +40,8 @@ _OPPOSED = (
     ("links", "rechts"),
 )  # fmt: skip
 _UNORDERED = ("winner", "loser")
+GRADES = "\0"
+"""Between the names of two columns whose difference is the grade."""
 ROLES = ("first", "second", "winner", "grade", "voter", "order", "item", "category")
 """What the caller may say of the columns of votes."""
 
@@ -123,6 +125,11 @@ def _find_named(sheet: Sheet, columns: Columns) -> dict[str, str]:
         word = {"question": "item", "prompt": "item", "topic": "item", "task": "category"}.get(
             simplify_header(role), simplify_header(role)
         )
+        if word == "grade" and isinstance(given, str) and given.lower() not in known and "-" in given:
+            parts = [known.get(part.strip().lower(), "") for part in given.split("-", 1)]
+            if all(parts):
+                named[word] = GRADES.join(parts)
+                continue
         if word in ROLES and isinstance(given, str):
             if given.lower() not in known:
                 raise InputError(
@@ -239,9 +246,12 @@ def _find_outcome(
     if tuple(sorted(pair.ends)) == tuple(sorted(_UNORDERED)):
         return np.full(sheet.rows, 1.0 if pair.ends[0] == "winner" else -1.0), False, []
     if "grade" in named:
-        values = sheet.columns[named["grade"]].values
-        _refuse_infinite(sheet, named["grade"], values)
-        return values, True, [named["grade"]]
+        # one column of grades, or the difference of two
+        columns = named["grade"].split(GRADES) if GRADES in named["grade"] else [named["grade"]]
+        values = [sheet.columns[name].values for name in columns]
+        for name, own in zip(columns, values, strict=True):
+            _refuse_infinite(sheet, name, own)
+        return values[0] - values[1] if len(values) > 1 else values[0], True, columns
     chosen = named.get("winner") or next(
         (
             name
@@ -261,20 +271,6 @@ def _find_outcome(
         if tie:
             outcome = np.where(np.isnan(outcome) & (sheet.columns[tie].values == 1.0), 0.0, outcome)
         return outcome, False, [chosen, *([tie] if tie else [])]
-    graded = [
-        (a, b)
-        for a in sheet.columns
-        for b in sheet.columns
-        if _find_ends(a, b) == pair.ends
-        and _share_stem(a, b)
-        and is_numeric(sheet.columns[a])
-        and is_numeric(sheet.columns[b])
-    ]
-    if len(graded) == 1 and not chosen:
-        a, b = graded[0]
-        _refuse_infinite(sheet, a, sheet.columns[a].values)
-        _refuse_infinite(sheet, b, sheet.columns[b].values)
-        return sheet.columns[a].values - sheet.columns[b].values, True, [a, b]
     if chosen:
         values = sheet.columns[chosen].values
         if set(np.unique(values[np.isfinite(values)]).tolist()) <= {1.0, 2.0} and {pair.ends} & {
@@ -282,13 +278,23 @@ def _find_outcome(
             ("first", "second"),
         }:
             return np.where(np.isnan(values), np.nan, 3.0 - 2.0 * values), False, [chosen]
+    grades = [
+        f"{a}-{b}"
+        for a in sheet.columns
+        for b in sheet.columns
+        if _find_ends(a, b) == pair.ends
+        and _share_stem(a, b)
+        and is_numeric(sheet.columns[a])
+        and is_numeric(sheet.columns[b])
+    ]
+    grade = grades[0] if grades else chosen or "…"
     raise InputError(
         f"holds votes on {pair.first!r} and {pair.second!r}, and no column says in words which won",
         where=sheet.source,
         remedy=(
             "add a column winner with the name of the winner or tie, or name a column of grades, positive where the"
             " first is better: ",
-            Option("columns", Choice({"first": pair.first, "second": pair.second, "grade": chosen or "…"})),
+            Option("columns", Choice({"first": pair.first, "second": pair.second, "grade": grade})),
         ),
         argument="columns",
     )

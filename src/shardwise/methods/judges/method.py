@@ -217,10 +217,11 @@ def _describe_agreement(tables: Tables, human: Floats) -> tuple[str, ...]:
     except InputError:
         # too few items or clusters for an interval
         return ()
+    figures = table.set_index("statistic")[["estimate", "lower", "upper"]].dropna()
     parts = [
-        f"{row.statistic} {row.estimate:.2f} (95% CI {row.lower:.2f} to {row.upper:.2f})"
-        for row in table.itertuples()
-        if row.statistic in SHOWN and np.isfinite([row.estimate, row.lower, row.upper]).all()
+        "{} {:.2f} (95% CI {:.2f} to {:.2f})".format(name, *figures.loc[name].to_numpy(float))
+        for name in SHOWN
+        if name in figures.index
     ]
     return (f"the judge against people: {', '.join(parts)}",) if parts else ()
 
