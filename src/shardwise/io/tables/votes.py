@@ -248,10 +248,10 @@ def _find_outcome(
     if "grade" in named:
         # one column of grades, or the difference of two
         columns = named["grade"].split(GRADES) if GRADES in named["grade"] else [named["grade"]]
-        values = [sheet.columns[name].values for name in columns]
-        for name, own in zip(columns, values, strict=True):
+        grades = [sheet.columns[name].values for name in columns]
+        for name, own in zip(columns, grades, strict=True):
             _refuse_infinite(sheet, name, own)
-        return values[0] - values[1] if len(values) > 1 else values[0], True, columns
+        return grades[0] - grades[1] if len(grades) > 1 else grades[0], True, columns
     chosen = named.get("winner") or next(
         (
             name
@@ -278,7 +278,7 @@ def _find_outcome(
             ("first", "second"),
         }:
             return np.where(np.isnan(values), np.nan, 3.0 - 2.0 * values), False, [chosen]
-    grades = [
+    offered = [
         f"{a}-{b}"
         for a in sheet.columns
         for b in sheet.columns
@@ -287,7 +287,7 @@ def _find_outcome(
         and is_numeric(sheet.columns[a])
         and is_numeric(sheet.columns[b])
     ]
-    grade = grades[0] if grades else chosen or "…"
+    grade = offered[0] if offered else chosen or "…"
     raise InputError(
         f"holds votes on {pair.first!r} and {pair.second!r}, and no column says in words which won",
         where=sheet.source,
