@@ -31,6 +31,7 @@ FOLDERS = {
     "replicate s14",
     "replicate v17",
     "replicate all",
+    "replicate open-questions",
 }  # write pages and tables, print none
 NOT_ANALYSES = {"repeat", "serve", *FOLDERS}
 SEEDS = ("--instances", "{system}_seed{instance}.run")

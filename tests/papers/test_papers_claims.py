@@ -432,3 +432,27 @@ def test_runs_with_seeds_give_j15(tmp_path: Path) -> None:
     done = shardwise("replicate", "j15", *inputs, *small)
     assert done.returncode == 2
     assert "--instances" in done.stderr
+
+
+def test_open_questions_have_collections_side_by_side(poor: sw.Collection) -> None:
+    other = sw.simulate.collection(
+        topics=6, systems=4, depth=60, corpus=2000, relevant=20, seed=2
+    ).collection()
+    found = sw.papers.open_questions({"poor": poor, "rich": other}, shards=2, samples=2)
+    label = "Is MD6 for topics with few relevant documents?"
+    table = found[label].data
+    assert list(dict.fromkeys(table["collection"])) == ["poor", "rich"]
+    assert table["least"].iloc[0] == 2
+    scores = sw.fill_undefined(sw.score(poor, "AP", sw.split(poor, 2, n_splits=2, seed=0))["AP"], "zero")
+    counts = {"poor": 2}
+    fewest = [k for k, name in enumerate(poor.topics) if counts.get(name, 40) == 2]
+    assert len(fewest) == 1
+    by_hand = [sw.anova(scores.isel(split=k, drop=True), "MD6").table["ms"].loc["error"] for k in (0, 1)]
+    assert np.isfinite(by_hand).all()
+    assert [v.verdict for v in found.verdicts].count(UNKNOWN) == 0
+    turned = table.assign(ratio=[0.9, 0.8, 0.7] * 2)
+    claim = EXPERIMENTS["open-questions"].claims[0]
+    assert decide_claim(claim, {"relevant": turned}, "").verdict == FAILS
+    assert decide_claim(claim, {"relevant": turned.assign(ratio=[0.3, 0.4, 0.5] * 2)}, "").verdict == HOLDS
+    with pytest.raises(InputError, match="no documents"):
+        sw.papers.open_questions(np.zeros((4, 3)))

@@ -49,6 +49,7 @@ NOT_DRAWN = {
     "ClaimVerdict",
     "Evidence",
     "Form",
+    "OpenQuestions",
     "Shape",
     "F19",
     "FF21",

@@ -471,6 +471,24 @@ class V17Options(Replicated):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpenQuestionsOptions(Replicated):
+    """What the papers leave open, answered for several collections side by side.
+
+    Writes open-questions.html and open-questions.md into the folder, all rows as CSV and tables as LaTeX. Needs runs.
+    Interrupted and started again with the same options, it continues.
+
+    Example: shardwise replicate open-questions qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out open/
+    """
+
+    PAPERS: ClassVar[tuple[str, ...]] = ("open-questions",)
+
+    also: Annotated[list[str], opt.ALSO, "Another collection to show beside the first."] = make_list_field()
+    shards: Annotated[int, opt.SHARDS_, "Number of even shards."] = 5
+    splits: Annotated[int, opt.SPLITS] = 3
+    seed: Annotated[int, opt.SEED] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class AllPapersOptions(Replicated):
     """All five papers on the same data, each in a folder of its own, and one page with all verdicts.
 
@@ -597,6 +615,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "j15": (J15Options, "shardwise.cli.replicate:replicate_one"),
         "s14": (S14Options, "shardwise.cli.replicate:replicate_one"),
         "v17": (V17Options, "shardwise.cli.replicate:replicate_one"),
+        "open-questions": (OpenQuestionsOptions, "shardwise.cli.replicate:replicate_one"),
         "all": (AllPapersOptions, "shardwise.cli.replicate:replicate_all"),
     },
     "score": (ScoreOptions, "shardwise.cli.score:score_runs"),

@@ -108,6 +108,8 @@ def list_choices(paper: str, options: Replicated) -> dict[str, Any]:
         value = getattr(options, name)
         if entry.name in PARSERS:
             value = PARSERS[entry.name](value)
+        elif entry.name == "measure":
+            value = value[0] if value else []
         if value != []:
             choices[entry.name] = value
     return choices

@@ -15,6 +15,8 @@ from shardwise.papers.f19_shards import F19 as F19
 from shardwise.papers.f19_shards import f19 as f19
 from shardwise.papers.ff21_bootstrap import FF21 as FF21
 from shardwise.papers.ff21_bootstrap import ff21 as ff21
+from shardwise.papers.future_work import OpenQuestions as OpenQuestions
+from shardwise.papers.future_work import open_questions as open_questions
 from shardwise.papers.j15_instances import J15 as J15
 from shardwise.papers.j15_instances import j15 as j15
 from shardwise.papers.s14_topic_sets import S14 as S14
@@ -22,8 +24,15 @@ from shardwise.papers.s14_topic_sets import s14 as s14
 from shardwise.papers.v17_replicates import V17 as V17
 from shardwise.papers.v17_replicates import v17 as v17
 
-EXPERIMENTS: dict[str, type[PaperExperiment]] = {"f19": F19, "ff21": FF21, "v17": V17, "s14": S14, "j15": J15}
-"""Every paper by its tag."""
+EXPERIMENTS: dict[str, type[PaperExperiment]] = {
+    "f19": F19,
+    "ff21": FF21,
+    "v17": V17,
+    "s14": S14,
+    "j15": J15,
+    "open-questions": OpenQuestions,
+}
+"""Every experiment by its tag."""
 
 __all__ = [
     "EXPERIMENTS",
@@ -36,6 +45,7 @@ __all__ = [
     "Evidence",
     "Exhibit",
     "Form",
+    "OpenQuestions",
     "PaperClaim",
     "PaperData",
     "PaperExperiment",
@@ -44,6 +54,7 @@ __all__ = [
     "f19",
     "ff21",
     "j15",
+    "open_questions",
     "s14",
     "v17",
 ]

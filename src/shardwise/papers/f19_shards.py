@@ -237,7 +237,7 @@ class F19(PaperExperiment):
             shape = Shape(
                 rows=("model", "versus"),
                 columns=("shards",),
-                values=tuple(f"% {name}" for name in printed.FIGURES),
+                values=("% omega_sq", "% significant", "% top_group"),
                 only={"measure": (first,), "shards": counts},
             )
             label = f"change from each smaller model in percent, {first}"
@@ -527,8 +527,7 @@ def check_shard_terms(frames: Computed) -> Evidence:
     change = table[["MD4", "MD5"]].sub(table["MD3"], axis=0).abs().max(axis=1)
     gain = table["MD6"] - table["MD3"]
     numbers = "; ".join(
-        f"{c:.0f} pairs against {g:.0f} ({n} shards)"
-        for n, c, g in zip(table.index, change, gain, strict=True)
+        f"{c:.0f} against {g:.0f} ({n} shards)" for n, c, g in zip(table.index, change, gain, strict=True)
     )
     return Evidence(bool((change < gain / 10.0).all()), f"largest change against MD6's gain: {numbers}")
 
