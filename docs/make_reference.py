@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import shardwise as sw
@@ -135,6 +135,8 @@ def written(entry: Entry, first: Entry) -> str:
             lines.append(body(inspect.getdoc(function) or ""))
     elif callable(value):
         lines += [signature(name.rpartition(".")[2], value), body(inspect.getdoc(value) or "")]
+    elif isinstance(value, Mapping):
+        lines.append(f"A mapping with the keys {', '.join(f'`{key}`' for key in value)}.")
     else:
         lines.append(f"`{value}`, a [`sw.{type(value).__name__}`](#{type(value).__name__}).")
     return "\n\n".join(line for line in lines if line)
