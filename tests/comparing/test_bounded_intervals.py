@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import shardwise as sw
+from shardwise.methods.bounded import find_range
 from shardwise.stats import intervals
 
 
@@ -116,3 +119,20 @@ def test_twenty_right_answers_are_not_equivalent_within_a_hundredth() -> None:
     found = sw.equivalence(sw.compare(pd.DataFrame({"a": np.ones(20), "b": np.ones(20)})), 0.01)
     assert not found.holds
     assert found.smallest_margin > 0.1
+
+
+def test_a_measure_without_bounds_is_not_taken_for_a_share(tmp_path: Path) -> None:
+    """DCG of one shallow rank lies in [0, 1] here, and would not with other grades; AP never leaves it."""
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"{q} 0 d{d} {int(d < 2)}\n" for q in range(6) for d in range(5))
+    )
+    for name, shift in (("a", 0), ("b", 1)):
+        lines = (
+            f"{q} Q0 d{(d + shift * (q % 2)) % 5} 0 {9 - d} {name}\n" for q in range(6) for d in range(5)
+        )
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    runs = sw.read_collection([tmp_path / "a.run", tmp_path / "b.run"], tmp_path / "qrels.txt")
+    scores = sw.score(runs, ["AP", "DCG@1"])
+    assert float(scores["DCG@1"].max()) <= 1.0
+    assert find_range(scores["AP"]) is not None
+    assert find_range(scores["DCG@1"]) is None

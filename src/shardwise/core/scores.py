@@ -44,8 +44,10 @@ LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inve
 HUMAN, CLUSTER, TASK, DETERMINISTIC = "human", "cluster", "task", "deterministic"
 """Coordinates: people's scores along topic and system, the cluster and the task of a topic, whether a system has copies
 of one instance."""
-RANGE, LOWER_IS_BETTER, REPEATS, AVERAGED = "range", "lower_is_better", "repeats_kind", "averaged"
-"""Attributes: declared limits of scores, whether small scores are good, what instances are, what was averaged first."""
+RANGE, UNBOUNDED, LOWER_IS_BETTER = "range", "unbounded", "lower_is_better"
+REPEATS, AVERAGED = "repeats_kind", "averaged"
+"""Attributes: declared limits of scores, whether scores of the measure may leave 0 to 1, whether small scores are good,
+what instances are, what was averaged first."""
 UNIT_DF, UNIT_SCALE, UNIT_SCOPE = "unit_df", "unit_scale", "unit_words"
 """Attributes of scores of units (clusters, tasks): the df of a variance over them, the spread of single items by which
 effect sizes are measured, and what a claim says of them beside their number."""
@@ -119,6 +121,11 @@ class Scores:
         """Declared limits of the scores."""
         declared = self.array.attrs.get(RANGE)
         return None if declared is None else (float(declared[0]), float(declared[1]))
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the measure is known to have scores outside 0 to 1, even if these have none."""
+        return bool(self.array.attrs.get(UNBOUNDED, False))
 
     @property
     def lower_is_better(self) -> bool:

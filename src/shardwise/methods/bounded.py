@@ -238,7 +238,7 @@ BOUNDED = "bounded_items"
 
 
 def find_range(scores: xr.DataArray) -> Range | None:
-    """Find the range of scores: the one declared, or 0 to 1 where all scores lie in it.
+    """Find the range of scores: the one declared, or 0 to 1 where all scores lie in it and the measure keeps to it.
 
     Parameters
     ----------
@@ -260,6 +260,7 @@ def find_range(scores: xr.DataArray) -> Range | None:
     turned, declared = Scores(scores).lower_is_better, Scores(scores).range
     if declared is None:
         inside = values.size > 0 and values.min() >= 0.0 and values.max() <= 1.0
+        inside = inside and not Scores(scores).unbounded
         return Range(0.0, 1.0, turned) if inside else None
     low, high = declared
     if not (np.isfinite([low, high]).all() and low < high):

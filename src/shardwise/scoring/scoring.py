@@ -14,6 +14,7 @@ from shardwise.core.arguments import CHUNKS, Progress, count_workers, map_parall
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import UNBOUNDED
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
 from shardwise.scoring.families import find_barren_topics, make_families
@@ -291,10 +292,11 @@ def _label_scores(
     return xr.Dataset(variables, coords=coords, attrs=attrs)
 
 
-def describe_measure(measure: Measure) -> dict[str, str]:
+def describe_measure(measure: Measure) -> dict[str, str | int]:
     """Return the attributes that scores of a measure have."""
     of = measure.definition
-    return {"long_name": of.text, "cite": of.cite, "summary": of.summary}
+    limits = {} if of.bounded else {UNBOUNDED: 1}
+    return {"long_name": of.text, "cite": of.cite, "summary": of.summary, **limits}
 
 
 def follow_policy(

@@ -111,7 +111,13 @@ class Definition:
     formula: Callable[[Any], float] | None = None
     formula_when: str = ""
     summary: Literal["mean", "sum", "geometric mean"] = "mean"  # over topics; of logarithms a geometric mean
+    share: bool = True  # whether every score lies between 0 and 1; counts and logarithms never do
     worst: float = 0.0  # score of a topic without relevant documents where it counts as nothing found
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every score lies between 0 and 1, whatever the ranking and the grades."""
+        return self.share and self.summary == "mean"
 
     def norm_for(self, parameters: Parameters) -> Norm:
         """Return what the sum is divided by, given the parameters."""
@@ -244,7 +250,7 @@ _TABLE: tuple[Definition, ...] = (
         logarithmic_discount, parameters=(_DCG, _BASE, GAINS)),
     Definition("DCG", "discounted cumulative gain: sum of gain / log2(rank + 1), not normalized",
         "Järvelin & Kekäläinen 2002; Burges et al. 2005 for exp-log2", Kernel.WEIGHTED_SUM, grade_gain, Norm.ONE,
-        logarithmic_discount, parameters=(_DCG, _BASE, GAINS)),
+        logarithmic_discount, parameters=(_DCG, _BASE, GAINS), share=False),
     Definition("RBP",
         "rank-biased precision: (1 - p) times the sum of gain x p^(rank - 1), the gain of a relevant document "
         "being 1 unless gains between 0 and 1 are given, or graded by scale",
@@ -468,7 +474,7 @@ _TABLE: tuple[Definition, ...] = (
         "a times the relevant and b times the other documents retrieved, plus c times the relevant and d times the "
         "other documents not retrieved",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(*_UTILITY, REL), needs_relevant=False,
-        formula=precision.linear_utility),
+        formula=precision.linear_utility, share=False),
     Definition("SetR", "set recall: share of the relevant documents that were retrieved",
         "Van Rijsbergen 1979", Kernel.WEIGHTED_SUM, binary_gain, Norm.TOTAL, cutoff="none", parameters=(REL,)),
     Definition("Judged",
