@@ -28,6 +28,7 @@ from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "papers.md"
+CLAIMS = ROOT / "docs" / "bench" / "paper-claims.csv"
 BRACKET = {  # one split, by a re-implementation of FF21's recipe
     "MD2": (0.3905, 5878, 8062, 8831, 8633, 0.0462),
     "MD3": (0.5741, 7119, 8678, 9405, 9259, 0.0260),
