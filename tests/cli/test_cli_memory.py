@@ -79,11 +79,12 @@ def test_compressed_files_have_a_limit_that_can_be_lifted(
 ) -> None:
     lines = "".join(f"{k},0.5,0.{k % 10}\n" for k in range(20_000))
     (tmp_path / "t.csv.xz").write_bytes(lzma.compress(f"topic,a,b\n{lines}".encode()))
-    monkeypatch.setattr(bounds, "LEAST", 1000)
-    monkeypatch.setattr(bounds, "GROWTH", 5)
+    monkeypatch.setattr(bounds, "LEAST_TEXT", 1000)
+    monkeypatch.setattr(bounds, "GROWTH_TEXT", 5)
     refused = shardwise("compare", tmp_path / "t.csv.xz", "--method", "t holm")
     assert refused.returncode == 2
     assert "inflate to over" in refused.stderr
+    assert "--max-memory 1GB" in refused.stderr
     done = shardwise("compare", tmp_path / "t.csv.xz", "--method", "t holm", "--max-memory", "1GB")
     assert done.returncode == 0, done.stderr
 

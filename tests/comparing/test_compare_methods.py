@@ -99,6 +99,23 @@ def test_dunnett_agrees_with_multcomp(size: str) -> None:
     )  # multcomp integrates at random
 
 
+def test_dunnett_with_unequal_variances_agrees_with_multcomp() -> None:
+    gold = pd.read_csv(GOLD / "dunnett_unequal.csv").set_index("system")
+    variances = (gold.sigma**2 / gold.n).to_numpy()
+    means = Estimates(
+        tuple(gold.index), gold["mean"].to_numpy(), float(variances.mean()), float(gold.df.iloc[0]), "",
+        difference_variance=np.add.outer(variances, variances),
+    )  # fmt: skip
+    rows = compare(means, "dunnett", baseline="b0")
+    pairs = rows.to_frame().set_index("a")
+    for system in ("b1", "b2", "b3"):
+        # multcomp integrates at random
+        assert pairs.loc[system, "p_adjusted"] == pytest.approx(gold.loc[system, "p"], abs=2e-6)
+        limits = pairs.loc[system, ["lower", "upper"]].astype(float)
+        # its critical value is accurate to 0.001 only
+        np.testing.assert_allclose(limits, gold.loc[system, ["lower", "upper"]], atol=2e-3)
+
+
 def test_dunnett_agrees_with_scipy() -> None:
     g = np.random.default_rng(4)
     control, *others = (g.normal(loc=m, size=15) for m in (0, 0.5, 1, 0))

@@ -43,12 +43,47 @@ def scores(topics: int = 30) -> xr.DataArray:
 def test_a_file_made_to_fill_the_memory_is_not_inflated(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
-    monkeypatch.setattr(bounds, "GROWTH", 2)
+    monkeypatch.setattr(bounds, "LEAST_TEXT", 1 << 20)
+    monkeypatch.setattr(bounds, "GROWTH_TEXT", 2)
     path = tmp_path / f"run{ending}"
     path.write_bytes(compress_text(ending, bytes(4 << 20)))
     with pytest.raises(InputError, match="inflate to over"):
         read_text(path)
+
+
+@pytest.mark.parametrize("rest", [b"garbage", b"\0\0\0\0garbage", b"\n"])
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_what_follows_the_compressed_text_is_refused(ending: str, rest: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"run{ending}"
+    path.write_bytes(compress_text(ending, b"1 Q0 d 1 2 r\n") + rest)
+    with pytest.raises(InputError, match="cannot be read as a"):
+        read_text(path)
+
+
+def test_a_compressed_table_that_would_fill_the_memory_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Text of a compressed file takes many times its size in memory once it is a table."""
+    bomb = tmp_path / "bomb.csv.zst"
+    bomb.write_bytes(zstandard.compress(b"topic,a,b\n" + b"1,2,3\n" * 10_000_000, level=1))
+    resource = pytest.importorskip("resource")
+    started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match=r"inflate to over 33,554,432; check where it comes from"):
+        read_scores(bomb)
+    # kilobytes
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started < 300_000
+
+
+def test_the_memory_of_a_table_is_estimated_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "LEAST_TEXT", 1 << 10)
+    monkeypatch.setattr(bounds, "usable_memory", lambda: 1 << 20)
+    lines = "".join(f"{k},0.5,0.{k % 10}\n" for k in range(2000))
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(f"topic,a,b\n{lines}".encode()))
+    with pytest.raises(InputError, match=r"inflate to over 9,70\d"):
+        read_scores(path)
+    with bounds.raise_limit(1 << 30):
+        assert dict(read_scores(path).sizes)["topic"] == 2000
 
 
 @pytest.mark.parametrize("parts", [1, 3])

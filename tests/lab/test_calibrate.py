@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy import stats
@@ -371,3 +372,17 @@ def test_the_users_words_are_used_throughout() -> None:
         assert not re.search(r"\b(topic|system|instance)s?\b", plain), plain
     assert "12 questions × 3 models × 4 seeds" in found.scores
     assert (found.table["claim"] == "new questions like these, new seeds like these").all()
+
+
+def test_a_system_with_one_score_everywhere_is_left_out_with_a_note() -> None:
+    y = np.random.default_rng(8).random((12, 4))
+    y[:, 2] = 1.0
+    scores = pd.DataFrame(y, columns=list("abcd"), index=[str(k) for k in range(12)])
+    result = calibrate(scores, ["t holm"], repetitions=20, planted=False)
+    assert result.notes[0].startswith("c: the same score everywhere")
+    without = calibrate(scores.drop(columns="c"), ["t holm"], repetitions=20, planted=False)
+    pd.testing.assert_frame_equal(result.table, without.table)
+    with pytest.raises(InputError, match="3 of 4 systems have the same score everywhere"):
+        calibrate(scores.assign(a=0.5, b=0.2), ["t holm"], repetitions=20)
+    with pytest.raises(InputError, match="'c'"):
+        calibrate(scores, ["t holm"], repetitions=20, baseline="c")

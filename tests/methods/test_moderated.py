@@ -276,3 +276,14 @@ def test_trec8(data: Path) -> None:
     assert y.shape == (50, 129)
     found = law(y, 1, 9999, jobs=None)
     assert 3380 <= (found.p_adjusted <= 0.05).sum() <= 3450  # METHODS §9
+
+
+def test_a_huge_score_of_another_system_leaves_the_difference_of_a_pair_alone() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.random((20, 3))
+    difference = float((y[:, 0] - y[:, 1]).mean())
+    y[4, 2] = 1e15
+    scores = pd.DataFrame(y, columns=list("abc"), index=[str(k) for k in range(20)])
+    pairs = sw.compare(scores, "moderated").to_frame().set_index(["a", "b"])
+    [row] = [row for pair, row in pairs.iterrows() if set(pair) == {"a", "b"}]
+    assert abs(row["difference"]) == pytest.approx(abs(difference), rel=1e-12)

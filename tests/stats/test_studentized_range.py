@@ -127,6 +127,29 @@ def test_dunnett_agrees_with_scipys_integral() -> None:
         assert float(many_to_one.sf(t, m, df)) == pytest.approx(1 - inside, abs=2e-4)
 
 
+def test_dunnett_with_unequal_variances_agrees_with_scipys_integral() -> None:
+    for own in ([1.0, 0.05, 3.0, 0.4], [0.02, 1.0, 2.0], [5.0, 1.0, 1.0, 2.0, 0.1]):
+        v = np.array(own)
+        loadings = many_to_one.fit_loadings(np.add.outer(v, v), np.arange(1, v.size), 0)
+        assert loadings is not None
+        if v.size > 3:
+            np.testing.assert_allclose(loadings, np.sqrt(v[0] / (v[0] + v[1:])), rtol=1e-5)
+        corr = np.outer(loadings, loadings)
+        np.fill_diagonal(corr, 1.0)
+        law = stats.multivariate_t(shape=corr, df=9, seed=1)
+        inside = law.cdf(np.full(v.size - 1, 2.2), lower_limit=np.full(v.size - 1, -2.2), maxpts=100_000)
+        p = many_to_one.sf_unequal(np.array([2.2]), np.array([9.0]), loadings)
+        assert float(p[0]) == pytest.approx(1 - inside, abs=2e-4)
+        critical = many_to_one.isf_unequal(float(p[0]), np.array([9.0]), loadings)
+        assert float(critical[0]) == pytest.approx(2.2, rel=1e-9)
+
+
+def test_dunnett_with_equal_loadings_keeps_small_tails() -> None:
+    t, df = np.array([0.3, 2.0, 5.0, 9.0, 20.0]), np.array([1e15])
+    ours = many_to_one.sf_unequal(t, df, np.full(4, 0.5**0.5))
+    np.testing.assert_allclose(ours, many_to_one.sf(t, 4, df), rtol=1e-11)
+
+
 def test_what_was_asked_before_changes_no_digit() -> None:
     """Threads fill one table in an order that nobody knows."""
     q = np.linspace(0.1, 9.0, 60)

@@ -23,7 +23,7 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import RANGE, is_sample_measure, level_names, missing_cells, undefined_cells
-from shardwise.io.bounds import parse_size, raise_limit, usable_memory
+from shardwise.io.bounds import BYTES_NEEDED, SHARE_OF_MEMORY, parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, list_files
 from shardwise.io.instances import flag_deterministic, read_instances
@@ -50,10 +50,6 @@ STREAMED = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".nc", ".nc
 """Endings of tables that can be read block by block."""
 ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
 """Endings of files that are read in no other way."""
-BYTES_NEEDED = 27
-"""Bytes of memory that comparing takes for a byte of a table: 10.6 GB for 0.4 GB of CSV."""
-SHARE_OF_MEMORY = 4
-"""Part of the memory that a table may take unless ``--max-memory`` says more."""
 BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
 """Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
 REPEATED = ("measure", "columns", "system", "task", "exclude", "random", "instances", "deterministic")

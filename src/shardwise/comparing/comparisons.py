@@ -398,7 +398,7 @@ class Comparisons(Shown):
             lower, upper = self.decisions.limits(alpha)
             return np.asarray(upper - lower) / 2.0
         level = corrections.uncorrected_level(self.correction, family.p, alpha)
-        critical_t = corrections.critical_t(self.correction, level, family.df, family.systems, alpha)
+        critical_t = corrections.critical_t(self.correction, level, family.df, family, alpha)
         return np.asarray(self.decisions.outcome.se * critical_t)
 
     def critical_difference(self, alpha: float = 0.05) -> float:

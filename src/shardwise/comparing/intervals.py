@@ -76,7 +76,7 @@ def halve_critical_difference(
     level = uncorrected_level(correction, family.p, alpha)
     if estimates.distribution is not None:
         return np.full(estimates.size, np.ravel(estimates.distribution.critical(level[..., 0]))[0] / 2)
-    t = np.ravel(critical_t(correction, level, np.ravel(estimates.df)[:1], family.systems, alpha))[0]
+    t = np.ravel(critical_t(correction, level, np.ravel(estimates.df)[:1], family, alpha))[0]
     return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 

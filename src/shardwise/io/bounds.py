@@ -8,12 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Words
 
 LEAST = 1 << 30
-"""Bytes that any file may hold."""
+"""Bytes of numbers that any file may hold."""
 GROWTH = 500
-"""How many times its own size a compressed file may hold."""
+"""How many times its own size a file of compressed numbers may hold."""
+LEAST_TEXT = 1 << 25
+"""Bytes of text that any compressed file may hold: as a table they take less than a gigabyte of memory."""
+GROWTH_TEXT = 100
+"""How many times its own size a file of compressed text may hold."""
+BYTES_NEEDED = 27
+"""Bytes of memory that comparing takes for a byte of a table of text: 10.6 GB for 0.4 GB of CSV."""
+SHARE_OF_MEMORY = 4
+"""Part of the memory that a table may take unless a caller allows more."""
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -21,8 +29,64 @@ _raised_limit = 0
 
 
 def most_inside(packed: int) -> int:
-    """Return how many bytes a file of so many may hold when inflated; more looks made to fill the memory."""
+    """Return how many bytes of numbers a file of so many may hold; more looks made to fill the memory."""
     return max(LEAST, GROWTH * packed, _raised_limit)
+
+
+def most_text_inside(packed: int) -> int:
+    """Return how many bytes of text a file of so many may hold; a table takes many times that in memory.
+
+    Parameters
+    ----------
+    packed : int
+        Bytes of the file.
+
+    Returns
+    -------
+    int
+        Bytes when inflated.
+
+    >>> most_text_inside(1000) == LEAST_TEXT, most_text_inside(10**8)
+    (True, 10000000000)
+    """
+    return max(LEAST_TEXT, GROWTH_TEXT * packed, _raised_limit)
+
+
+def most_table_inside(packed: int) -> int:
+    """Return how many bytes of text a compressed table of so many may hold: no more than fits into memory as a table.
+
+    Parameters
+    ----------
+    packed : int
+        Bytes of the file.
+
+    Returns
+    -------
+    int
+        Bytes when inflated.
+    """
+    fitting = usable_memory() // SHARE_OF_MEMORY // BYTES_NEEDED
+    return min(most_text_inside(packed), max(fitting, LEAST_TEXT, _raised_limit // BYTES_NEEDED))
+
+
+def lift_limit(inflated: int) -> Words:
+    """Return the remedy for text that inflates to so many bytes or more: the memory that its table would take.
+
+    Parameters
+    ----------
+    inflated : int
+        Bytes of text.
+
+    Returns
+    -------
+    Words
+        The option of the command line; Python has none.
+    """
+    size = f"{-(-BYTES_NEEDED * inflated // 10**9)}GB"
+    return Either(
+        "check where it comes from, or inflate it first",
+        f"check where it comes from, or allow it with --max-memory {size}",
+    )
 
 
 @contextmanager

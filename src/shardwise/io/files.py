@@ -21,7 +21,7 @@ import zstandard
 from shardwise.core.arguments import count_workers, map_parallel
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
-from shardwise.io.bounds import most_inside
+from shardwise.io.bounds import lift_limit, most_table_inside, most_text_inside
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
@@ -80,20 +80,42 @@ def _inflate_gzip(text: bytes, most: int) -> bytes:
     if text.startswith(b"\x1f\x8b"):
         member = zlib.decompressobj(wbits=31)
         content = member.decompress(text, most + 1)
-        if member.eof and not member.unused_data:
+        if len(content) > most or (member.eof and not member.unused_data):
             return content
-    with gzip.GzipFile(fileobj=io.BytesIO(text)) as stream:  # of several members, or cut short
+    # of several members, or cut short
+    with gzip.GzipFile(fileobj=io.BytesIO(text)) as stream:
         return stream.read(most + 1)
 
 
 def _inflate_bzip2(text: bytes, most: int) -> bytes:
-    with bz2.BZ2File(io.BytesIO(text)) as stream:
-        return stream.read(most + 1)
+    return _inflate_streams(text, most, bz2.BZ2Decompressor)
 
 
 def _inflate_xz(text: bytes, most: int) -> bytes:
-    with lzma.LZMAFile(io.BytesIO(text)) as stream:
-        return stream.read(most + 1)
+    return _inflate_streams(text, most, lzma.LZMADecompressor)
+
+
+def _inflate_streams(
+    text: bytes, most: int, make_decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+) -> bytes:
+    """Inflate all streams of a file; what follows the last must be a stream too, or zeros as padding."""
+    parts, held = [], 0
+    rest = text
+    while rest and held <= most:
+        stream = make_decompressor()
+        parts.append(stream.decompress(rest, most + 1 - held))
+        held += len(parts[-1])
+        if held > most:
+            break
+        if not stream.eof:
+            raise EOFError("it ends before its end-of-stream mark")
+        # the format of xz pads streams with zeros, in fours
+        rest = (
+            stream.unused_data.lstrip(b"\0")
+            if make_decompressor is lzma.LZMADecompressor
+            else stream.unused_data
+        )
+    return b"".join(parts)
 
 
 def _inflate_zstd(text: bytes, most: int) -> bytes:
@@ -125,11 +147,14 @@ SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
 """How files of each ending are inflated, to a little over so many bytes at most."""
 
 
-def _inflate_text(ending: str, text: bytes) -> bytes:
-    most = most_inside(len(text))
+def _inflate_text(ending: str, text: bytes, path: Path, *, table: bool = False) -> bytes:
+    """Inflate a file, or refuse one that holds more than it may."""
+    most = most_table_inside(len(text)) if table else most_text_inside(len(text))
     content = SUFFIXES[ending](text, most)
     if len(content) > most:
-        raise ValueError(f"{len(text):,} bytes inflate to over {most:,}")
+        raise InputError(
+            f"{len(text):,} bytes inflate to over {most:,}", where=str(path), remedy=lift_limit(most)
+        )
     return content
 
 
@@ -157,18 +182,21 @@ def pad_text(text: bytes, buffer: Bytes) -> tuple[Bytes, int]:
     return buffer, size
 
 
-def read_bytes(path: Path, buffer: Bytes, *, jobs: int | None = 1) -> tuple[Bytes, int]:
+def read_bytes(path: Path, buffer: Bytes, *, jobs: int | None = 1, table: bool = False) -> tuple[Bytes, int]:
     """Read a file, uncompressed, into the buffer or a larger one; return it and the number of bytes.
 
     The file is opened once, as a pipe can be. Newlines stand behind the last byte, so that a line always ends and
-    whole words can be read. Several workers read parts of a large file.
+    whole words can be read. Several workers read parts of a large file. A ``table`` takes many times its size in
+    memory: a compressed one that would not fit is refused.
     """
     ending = ""
     try:
         buffer, size = _read_raw(path, buffer, count_workers(jobs))
         ending = _find_compression(path, buffer[: min(size, 6)].tobytes())
         if ending:
-            return pad_text(_inflate_text(ending, buffer[:size].tobytes()), buffer)
+            return pad_text(_inflate_text(ending, buffer[:size].tobytes(), path, table=table), buffer)
+    except InputError:
+        raise
     except _DAMAGE as error:
         raise _refuse_file(path, ending, error) from None
     buffer[size : size + PADDING] = 10
@@ -195,14 +223,16 @@ def _refuse_file(path: Path, ending: str, error: Exception) -> InputError:
     )
 
 
-def read_text(path: Path) -> bytes:
-    """Read a file whole, uncompressed and without a mark of byte order."""
+def read_text(path: Path, *, table: bool = False) -> bytes:
+    """Read a file whole, uncompressed and without a mark of byte order; a ``table`` as in `read_bytes`."""
     ending = ""
     try:
         with open(path, "rb", buffering=0) as stream:
             text = stream.read()
         ending = _find_compression(path, text[:6])
-        text = _inflate_text(ending, text) if ending else text
+        text = _inflate_text(ending, text, path, table=table) if ending else text
+    except InputError:
+        raise
     except _DAMAGE as error:
         raise _refuse_file(path, ending, error) from None
     return text.removeprefix(_MARK)
@@ -226,7 +256,7 @@ class Padded:
 
 def read_padded(path: Path) -> Padded:
     """Read a file as `read_text` does, into memory that is faster to have where there is much of it."""
-    text = Padded(*read_bytes(path, np.empty(0, dtype=np.uint8), jobs=None))
+    text = Padded(*read_bytes(path, np.empty(0, dtype=np.uint8), jobs=None, table=True))
     mark = len(_MARK) if text.head(len(_MARK)) == _MARK else 0
     return Padded(text.buffer[mark:], text.size - mark)
 

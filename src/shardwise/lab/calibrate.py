@@ -234,7 +234,7 @@ def calibrate(
     """
     validate_level(alpha)
     plan = plan_looks(repetitions, budget)
-    scores, sd = _read_source(source)
+    scores, sd, still = _read_source(source)
     dims = layout_of(scores) if scores is not None else _choose_layout(shards, instances)
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     shape = _choose_shape(dims, scores, asked)
@@ -244,6 +244,9 @@ def calibrate(
     given = SimulationSource(scores, sd, dims, shape)
     named = None if nulls is None else known_nulls(nulls, given)
     cases, notes = [], {}
+    if still:
+        left_out = f"{', '.join(still)}: the same score everywhere, left out of the simulated tables"
+        notes[left_out] = wanted[0]
     for claim in wanted:
         kinds, untilted = usual_nulls(given, claim) if named is None else (named, "")
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
@@ -290,14 +293,26 @@ def calibrate(
     return replace(calibration, verdicts=tuple(verdicts))
 
 
-def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
+def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents, tuple[str, ...]]:
+    """Read scores and variances, and name the systems left out because one score everywhere has no distribution."""
     if isinstance(source, VarianceComponents):
-        return None, source
+        return None, source, ()
     if isinstance(source, Mapping) and source and all(isinstance(v, float | int) for v in source.values()):
-        return None, VarianceComponents.of(source, kind="sd")
+        return None, VarianceComponents.of(source, kind="sd"), ()
     scores, _ = complete_table(source)
     require_scores(scores, "calibrate")
-    return scores, variance_components(scores)
+    rest = [dim for dim in scores.dims if dim != "system"]
+    varied = (scores.max(rest) > scores.min(rest)).to_numpy()
+    names = level_names(scores, "system")
+    still = tuple(name for name, varies in zip(names, varied, strict=True) if not varies)
+    if varied.sum() < 2 <= len(names):
+        raise InputError(
+            f"{len(still)} of {len(names)} systems have the same score everywhere, which shows no distribution",
+            remedy="give two systems or more whose scores vary",
+        )
+    if still:
+        scores = scores.isel(system=np.flatnonzero(varied))
+    return scores, variance_components(scores), still
 
 
 def _locate_baselines(baseline: str | Sequence[str] | None, given: SimulationSource) -> tuple[int, ...]:

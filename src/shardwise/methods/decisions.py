@@ -11,6 +11,7 @@ from shardwise.core.errors import InputError
 from shardwise.methods.base import JOINT, DifferenceDistribution, Estimates, Outcome
 from shardwise.stats import corrections, student
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, PairFamily, correction_title
+from shardwise.stats.dunnett import fit_loadings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +23,7 @@ class Decisions:
     correction: str
     systems: int  # distinct systems among the pairs
     distribution: DifferenceDistribution | None = None
+    loadings: Floats | None = None  # of comparisons with one baseline, for corrections that look at them
 
     @property
     def difference(self) -> Floats:
@@ -39,7 +41,9 @@ class Decisions:
     @property
     def family(self) -> PairFamily:
         """What the correction looks at."""
-        return PairFamily(self.p, np.abs(self.outcome.statistic), self.outcome.df, self.systems)
+        return PairFamily(
+            self.p, np.abs(self.outcome.statistic), self.outcome.df, self.systems, self.loadings
+        )
 
     @property
     def has_intervals(self) -> bool:
@@ -67,7 +71,7 @@ class Decisions:
             return np.broadcast_to(self.distribution.critical(level[..., 0])[..., None], self.p.shape)
         if not np.isfinite(self.outcome.df).all():
             return np.full(self.p.shape, np.nan)
-        critical = corrections.critical_t(self.correction, level, self.outcome.df, self.systems, alpha)
+        critical = corrections.critical_t(self.correction, level, self.outcome.df, self.family, alpha)
         return np.where(self.outcome.se == 0.0, 0.0, self.outcome.se * critical)
 
 
@@ -108,5 +112,10 @@ def decide(
             value=correction,
             choices=STEPWISE,
         )
-    plain = Decisions(outcome, outcome.p, correction, systems, estimates.distribution)
+    loadings = None
+    if correction == "dunnett" and estimates.difference_variance is not None and len(ia):
+        # one of the two systems of every pair is the baseline
+        baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
+        loadings = fit_loadings(estimates.difference_variance, np.where(ia == baseline, ib, ia), baseline)
+    plain = Decisions(outcome, outcome.p, correction, systems, estimates.distribution, loadings)
     return replace(plain, p_adjusted=np.clip(corrections.adjust_family(correction, plain.family), 0.0, 1.0))

@@ -23,6 +23,8 @@ class PairFamily:
     t: Floats  # |difference| / se; NaN where there is none
     df: Floats  # (…, P), or (…, 1) where all pairs share it
     systems: int  # distinct systems among the pairs
+    # (…, P) of comparisons with one baseline whose means have unequal variances
+    loadings: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ class Simultaneous:
     critical: Callable[[float, Floats, int], Floats]  # alpha, df, number of systems
     text: str = ""  # in a sentence, such as "Scheffé's method"
     citations: tuple[str, ...] = ()  # keys of its sources
+    # the same two functions where comparisons with a baseline have loadings, which replace the number of systems
+    adjust_unequal: Callable[[Floats, Floats, Floats], Floats] | None = None
+    critical_unequal: Callable[[float, Floats, Floats], Floats] | None = None
 
 
 def bonferroni(p: Floats) -> Floats:
@@ -197,7 +202,14 @@ SIMULTANEOUS = {
         "Scheffé", "family", _scheffe_p, _scheffe_critical, "Scheffé's method", ("Scheffe1953",)
     ),
     "dunnett": Simultaneous(
-        "Dunnett", "family", _dunnett_p, _dunnett_critical, "Dunnett's test", ("Dunnett1955",)
+        "Dunnett",
+        "family",
+        _dunnett_p,
+        _dunnett_critical,
+        "Dunnett's test",
+        ("Dunnett1955",),
+        dunnett.sf_unequal,
+        dunnett.isf_unequal,
     ),
 }
 CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
@@ -251,7 +263,10 @@ def adjust_family(name: str, family: PairFamily) -> Floats:
             value=name,
             choices=STEPWISE,
         )
-    return np.clip(SIMULTANEOUS[name].adjust(family.t, family.df, family.systems), 0.0, 1.0)
+    correction = SIMULTANEOUS[name]
+    if family.loadings is not None and correction.adjust_unequal is not None:
+        return np.clip(correction.adjust_unequal(family.t, family.df, family.loadings), 0.0, 1.0)
+    return np.clip(correction.adjust(family.t, family.df, family.systems), 0.0, 1.0)
 
 
 def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
@@ -271,9 +286,12 @@ def interval_level(name: str, p: Floats, alpha: float) -> Floats:
     return uncorrected_level("bonferroni" if name == "holm" else name, p, alpha)
 
 
-def critical_t(name: str, level: Floats, df: Floats, systems: int, alpha: float) -> Floats:
-    """The |t| at which a correction begins to reject: at (…, 1) uncorrected levels, or by the joint law at alpha."""
+def critical_t(name: str, level: Floats, df: Floats, family: PairFamily, alpha: float) -> Floats:
+    """Return the |t| at which a correction rejects: at (…, 1) uncorrected levels, or by the joint distribution."""
     if name in STEPWISE:
         return student.student_critical(level, df)
+    correction = SIMULTANEOUS[name]
+    if family.loadings is not None and correction.critical_unequal is not None:
+        return correction.critical_unequal(alpha, df, family.loadings)
     distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
-    return SIMULTANEOUS[name].critical(alpha, distinct, systems)[which].reshape(np.shape(df))
+    return correction.critical(alpha, distinct, family.systems)[which].reshape(np.shape(df))

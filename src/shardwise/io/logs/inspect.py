@@ -20,7 +20,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
-from shardwise.io.logs.zipped import DAMAGE, inflate_member
+from shardwise.io.logs.zipped import DAMAGE, inflate_member, refuse_large_members
 from shardwise.io.tables.sheet import strip_endings
 
 _FRAME = frozenset({"sample_id", "eval_id", "id", "epoch"})
@@ -137,6 +137,7 @@ def _read_samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any
     if "summaries.json" in names:
         return _parse_member(archive, "summaries.json", path)
     parts = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+    refuse_large_members(archive, parts, path)
     return [_parse_member(archive, name, path) for name in parts]  # a log that was not finished
 
 

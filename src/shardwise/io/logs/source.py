@@ -53,7 +53,7 @@ class LogSource:
     @cached_property
     def text(self) -> bytes:
         """All of it, uncompressed."""
-        return read_text(self.path)
+        return read_text(self.path, table=True)
 
     @cached_property
     def first(self) -> dict[str, Any]:

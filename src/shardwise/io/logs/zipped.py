@@ -6,16 +6,15 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
 
 from shardwise.core.errors import InputError
+from shardwise.io.bounds import lift_limit, most_text_inside
 
 ZSTD = 93  # method of compression, APPNOTE 4.4.5
-MOST = 1 << 30
-"""Bytes that a member may inflate to; one that says more is not inflated."""
-
 _LOCAL = 30  # bytes of a local file header before its name
 DAMAGE = (
     OSError, ValueError, OverflowError, EOFError, NotImplementedError, RuntimeError, struct.error, zlib.error,
@@ -36,14 +35,9 @@ def inflate_member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
     source
         Its file, for errors.
     """
+    refuse_large_members(archive, [name], source)
     info = archive.getinfo(name)
     where = f"{source} ({name})"
-    if info.file_size > MOST:
-        raise InputError(
-            f"would inflate to {info.file_size:,} bytes",
-            where=where,
-            remedy=f"members of up to {MOST:,} bytes are read: check where the file comes from",
-        )
     try:
         if info.compress_type == ZSTD:
             packed = io.BytesIO(_read_member(archive, info))
@@ -57,6 +51,30 @@ def inflate_member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
     if not good:
         raise InputError("cannot be inflated", where=where, remedy="the file may be damaged: fetch it again")
     return content
+
+
+def refuse_large_members(archive: zipfile.ZipFile, names: Sequence[str], source: Path) -> None:
+    """Refuse members that together say that they inflate to more than a file of this size may hold.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        An open archive.
+    names : sequence of str
+        Names of the members.
+    source : Path
+        Its file.
+    """
+    size, most = (
+        sum(archive.getinfo(name).file_size for name in names),
+        most_text_inside(source.stat().st_size),
+    )
+    if size > most:
+        raise InputError(
+            f"would inflate to {size:,} bytes, over {most:,}",
+            where=f"{source} ({names[0]})",
+            remedy=lift_limit(size),
+        )
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

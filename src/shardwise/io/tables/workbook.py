@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.io.bounds import most_inside
+from shardwise.io.bounds import lift_limit, most_text_inside
 from shardwise.io.files import read_text
 from shardwise.io.tables.delimited import find_dialect
 from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, strip_endings
@@ -87,8 +87,13 @@ def _load_pages(path: Path) -> list[_Page]:
         import openpyxl  # type: ignore[import-untyped]
 
         with zipfile.ZipFile(io.BytesIO(blob)) as book:
-            if sum(member.file_size for member in book.infolist()) > most_inside(len(blob)):
-                raise ValueError("it would inflate beyond belief")
+            held, most = sum(member.file_size for member in book.infolist()), most_text_inside(len(blob))
+            if held > most:
+                raise InputError(
+                    f"{len(blob):,} bytes inflate to over {most:,}",
+                    where=str(path),
+                    remedy=lift_limit(held),
+                )
         computed = openpyxl.load_workbook(io.BytesIO(blob), data_only=True)
         written = openpyxl.load_workbook(io.BytesIO(blob))
         return [

@@ -19,22 +19,25 @@ def pair_moments(
     """
     cdef int64_t count = tables.shape[0], topics = tables.shape[1], systems = tables.shape[2]
     cdef int64_t i, k, t, a, n
-    cdef double size, floor, d, total, centre, squares, rest
+    cdef double floor, d, total, centre, squares, rest
     shape = (count, ia.shape[0])
     all_units, all_means, all_variances = np.empty(shape), np.empty(shape), np.empty(shape)
     cdef double[:, ::1] units = all_units, mean = all_means, variance = all_variances
     cdef double[:, ::1] y = np.empty((systems, topics))
+    cdef double[::1] size = np.empty(systems)
     with nogil:
         for i in range(count):
             # systems by topics, so that a pair is read in order; comparisons with NaN are false: it does not count
-            size = 0.0
+            for a in range(systems):
+                size[a] = 0.0
             for t in range(topics):
                 for a in range(systems):
                     y[a, t] = tables[i, t, a]
-                    if fabs(y[a, t]) > size:
-                        size = fabs(y[a, t])
-            floor = SHARE_OF_ROUNDING * size
+                    if fabs(y[a, t]) > size[a]:
+                        size[a] = fabs(y[a, t])
             for k in range(ia.shape[0]):
+                # what counts as rounding depends on the scores of the pair alone, not on those of other systems
+                floor = SHARE_OF_ROUNDING * max(size[ia[k]], size[ib[k]])
                 n, total = 0, 0.0
                 for t in range(topics):
                     d = y[ia[k], t] - y[ib[k], t]
