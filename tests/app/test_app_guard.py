@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,18 +12,21 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from shardwise.app import protocol
 from shardwise.app.desk import Desk
 from shardwise.app.guard import Guard
 from shardwise.app.queue import Queue
 from shardwise.app.server import build_app
 from shardwise.app.settings import Settings
 from shardwise.app.store import Store
+from shardwise.core.errors import InputError
 
 TOKEN = "0123456789abcdef-token"
 SETTINGS = Settings(Path("/nowhere"), TOKEN)
@@ -199,3 +204,58 @@ def test_a_disk_that_is_full_is_said(small: tuple[Visitor, Store], monkeypatch: 
     monkeypatch.setattr("shardwise.app.uploads.receive_stream", full)
     answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x", content=b"x", headers=BEARER)
     assert (answer.status_code, "No space left" in answer.json()["error"]) == (507, True)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 100_000, b'{"kind":[1]}', b'{"kind":{"a":1}}', b'{"kind":null}', b"\xff"]
+)
+def test_bodies_that_no_program_means_are_refused_in_one_line(
+    body: bytes, small: tuple[Visitor, Store]
+) -> None:
+    answer = small[0].post("/api/analyses", content=body, headers=BEARER)
+    assert answer.status_code == 400
+    assert "\n" not in answer.json()["error"]
+
+
+def test_other_users_of_the_machine_cannot_read_the_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path / "kept")
+    store.create_entry()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "kept").iterdir()}
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+    assert modes.pop("analyses") == 0o700
+    assert set(modes.values()) == {0o600}
+    with pytest.raises(InputError, match="another server keeps its analyses here"):
+        Store(tmp_path / "kept")
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        b"",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nhost: x\r\n",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nab",
+    ],
+)
+def test_half_requests_are_not_held(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEAD_WITHIN", 0.2)
+    listening = socket.create_server(("127.0.0.1", 0))
+    app = Starlette(middleware=[Middleware(Guard, settings=SETTINGS)])
+    config = uvicorn.Config(
+        app, http=protocol.TimedProtocol, ws="none", lifespan="off", log_level="error", timeout_keep_alive=600
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        with socket.create_connection(listening.getsockname(), timeout=60) as client:
+            client.sendall(part)
+            answer = b""
+            while piece := client.recv(4096):
+                answer += piece
+        # refused by its head, or closed without a word
+        assert answer.startswith(b"HTTP/1.1 403") if b"\r\n\r\n" in part else not answer
+    finally:
+        server.should_exit = True
+        thread.join(60)

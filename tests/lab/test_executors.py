@@ -88,7 +88,7 @@ LOST = """
     if __name__ == "__main__":
         program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
         said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        scheduler = subprocess.Popen([*program, "--port", "0", "--no-dashboard", "--scheduler-file", "at.json"], **said)
+        scheduler = subprocess.Popen([*program, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", "at.json"], **said)
         program = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--nworkers", "1"]
         worker = subprocess.Popen([*program, "--nthreads", "1", "--no-nanny", "--scheduler-file", "at.json"], **said)
         try:
@@ -265,3 +265,33 @@ def test_workers_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
         cluster.on_cluster("local"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.5:8786", "scheduler:8786", "ws://example:1", "tcp://[fe80::1]:8786"]
+)
+def test_a_scheduler_elsewhere_needs_encryption_or_a_word(address: str) -> None:
+    with pytest.raises(sw.InputError, match="not encrypted; use tls://"), cluster.on_cluster(address):
+        pass
+    assert cluster.refuse_unencrypted(f"insecure+{address}") == address
+
+
+@pytest.mark.parametrize(
+    "address", ["local", "tls://10.0.0.5:8786", "tcp://127.0.0.1:8786", "localhost:8786", "tcp://[::1]:1"]
+)
+def test_schedulers_that_need_no_word(address: str) -> None:
+    assert cluster.refuse_unencrypted(address) == address
+
+
+def test_the_dashboard_of_a_local_cluster_is_for_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    asked: dict[str, Any] = {}
+
+    def refuse(**how: Any) -> None:
+        asked.update(how)
+        raise ValueError("none today")
+
+    monkeypatch.setattr(distributed, "LocalCluster", refuse)
+    with pytest.raises(sw.InputError, match="no workers could be started"), cluster.on_cluster("local"):
+        pass
+    assert asked["dashboard_address"].startswith("127.0.0.1:")

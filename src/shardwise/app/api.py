@@ -79,7 +79,7 @@ async def body_of(request: Request) -> dict[str, Any]:
             raise Refused(413, "The request is too long.")
     try:
         body = json.loads(held or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Refused(400, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
         raise Refused(400, "The request is not a JSON object.")
@@ -90,7 +90,7 @@ async def create_analysis(request: Request) -> Response:
     """Make a new analysis, to which files can be sent."""
     given = await body_of(request)
     kind = given.get("kind", "compare")
-    if kind not in ALLOWED:
+    if not isinstance(kind, str) or kind not in ALLOWED:
         raise Refused(400, f"An analysis is one of {', '.join(ALLOWED)}.")
     desk = desk_of(request)
     return JSONResponse(describe_entry(desk, desk.store.create_entry(kind)), status_code=201)

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from shardwise.app import api, pages
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.guard import Guard
+from shardwise.app.protocol import TimedProtocol
 from shardwise.app.queue import Queue
 from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
 from shardwise.app.store import Store
@@ -126,6 +127,8 @@ def serve(options: ServeOptions) -> None:
         access_log=False,
         timeout_graceful_shutdown=2,
         server_header=False,
+        http=TimedProtocol,
+        ws="none",
     )
     uvicorn.Server(config).run(sockets=[listening])
 

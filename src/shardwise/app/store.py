@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            (folder / "analyses").mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_private(folder)
             self._lock = _lock_folder(folder)
             self._index = sqlite3.connect(
                 folder / "index.sqlite", check_same_thread=False, isolation_level=None
@@ -160,6 +161,21 @@ class Store:
     def read_reading(self, id: str) -> dict[str, Any]:
         """Return how the files were understood; nothing where they have not been read."""
         return read_json(self.entry_folder(id) / "reading.json")
+
+
+def _make_private(folder: Path) -> None:
+    """Make the folder and its files so that other users of the machine cannot read them; a folder that exists stays.
+
+    A file that exists is not opened: closing it would end the lock that this process may hold on it.
+    """
+    if not folder.is_dir():
+        folder.mkdir(parents=True, mode=0o700)
+    (folder / "analyses").mkdir(mode=0o700, exist_ok=True)
+    (folder / "analyses").chmod(0o700)
+    for name in ("index.sqlite", "lock.sqlite"):
+        with suppress(FileExistsError):
+            os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        (folder / name).chmod(0o600)
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import logging
 import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -16,10 +17,66 @@ from shardwise.core.errors import InputError
 from shardwise.io.tables.sheet import first_line
 
 LOCAL = "local"
+INSECURE = "insecure+"
+"""Before an address: allows a scheduler on another machine without encryption."""
+ENCRYPTED = ("tls", "wss", "inproc")
+"""Schemes of addresses that nobody can listen to or join without a certificate."""
 WAIT = 10  # seconds for a scheduler to answer
 PARTING = 3  # seconds for it to hear that nobody needs it any more
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what a full disk says
 LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.application", "asyncio")
+
+
+def refuse_unencrypted(address: str) -> str:
+    """Return the address of a scheduler, or refuse one on another machine that is not encrypted.
+
+    A scheduler and its workers run whatever code they are sent, by whoever can reach them.
+
+    Parameters
+    ----------
+    address : str
+        As given to ``--cluster``.
+
+    Returns
+    -------
+    str
+        The address without the mark that allows an unencrypted connection.
+
+    >>> refuse_unencrypted("tcp://127.0.0.1:8786"), refuse_unencrypted("insecure+tcp://10.0.0.5:8786")
+    ('tcp://127.0.0.1:8786', 'tcp://10.0.0.5:8786')
+    """
+    if address.startswith(INSECURE):
+        return address.removeprefix(INSECURE)
+    scheme, mark, rest = address.rpartition("://")
+    if address == LOCAL or scheme in ENCRYPTED or is_loopback(rest.rpartition(":")[0] or rest):
+        return address
+    raise InputError(
+        f"{address} is another machine, and the connection is not encrypted",
+        remedy=f"use tls://{rest}, or {INSECURE}{scheme + mark or 'tcp://'}{rest} on a network that you trust",
+        argument="cluster",
+        value=address,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine.
+
+    Parameters
+    ----------
+    host : str
+        Name or address, brackets around IPv6 allowed.
+
+    Returns
+    -------
+    bool
+        False for names other than localhost.
+
+    >>> is_loopback("localhost"), is_loopback("[::1]"), is_loopback("scheduler")
+    (True, True, False)
+    """
+    with suppress(ValueError):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return host == "localhost"
 
 
 @contextmanager
@@ -34,6 +91,7 @@ def on_cluster(
     if address is None:
         yield None
         return
+    address = refuse_unencrypted(address)
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
@@ -48,7 +106,7 @@ def on_cluster(
                 cluster = distributed.LocalCluster(
                     n_workers=count_processors(),
                     threads_per_worker=1,
-                    dashboard_address=":0",
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=logging.ERROR,
                 )
                 client = distributed.Client(held.enter_context(cluster))
