@@ -86,9 +86,9 @@ LOST = """
     from shardwise.cli.main import main
 
     if __name__ == "__main__":
-        program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+        program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
         said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        scheduler = subprocess.Popen([*program, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", "at.json"], **said)
+        scheduler = subprocess.Popen([*program, "--port", "0", "--no-dashboard", "--scheduler-file", "at.json"], **said)
         program = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--nworkers", "1"]
         worker = subprocess.Popen([*program, "--nthreads", "1", "--no-nanny", "--scheduler-file", "at.json"], **said)
         try:
