@@ -126,11 +126,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, (head, rows) in tables.items():
         (where / name).write_text("\n".join([head, *rows]) + "\n")
-    votes = [
-        f"q{k % 24},{models[k % 3]},{models[(k + 1 + k // 3 % 2) % 3]},{('model_a', 'tie', 'model_b')[k * k % 7 % 3]}"
-        for k in range(240)
-    ]
-    (where / "votes.csv").write_text("\n".join(["question,model_a,model_b,winner", *votes]) + "\n")
     tasks = [f"{row},t{k // 3 % 2}" for k, row in enumerate(plain)]
     (where / "tasks.csv").write_text("\n".join(["question,model,score,task", *tasks]) + "\n")
     pd.DataFrame([row.split(",") for row in plain], columns=["question", "model", "score"]).to_excel(
@@ -182,7 +177,6 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
     "range": (("plain.csv",), ("-1,2",)),
     "transform": (("plain.csv",), ("log",)),
-    "ridge": (("votes.csv",), ("0.5",)),
     "instances": (RUNS, ("{system}_seed{instance}.run",)),
     "deterministic": (("repeats.csv",), ("a1",)),
     "fill": (("plain.csv",), ("zero",)),

@@ -123,7 +123,6 @@ class Input(TableGroup, Rankings):
     exclude: Annotated[list[str], opt.EXCLUDE] = make_list_field()
     range: Annotated[str, opt.RANGE] = ""
     transform: Annotated[str, opt.TRANSFORM] = ""
-    ridge: Annotated[float, opt.RIDGE] = 0.0
     instances: Annotated[list[str], opt.INSTANCES] = make_list_field()
     deterministic: Annotated[list[str], opt.DETERMINISTIC] = make_list_field()
     fill: Annotated[str, opt.FILL] = "zero"

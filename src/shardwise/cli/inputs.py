@@ -109,7 +109,6 @@ class InputReader:
     sheet: str = ""
     random: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    ridge: float = 0.0
     range: str = ""
     transform: str = ""
     instances: tuple[str, ...] = ()
@@ -390,7 +389,6 @@ class InputReader:
             "task": self.task,
             "exclude": self.exclude,
             "sheet": self.sheet,
-            "ridge": self.ridge,
         }
         sampled = [name for name in self.measure if is_sample_measure(name)]
         scores = read_scores(

@@ -387,10 +387,6 @@ EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
     help="Leave out this system, such as a broken run that widens all intervals; of a table also an item. Repeatable.",
 )  # fmt: skip
-RIDGE = Declaration(
-    "--ridge", metavar="X", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY), min=0.0,
-    help="Penalty of strengths fitted to votes, for systems that won or lost every vote. Default: none.",
-)  # fmt: skip
 LOWER_IS_BETTER = Declaration(
     "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
 )  # fmt: skip

@@ -14,7 +14,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import UNIT_DF, UNIT_SCOPE, VOTES
 from shardwise.io.votes import Votes, Way, list_names
 from shardwise.methods.votes.davidson import Ballots, VoteFit, find_parts, fit_ballots
@@ -147,7 +147,7 @@ def _refuse_parts(votes: Votes, ballots: Ballots, ridge: float) -> None:
             f"the {pluralize_noun(noun)} fall into {len(connected)} parts that no vote connects: {show(small)} against"
             f" {show(rest)}",
             where=votes.source,
-            remedy=f"add votes between them, or leave out {show(small)} with --exclude",
+            remedy=(f"add votes between them, or leave out {show(small)} with ", Option("exclude")),
         )
     if len(separated) > 1 and not ridge:
         small = min((separated[0], separated[-1]), key=len)
@@ -156,7 +156,12 @@ def _refuse_parts(votes: Votes, ballots: Ballots, ridge: float) -> None:
         raise InputError(
             f"{show(small)} {verb} every vote against {show(rest)}, so that the strength has no limit",
             where=votes.source,
-            remedy=f"leave out {show(small)} with --exclude, or add votes, or a penalty: --ridge 1",
+            remedy=(
+                f"leave out {show(small)} with ",
+                Option("exclude"),
+                ", or add votes",
+                Either(", or a penalty: read_scores(…, ridge=1)", ""),
+            ),
         )
 
 
