@@ -31,6 +31,9 @@ STARTS = {
 NOT_DRAWN = {
     "Claim",
     "Clause",
+    "RankFit",
+    "RepeatPlan",
+    "ScenarioKind",
     "Outcome",
     "StatementCheck",
     "Collection",
