@@ -13,6 +13,7 @@ import pytest
 import shardwise as sw
 from command_line import shardwise
 from shardwise.cli.inputs import BYTES_NEEDED, SHARE_OF_MEMORY, InputReader
+from shardwise.cli.main import NO_THREAD
 from shardwise.io import bounds
 from shardwise.io.bounds import most_inside, parse_size, raise_limit
 
@@ -105,3 +106,13 @@ def test_sizes_that_are_none(text: str, table: Path) -> None:
         assert f"'{text}' is not a size; write for instance 16GB" in done.stderr
     with pytest.raises(sw.InputError, match="is not a size"):
         parse_size(text)
+
+
+def test_a_thread_that_cannot_be_started_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(work: object) -> int:
+        raise RuntimeError(NO_THREAD)
+
+    monkeypatch.setattr("shardwise.cli.main.run_interruptibly", refuse)
+    done = shardwise("compare", "scores.csv")
+    assert done.returncode == 2
+    assert done.stderr == "not enough memory to start a thread; allow more memory, or use --jobs 1\n"

@@ -26,6 +26,9 @@ from shardwise.core.text import escape_controls
 TAGLINE = "Find out which systems are really different, and what you may claim."
 """What the program is for, in one line."""
 
+NO_THREAD = "can't start new thread"
+"""What Python says where the system refuses a thread, as under a limit of memory."""
+
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Error of a command line that cannot be read; typer brings its own click, or uses another's."""
 
@@ -121,6 +124,10 @@ def main() -> None:
         code = _explain_usage(error)
     except MemoryError:
         code = _refuse_line("not enough memory; use fewer splits, runs or resamples")
+    except RuntimeError as error:
+        if str(error) != NO_THREAD:
+            raise
+        code = _refuse_line("not enough memory to start a thread; allow more memory, or use --jobs 1")
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         code = _refuse_line(
