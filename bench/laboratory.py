@@ -11,8 +11,8 @@ import xarray as xr
 from shardwise.comparing.compare import compare, paired_tests
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.calibrate import calibrate
+from shardwise.lab.scenarios.base import NormalScenario
 from shardwise.lab.simulate_scores import MEAN
-from shardwise.lab.worlds.base import NormalScenario
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.registry import DEFAULTS

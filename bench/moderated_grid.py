@@ -34,12 +34,12 @@ from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.error_counts import SAME, Truth, count_errors, estimate_rate
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.from_scores import ResampledScenario, data_null
+from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
+from shardwise.lab.scenarios.vine import vine_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.lab.worlds.base import Scenario
-from shardwise.lab.worlds.from_scores import ResampledScenario, data_null
-from shardwise.lab.worlds.tilt import similar_systems, tilted_scenario
-from shardwise.lab.worlds.vine import vine_scenario
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables

@@ -11,7 +11,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import NormalScenario, check_layout
+from shardwise.lab.scenarios.base import NormalScenario, check_layout
 from shardwise.methods.tables import SPLITS
 
 UNITS = 8  # documents that matter of each topic and shard

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from shardwise.lab.cases import ScenarioKind as ScenarioKind
 from shardwise.lab.cases import register_scenario as register_scenario
+from shardwise.lab.scenarios.j15 import j15_preset as j15_preset
+from shardwise.lab.scenarios.j15 import j15_scenario as j15_scenario
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
 from shardwise.lab.simulate_collection import simulate_collection as collection
 from shardwise.lab.simulate_scores import simulate_scores as scores
 from shardwise.lab.statements import StatementCheck as StatementCheck
 from shardwise.lab.statements import check_statements as check_statements
-from shardwise.lab.worlds.j15 import j15_preset as j15_preset
-from shardwise.lab.worlds.j15 import j15_scenario as j15_scenario
 
 __all__ = [
     "ScenarioKind",

@@ -19,7 +19,7 @@ from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.cases import SCENARIOS, plan_effects
 from shardwise.lab.error_counts import Truth
 from shardwise.lab.holdout.checks import split_half
-from shardwise.lab.worlds.base import NormalScenario
+from shardwise.lab.scenarios.base import NormalScenario
 
 SHARDS = ("topic", "system", "shard")
 TOPIC = ("topic",)
@@ -341,7 +341,7 @@ def test_data_nulls_have_the_size_of_the_data() -> None:
 
 
 @pytest.mark.slow
-def test_worlds_that_keep_near_duplicates_or_every_score() -> None:
+def test_scenarios_that_keep_near_duplicates_or_every_score() -> None:
     """Both worlds can be asked for, the moderated test holds its level in tilt, and other claims are refused."""
     rng = np.random.default_rng(9)
     base = rng.beta(2, 4, (60, 1))

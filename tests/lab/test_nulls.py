@@ -11,7 +11,7 @@ from scipy import stats
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.from_scores import KINDS, data_null, speaks_for
+from shardwise.lab.scenarios.from_scores import KINDS, data_null, speaks_for
 
 TABLE = ("topic", "system")
 SHARDS = ("topic", "system", "shard")

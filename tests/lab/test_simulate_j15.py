@@ -12,7 +12,7 @@ import instance_results as tests
 from instance_results import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.j15 import expected_score, j15_preset, j15_scenario
+from shardwise.lab.scenarios.j15 import expected_score, j15_preset, j15_scenario
 from shardwise.methods.mixed import balanced
 
 

@@ -17,13 +17,13 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
+from shardwise.lab.scenarios.copula import hermite_coefficients
+from shardwise.lab.scenarios.kernels import to_scores
+from shardwise.lab.scenarios.margin_fits import few_values, fit_margins, law_margins
+from shardwise.lab.scenarios.margins import guide_quantiles
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
 from shardwise.lab.simulate_scores import build_scenario as world_of
-from shardwise.lab.worlds.bounded import MarginsScenario, margins_scenario
-from shardwise.lab.worlds.copula import hermite_coefficients
-from shardwise.lab.worlds.kernels import to_scores
-from shardwise.lab.worlds.margin_fits import few_values, fit_margins, law_margins
-from shardwise.lab.worlds.margins import guide_quantiles
 
 SD = VarianceComponents.of(
     {"topic": 0.15, "shard": 0.02, "topic:system": 0.08, "topic:shard": 0.06, "system:shard": 0.04, "instance": 0.04,

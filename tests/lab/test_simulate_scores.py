@@ -17,9 +17,9 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, VarianceComponents
+from shardwise.lab.scenarios.base import NormalScenario, Scenario, inside_of
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
 from shardwise.lab.simulate_scores import build_scenario as world_of
-from shardwise.lab.worlds.base import NormalScenario, Scenario, inside_of
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.anova.variance_components import variance_components
 from shardwise.methods.mixed.fit import mixed

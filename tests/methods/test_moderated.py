@@ -14,7 +14,7 @@ from scipy import stats
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints
-from shardwise.methods.moderated.law import BLOCK, Law
+from shardwise.methods.moderated.joint import BLOCK, ResampledDistribution
 from shardwise.methods.moderated.resample import resample_single, resample_topics
 from shardwise.methods.moderated.statistics import D0, moderated_statistics, pairs_of
 from shardwise.stats.resampling import key_of, topic_counts
@@ -63,7 +63,9 @@ def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int) -> Slo
     return Slow(t, p_adjusted, np.sort(np.abs(star).max(axis=1)))
 
 
-def law(y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1) -> Law:
+def law(
+    y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1
+) -> ResampledDistribution:
     ia, ib = pairs_of(y.shape[1])
     return resample_topics(y, ia, ib, moderated_statistics(y, d0=d0), key_of(seed), count, jobs=jobs)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.worlds.tilt import similar_systems, tilted_scenario
+from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
 from shardwise.methods.moderated.cells import cell_statistics
-from shardwise.methods.moderated.law import Law
+from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.methods.moderated.resample import resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
@@ -54,7 +54,7 @@ def test_trec8_topics_redrawn(data: Path, repetitions: float) -> None:
     assert 0.053 - error < found < 0.053 + error
 
 
-def best_set(x: Floats, law: Law) -> Ints:
+def best_set(x: Floats, law: ResampledDistribution) -> Ints:
     """Systems that no other is significantly better than."""
     systems = x.shape[1]
     significant = law.p_adjusted <= 0.05

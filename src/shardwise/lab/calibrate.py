@@ -26,10 +26,10 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
 from shardwise.lab.causes import describe_causes, describe_culprits
 from shardwise.lab.error_counts import ErrorTally
+from shardwise.lab.scenarios.tilt import topic_means
 from shardwise.lab.stopping import plan_looks
 from shardwise.lab.trial import Trial, number_baselines
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
-from shardwise.lab.worlds.tilt import topic_means
 from shardwise.methods.anova.variance_components import complete_table, variance_components
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, parse_procedure

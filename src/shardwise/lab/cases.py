@@ -22,12 +22,12 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.scores import require_complete
 from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.scenarios import from_scores as data
+from shardwise.lab.scenarios.base import NormalScenario, Scenario
+from shardwise.lab.scenarios.tilt import SHARE, effective_topics, tilted_scenario, tilted_weights, topic_means
+from shardwise.lab.scenarios.vine import vine_scenario
 from shardwise.lab.simulate_scores import MEAN, SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.lab.worlds import from_scores as data
-from shardwise.lab.worlds.base import NormalScenario, Scenario
-from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_scenario, tilted_weights, topic_means
-from shardwise.lab.worlds.vine import vine_scenario
 from shardwise.stats import studentized_range
 
 INTERVALS = "resample"  # the scenario of intervals

@@ -17,10 +17,10 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import NormalScenario, Scenario, check_layout, effects_of
-from shardwise.lab.worlds.bounded import MarginsScenario, margins_scenario
-from shardwise.lab.worlds.copula import correlation_root, normal_scores
-from shardwise.lab.worlds.margin_fits import fit_margins, law_margins
+from shardwise.lab.scenarios.base import NormalScenario, Scenario, check_layout, effects_of
+from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
+from shardwise.lab.scenarios.copula import correlation_root, normal_scores
+from shardwise.lab.scenarios.margin_fits import fit_margins, law_margins
 from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
 
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]

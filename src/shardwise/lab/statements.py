@@ -23,8 +23,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of
 from shardwise.core.shown import Shown
+from shardwise.lab.scenarios.tilt import effective_topics, tilted_weights
 from shardwise.lab.trial import choose_numbered_pairs, number_baselines
-from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
 from shardwise.methods.bounded import BoundedScores, bound_scores
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.procedure import Procedure

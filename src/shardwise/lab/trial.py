@@ -27,9 +27,9 @@ from shardwise.lab.error_counts import (
     join_tallies,
     level_for,
 )
+from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.stopping import interval_tail, judge_interval
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
-from shardwise.lab.worlds.base import Scenario
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.tables import Tables
 

@@ -20,7 +20,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names
 from shardwise.io.collection import Collection
-from shardwise.lab.worlds.j15 import j15_scenario
+from shardwise.lab.scenarios.j15 import j15_scenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
 from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, PaperClaim, Replication

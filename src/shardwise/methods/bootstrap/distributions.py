@@ -16,7 +16,7 @@ Null = Literal["difference", "marginal"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EffectLaw:
+class EffectDistribution:
     """Bootstrap law of a quantity: an estimate plus the spread of its resampled error."""
 
     estimate: float
@@ -53,7 +53,7 @@ class EffectLaw:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairLaw:
+class PairDistribution:
     """What differences of two systems are measured against: the bootstrap law of an error, one a table."""
 
     spreads: tuple[Spread, ...]

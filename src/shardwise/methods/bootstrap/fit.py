@@ -26,7 +26,7 @@ from shardwise.core.model import Model
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.base import Estimates
-from shardwise.methods.bootstrap.distributions import EffectLaw, Null, PairLaw
+from shardwise.methods.bootstrap.distributions import EffectDistribution, Null, PairDistribution
 from shardwise.methods.bootstrap.draws import Draws, Spread
 from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
 from shardwise.methods.bootstrap.montecarlo import Sample, resample_means, smooth_draws
@@ -76,7 +76,7 @@ class BootstrapFit(Shown):
 
     def effect_law(
         self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
-    ) -> EffectLaw:
+    ) -> EffectDistribution:
         """Return the bootstrap distribution of one system's effect: cdf, density, quantiles (V17 Fig. 3).
 
         Parameters
@@ -90,7 +90,7 @@ class BootstrapFit(Shown):
 
         Returns
         -------
-        EffectLaw
+        EffectDistribution
             The distribution.
         """
         effects = self.effects
@@ -100,7 +100,7 @@ class BootstrapFit(Shown):
                 remedy=f"the first is {effects.index[0]!r}",
             )
         replicates = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
-        return EffectLaw(
+        return EffectDistribution(
             float(effects[system]),
             self._error_spread("marginal", density, replicates),
             self._residual_scale(residuals),
@@ -168,7 +168,7 @@ class BootstrapFit(Shown):
         validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._residual_scale(residuals or usual_residuals(null))
         words = self._describe_law(null, tails, density, scale)
-        law = PairLaw((self._error_spread(null, density, None),), tails, scale, words)
+        law = PairDistribution((self._error_spread(null, density, None),), tails, scale, words)
         return replace(
             self.means,
             variance=scale**2 * self.draws.variance,
@@ -232,7 +232,7 @@ class BootstrapFit(Shown):
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
             tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
-            law = EffectLaw(0.0, self._error_spread("marginal", density, None), scale)
+            law = EffectDistribution(0.0, self._error_spread("marginal", density, None), scale)
             lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
         else:
             ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
@@ -268,7 +268,7 @@ class BootstrapFit(Shown):
         )
 
     def _error_spread(self, null: str, density: str, replicates: Floats | None) -> Spread:
-        """Law of the error of an effect or a difference; all systems share it, so their replicates are pooled."""
+        """Distribution of the error of an effect or a difference, pooled over systems."""
         validate_choice(density, "density", ("exact", "kde"))
         systems = self.anova.scores.sizes[self.of]
         if self.replicates is None:
@@ -370,7 +370,7 @@ def drawn_errors(
 
 
 def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | None = None) -> Spread:
-    """Law of the error of an effect or a difference by (resample, system) errors of effects, pooled over systems.
+    """Distribution of the error of an effect or a difference by (resample, system) errors of effects.
 
     The errors of one system alone are taken where these are given.
     """

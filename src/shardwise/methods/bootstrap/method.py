@@ -12,7 +12,7 @@ from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED, Model
 from shardwise.methods.anova.fit import batch_of_one, estimates_of
 from shardwise.methods.anova.method import list_split_rules, select_cells
 from shardwise.methods.base import Clause, Estimates, Method
-from shardwise.methods.bootstrap.distributions import Null, PairLaw
+from shardwise.methods.bootstrap.distributions import Null, PairDistribution
 from shardwise.methods.bootstrap.draws import Draws, Spread
 from shardwise.methods.bootstrap.fit import (
     PAPER_RESAMPLES,
@@ -180,7 +180,7 @@ class BootstrapMethod(Method):
             variance=np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws]),
             df=np.full(len(tables), np.nan),
             error="residuals",
-            distribution=PairLaw(
+            distribution=PairDistribution(
                 spreads, tails, scale, f"{self._describe_kind(tables)}, {WORDS[self.reading]}"
             ),
         )

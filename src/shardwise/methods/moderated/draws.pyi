@@ -1,7 +1,7 @@
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
-from shardwise.methods.moderated.law import Targets
+from shardwise.methods.moderated.joint import Targets
 from shardwise.methods.moderated.noise import Noise
 from shardwise.methods.moderated.normal import Limit
 from shardwise.methods.moderated.resample import Centred, TableWithGaps

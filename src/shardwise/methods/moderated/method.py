@@ -15,7 +15,7 @@ from shardwise.core.model import MD6
 from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.moderated.cells import cell_statistics, of_cells, run_stratified
-from shardwise.methods.moderated.law import Law
+from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.noise import (
     Noise,
     batch_noise,
@@ -64,7 +64,7 @@ class ModeratedJoint:
     found: Statistics
 
     @cached_property
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[ResampledDistribution, ...]:
         """One law a table."""
         tables, test = self.test.tables, self.test
         jobs = 1 if tables.keyed else None  # batches come in threads of their own
@@ -111,7 +111,9 @@ class ModeratedJoint:
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
 
-def _law_of_topics(y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None) -> Law:
+def _law_of_topics(
+    y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
+) -> ResampledDistribution:
     """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
     if len(y) < MANY_TOPICS or np.isnan(y).any():
         return resample_topics(y, *drawn, jobs=jobs)
@@ -121,7 +123,7 @@ def _law_of_topics(y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, in
 
 def _with_noise(
     y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
-) -> Law:
+) -> ResampledDistribution:
     """The law with chance effects on the systems, which are drawn in the order of their means, not of the table.
 
     Where a system lacks topics, the law is that of the topics that all have, for the statistics of all topics.

@@ -13,7 +13,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import count_normal
-from shardwise.methods.moderated.law import Law, law_of
+from shardwise.methods.moderated.joint import ResampledDistribution, law_of
 from shardwise.methods.moderated.statistics import D0, Statistics, moderate_variances
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
 
@@ -54,7 +54,7 @@ def normal_limit(
     key: np.uint64,
     n_resamples: int,
     jobs: int | None = None,
-) -> Law:
+) -> ResampledDistribution:
     """What `resampled` says of the pairs of a table with very many topics; draw i depends on (key, i) only.
 
     >>> from shardwise.methods.moments.gram import compute_gram

@@ -15,7 +15,7 @@ from shardwise.methods.moderated.draws import (
     count_incomplete,
     largest_gaps,
 )
-from shardwise.methods.moderated.law import Law, law_of
+from shardwise.methods.moderated.joint import ResampledDistribution, law_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
 from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
 from shardwise.methods.paired.max_t import TIE
@@ -53,7 +53,7 @@ def resample_topics(
     *,
     noise: Noise | None = None,
     jobs: int | None = None,
-) -> Law:
+) -> ResampledDistribution:
     """Resample the topics of a (T, R) table: adjusted p-values, and maxima for intervals.
 
     p_adjusted is Romano & Wolf's (2005) step-down: pairs by falling |t|, (1 + #{max over it and later pairs of

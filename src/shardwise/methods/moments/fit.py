@@ -21,7 +21,7 @@ from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
 from shardwise.io.tables.roles import Columns
 from shardwise.methods.base import Estimates, Outcome
-from shardwise.methods.moderated.law import Law
+from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
 from shardwise.methods.moderated.statistics import Statistics
 from shardwise.methods.moments.gram import (
@@ -416,7 +416,7 @@ class MomentsJoint:
     found: Statistics
 
     @cached_property
-    def law(self) -> Law:
+    def law(self) -> ResampledDistribution:
         """Step-down p-values, maxima and the top group."""
         test = self.test
         return normal_limit(test.gram, self.ia, self.ib, self.found, key_of(test.seed), test.n_resamples)

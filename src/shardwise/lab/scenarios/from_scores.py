@@ -21,7 +21,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.worlds.base import Scenario, check_layout
+from shardwise.lab.scenarios.base import Scenario, check_layout
 
 KINDS = ("permute", "flip", "resample")
 

@@ -1,5 +1,5 @@
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.worlds.vine import Vine
+from shardwise.lab.scenarios.vine import Vine
 
 GUIDES: int
 KNOTS: int

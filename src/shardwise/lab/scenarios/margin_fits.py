@@ -11,7 +11,7 @@ from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.lab.worlds.margins import Margins
+from shardwise.lab.scenarios.margins import Margins
 
 Kind = Literal["beta", "discrete", "kernel", "auto"]
 CELLS = 400  # between 0 and 1, narrow towards both ends

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats
-from shardwise.lab.worlds.kernels import to_scores
-from shardwise.lab.worlds.margins import Margins, guide_quantiles
+from shardwise.lab.scenarios.kernels import to_scores
+from shardwise.lab.scenarios.margins import Margins, guide_quantiles
 from shardwise.stats.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z

@@ -15,9 +15,9 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import OWN, axes_of, check_layout, draw_effects, effects_of, inside_of
-from shardwise.lab.worlds.kernels import to_scores
-from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guide_quantiles
+from shardwise.lab.scenarios.base import OWN, axes_of, check_layout, draw_effects, effects_of, inside_of
+from shardwise.lab.scenarios.kernels import to_scores
+from shardwise.lab.scenarios.margins import Margins, Tails, expected_given, guide_quantiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)

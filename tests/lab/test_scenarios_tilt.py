@@ -14,8 +14,8 @@ from scipy import optimize, stats
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.base import Scenario
-from shardwise.lab.worlds.tilt import effective_topics, similar_systems, tilted_scenario, tilted_weights
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.tilt import effective_topics, similar_systems, tilted_scenario, tilted_weights
 
 
 def scores(seed: int, t: int = 40, r: int = 4) -> Floats:

@@ -13,11 +13,11 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.kernels import draw_quantiles
+from shardwise.lab.scenarios.vine import vine_of, vine_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.lab.worlds.base import Scenario
-from shardwise.lab.worlds.kernels import draw_quantiles
-from shardwise.lab.worlds.vine import vine_of, vine_scenario
 
 LOW = (0.002, 0.01)
 pytestmark = pytest.mark.slow

@@ -29,7 +29,7 @@ Count = Callable[[Targets, np.uint64, int, int, Ints, Floats], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Law:
+class ResampledDistribution:
     """Joint distribution of the pairs of one table."""
 
     p_adjusted: Floats  # (P,) step-down
@@ -49,7 +49,7 @@ def law_of(
     key: np.uint64,
     n_resamples: int,
     jobs: int | None,
-) -> Law:
+) -> ResampledDistribution:
     """Draw from a world without differences, and hold its pairs against their observed t (P,).
 
     An executor that was lent draws, or else threads; with one job neither, as the work is shared out already.
@@ -70,7 +70,7 @@ def law_of(
     counts, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
     falling = np.sum(counts, axis=0) + 1
     p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
-    return Law(p_adjusted, np.sort(np.concatenate(peaks)))
+    return ResampledDistribution(p_adjusted, np.sort(np.concatenate(peaks)))
 
 
 def _count_blocks(

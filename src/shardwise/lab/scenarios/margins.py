@@ -19,7 +19,7 @@ from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.kernels import GUIDES, KNOTS, REACH, SMOOTH, read_tails, tabulate_tails
+from shardwise.lab.scenarios.kernels import GUIDES, KNOTS, REACH, SMOOTH, read_tails, tabulate_tails
 
 
 @dataclass(frozen=True, slots=True, eq=False)

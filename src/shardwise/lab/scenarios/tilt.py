@@ -18,7 +18,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.worlds.base import check_layout
+from shardwise.lab.scenarios.base import check_layout
 
 STEPS = 200  # of Newton's method; a dozen are usual
 CLOSE = 1e-11  # to the true differences, in standard deviations of a contrast

@@ -22,11 +22,11 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.worlds.base import axes_of, check_layout
-from shardwise.lab.worlds.copula import normal_scores
-from shardwise.lab.worlds.kernels import draw_quantiles, to_scores
-from shardwise.lab.worlds.margin_fits import Kind, fit_margins
-from shardwise.lab.worlds.margins import Margins, guide_quantiles
+from shardwise.lab.scenarios.base import axes_of, check_layout
+from shardwise.lab.scenarios.copula import normal_scores
+from shardwise.lab.scenarios.kernels import draw_quantiles, to_scores
+from shardwise.lab.scenarios.margin_fits import Kind, fit_margins
+from shardwise.lab.scenarios.margins import Margins, guide_quantiles
 
 LAYOUTS = (("topic", "system"), ("topic", "system", "shard"))
 HANDFUL = 6  # columns that are drawn each given all before it
