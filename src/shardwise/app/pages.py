@@ -204,9 +204,9 @@ async def show_plan(request: Request) -> Response:
         )
         if summary.get("variance") or summary.get("components"):
             sources.append({"id": entry.id, "title": entry.title, **summary})
-    chosen = planning.Plan.of(request.query_params, sources)
+    chosen = planning.PlanForm.parse_query(request.query_params, sources)
     try:
-        figures = await run_in_threadpool(planning.figures, chosen)
+        figures = await run_in_threadpool(planning.compute_figures, chosen)
         problem = ""
     except InputError as error:
         figures, problem = None, describe_error(error)
