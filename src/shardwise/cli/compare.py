@@ -33,6 +33,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names, nouns_of
+from shardwise.io.globs import write_paths
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
 from shardwise.writing.answer import (
     FEW_NAMED,
@@ -329,8 +330,8 @@ def planning_command(options: Comparing, measure: str) -> str:
     str
         Without the difference, which the advice adds.
     """
-    named = ["-m", measure] if options.measure else []
-    return f"shardwise design power {shlex.join([*map(str, options.inputs), *named])}"
+    named = f" -m {shlex.quote(measure)}" if options.measure else ""
+    return f"shardwise design power {write_paths(options.inputs)}{named}"
 
 
 def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:

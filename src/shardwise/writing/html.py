@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import shlex
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -26,6 +25,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.scores import nouns_of
 from shardwise.core.text import escape_controls, script_json, shorten_name
 from shardwise.io.atomic import write_atomically
+from shardwise.io.globs import write_paths
 from shardwise.writing import answer, words
 from shardwise.writing.axis import Axis, make_axis
 from shardwise.writing.charts import draw_charts
@@ -150,8 +150,7 @@ def _planning_command(analysis: Analysis) -> str:
     """The command that plans with the same inputs, where a command made the report."""
     if analysis.recipe is None or not analysis.inputs:
         return ""
-    inputs = shlex.join(entry.path for entry in analysis.inputs)
-    return f"shardwise design power {inputs}"
+    return f"shardwise design power {write_paths(entry.path for entry in analysis.inputs)}"
 
 
 def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
