@@ -141,7 +141,7 @@ def test_a_store_of_another_program_runs_no_code(tmp_path: Path) -> None:
             array.update(kept)
             (path / name).write_text(json.dumps(told))
     (tmp_path / "empty.zarr").mkdir()
-    with pytest.raises(sw.InputError, match="is no Zarr store"):
+    with pytest.raises(sw.InputError, match="is not a Zarr store"):
         sw.read_scores(tmp_path / "empty.zarr")
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
@@ -134,7 +135,7 @@ def rank_systems(scores: Any) -> RankFit:
     ([1.333, 1.667, 3.0], 4.667)
     """
     table = require_scores(as_scores(scores, only=True), "a test of ranks").transpose("topic", "system")
-    ranks = stats.rankdata(-require_complete(table), axis=1)
+    ranks = scipy.stats.rankdata(-require_complete(table), axis=1)
     return RankFit(level_names(table, "system"), np.asarray(ranks, np.float64), nouns_of(table))
 
 
@@ -159,7 +160,7 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
     table = require_scores(as_scores(scores, only=True), "standardising").transpose("topic", "system")
     y = require_complete(table)
     if kind == "ecdf":
-        values = stats.rankdata(y, method="max", axis=1) / y.shape[1]
+        values = scipy.stats.rankdata(y, method="max", axis=1) / y.shape[1]
     else:
         spread = y.std(axis=1, ddof=1, keepdims=True)
         values = np.divide(

@@ -16,7 +16,7 @@ GROWTH = 500
 """How many times its own size a file of compressed numbers may hold."""
 LEAST_TEXT = 1 << 25
 """Bytes of text that any compressed file may hold: as a table they take less than a gigabyte of memory."""
-GROWTH_TEXT = 100
+GROWTH_TEXT = 500
 """How many times its own size a file of compressed text may hold."""
 BYTES_NEEDED = 27
 """Bytes of memory that comparing takes for a byte of a table of text: 10.6 GB for 0.4 GB of CSV."""
@@ -47,7 +47,7 @@ def most_text_inside(packed: int) -> int:
         Bytes when inflated.
 
     >>> most_text_inside(1000) == LEAST_TEXT, most_text_inside(10**8)
-    (True, 10000000000)
+    (True, 50000000000)
     """
     return max(LEAST_TEXT, GROWTH_TEXT * packed, _raised_limit)
 

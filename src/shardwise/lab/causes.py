@@ -94,7 +94,7 @@ def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> t
         Their names.
 
     >>> describe_culprits({"MD1 hsd topic": np.array([40.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])}, list("abcdefghij"))
-    ('a is in 100 % of the false alarms of MD1 hsd topic',)
+    ('a is in 100% of the false alarms of MD1 hsd topic',)
     """
     sentences = []
     for method, counts in blamed.items():

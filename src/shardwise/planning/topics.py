@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from scipy import special
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.planning.variances import VarianceEstimate
-from shardwise.stats import studentized_range
+from shardwise.stats import student, studentized_range
 from shardwise.stats.power import moderated_df
 
 Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
@@ -184,7 +183,7 @@ def power_of_pair(lam: Floats, df: Floats, critical: Floats) -> Floats:
     >>> power_of_pair(np.array([9.0]), np.array([49.0]), np.array([2.0096])).round(3)
     array([0.837])
     """
-    return np.asarray(scipy.stats.nct.sf(critical, df, np.sqrt(lam)))
+    return student.noncentral_sf(critical, df, np.sqrt(lam))
 
 
 def topic_noncentrality(d: Designs) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.stats import student
 from shardwise.stats.rank_sets import upper_quantile
 
 # d0, the weight of the pooled variance
@@ -93,7 +93,7 @@ def moderated_power(
     variance = np.asarray(variance, np.float64)
     ratio = w + (1.0 - w) * np.asarray(mean_variance) / variance
     away = np.abs(difference) / np.sqrt(variance / topics)
-    return np.asarray(scipy.stats.nct.sf(critical * np.sqrt(ratio), df, away))
+    return student.noncentral_sf(critical * np.sqrt(ratio), df, away)
 
 
 class PilotPower(NamedTuple):

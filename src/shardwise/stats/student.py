@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from shardwise.core.arrays import Floats
@@ -60,3 +61,29 @@ def without_noise(difference: Floats, se: Floats, largest: Floats) -> tuple[Floa
     """Differences and standard errors with those of mere rounding, against the largest value, set to 0."""
     noise = NOISE * largest
     return np.where(np.abs(difference) <= noise, 0.0, difference), np.where(se <= noise, 0.0, se)
+
+
+def noncentral_sf(t: npt.ArrayLike, df: npt.ArrayLike, noncentrality: npt.ArrayLike) -> Floats:
+    """Compute P(t' > t) of a noncentral t, without the half second that scipy's distributions take to load.
+
+    Parameters
+    ----------
+    t, df, noncentrality : array-like
+        Values, degrees of freedom, and the mean of the numerator in units of its standard deviation.
+
+    Returns
+    -------
+    array
+        Probabilities.
+
+    >>> from scipy import stats
+    >>> bool(np.isclose(noncentral_sf(2.0, 49.0, 3.0), stats.nct.sf(2.0, 49.0, 3.0), rtol=1e-12))
+    True
+    >>> noncentral_sf([2.0, 2.0], 49.0, [38.8, 60.0])
+    array([1., 1.])
+    """
+    t, df, away = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (t, df, noncentrality)))
+    below = special.nctdtr(df, away, t)
+    # far beyond t the series of the lower tail gives up, and nothing is left of it
+    lost = np.isnan(below) & np.isfinite(df) & (away - t > 30.0)
+    return np.asarray(np.where(lost, 1.0, 1.0 - below))

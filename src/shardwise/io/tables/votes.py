@@ -44,6 +44,8 @@ GRADES = "\0"
 """Between the names of two columns whose difference is the grade."""
 ROLES = ("first", "second", "winner", "grade", "voter", "order", "item", "category")
 """What the caller may say of the columns of votes."""
+SHARED_ROLES = {"item", "category"}
+"""Those that columns of scores may have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,19 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
     Votes or None
         The votes that say something; what was left out is in their notes.
     """
-    named = _find_named(sheet, columns or {})
+    named, unknown = _find_named(sheet, columns or {})
     pair = _find_opponents(sheet, named, columns or {})
+    if pair is None and not unknown.keys() - SHARED_ROLES:
+        return None
+    if unknown:
+        given = next(iter(unknown.values()))
+        raise InputError(
+            f"has no column {given!r}",
+            where=sheet.source,
+            remedy=f"it has {', '.join(sheet.columns)}",
+            argument="columns",
+            value=given,
+        )
     if pair is None:
         return None
     taken = {pair.first, pair.second, *named.values()}
@@ -116,11 +129,12 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
     return votes.keep_rows(kept)
 
 
-def _find_named(sheet: Sheet, columns: Columns) -> dict[str, str]:
-    """The columns of votes that the caller names."""
+def _find_named(sheet: Sheet, columns: Columns) -> tuple[dict[str, str], dict[str, str]]:
+    """Find the columns of votes that the caller names, and the names that no column has, by role."""
     known = {name.lower(): name for name in sheet.columns}
     known |= {f"#{k + 1}": name for k, name in enumerate(sheet.columns)}
-    named = {}
+    named: dict[str, str] = {}
+    unknown: dict[str, str] = {}
     for role, given in columns.items():
         word = {"question": "item", "prompt": "item", "topic": "item", "task": "category"}.get(
             simplify_header(role), simplify_header(role)
@@ -131,23 +145,20 @@ def _find_named(sheet: Sheet, columns: Columns) -> dict[str, str]:
                 named[word] = GRADES.join(parts)
                 continue
         if word in ROLES and isinstance(given, str):
-            if given.lower() not in known:
-                raise InputError(
-                    f"has no column {given!r}",
-                    where=sheet.source,
-                    remedy=f"it has {', '.join(sheet.columns)}",
-                    argument="columns",
-                    value=given,
-                )
-            named[word] = known[given.lower()]
-    return named
+            if given.lower() in known:
+                named[word] = known[given.lower()]
+            else:
+                unknown[word] = given
+    return named, unknown
 
 
 def _find_opponents(sheet: Sheet, named: Mapping[str, str], columns: Columns) -> _Opponents | None:
     """The two columns that name systems: as the caller says, by their headers, or by what they hold."""
     if "first" in named and "second" in named:
         return _Opponents(named["first"], named["second"], ("first", "second"))
-    if "system" in columns or sheet.headerless:
+    # whoever names systems or scores means a table of scores
+    of_scores = any({"system", "score"} & {role, *list_roles(role)} for role in columns)
+    if of_scores or sheet.headerless:
         return None
     by_words = [
         (first, second)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import special, stats
+from scipy import special
 
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats, Ints
@@ -169,7 +170,7 @@ def _list_figures(
             np.stack([a, b]), "interval", unit, draws
         )
     # ranks are those of the sample: a bootstrap sample weighs them
-    ranks = stats.rankdata(a), stats.rankdata(b)
+    ranks = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
     figures["Spearman's rho, scores"] = lambda draws: _correlate(*ranks, draws[:, unit])
     if judge.shape[1] > 2:
         figures["Spearman's rho, systems"] = lambda draws: _rank_systems(
@@ -200,7 +201,7 @@ def _rank_systems(judge: Floats, human: Floats, both: Any, draws: Floats, kind: 
         first = draws @ np.where(both, judge, 0.0) / count
         second = draws @ np.where(both, human, 0.0) / count
     if kind == "spearman":
-        a, b = stats.rankdata(first, axis=1), stats.rankdata(second, axis=1)
+        a, b = scipy.stats.rankdata(first, axis=1), scipy.stats.rankdata(second, axis=1)
     else:
         ia, ib = np.triu_indices(judge.shape[1], 1)
         a, b = np.sign(first[:, ia] - first[:, ib]), np.sign(second[:, ia] - second[:, ib])
