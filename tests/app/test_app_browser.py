@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from app_server import TOKEN, Served
+from shardwise.planning.topics import min_diff_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PHONE = {
@@ -186,21 +187,22 @@ def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> No
         page.click("a:has-text('Planning')")
         page.wait_for_selector("#figures .headline")
         before = page.inner_text("#figures .headline")
-        assert before.startswith("50 topics detect a difference of 0.0808")
+        planned = {n: min_diff_at(n=n, variance=0.02, systems=10, method="moderated") for n in (50, 100)}
+        assert before.startswith(f"50 topics detect a difference of {planned[50]:.3g}")
         page.focus("#s-topics")
         for _ in range(10):
             page.keyboard.press("ArrowRight")
         page.wait_for_selector("#figures .headline:has-text('100 topics')")
-        assert "0.0566" in page.inner_text("#figures .headline")
+        assert f"{planned[100]:.3g}" in page.inner_text("#figures .headline")
         page.fill("input[name=per_topic]", "20")
         page.wait_for_selector("#figures .headline:has-text('for 2,000')")
         page.focus("#s-seeds")
         page.keyboard.press("ArrowRight")
         page.fill("input[name=within_seeds]", "0.01")
-        page.wait_for_selector("#figures:has-text('2 seeds')")
+        page.wait_for_selector("#figures:has-text('2 samples')")
         looked_at(page, f"plan-{screen}")
         page.reload()  # the address holds the plan
-        assert "2 seeds" in page.inner_text("#figures .headline")
+        assert "2 samples" in page.inner_text("#figures .headline")
 
 
 def test_rates_fill_in_until_it_is_cancelled_and_deleted(browser: Any, served: Served, small: Path) -> None:

@@ -127,7 +127,7 @@ def test_trust_is_shown_and_fits_the_page(browser: Any, folder: Path) -> None:
         page.click("nav a[href='#trust']")
         assert page.locator("#trust").is_visible()
         assert "20 simulated data sets like yours" in page.inner_text("#trust")
-        assert page.locator("#trust table").count() == 2  # one a claim
+        assert page.locator("#trust table").count() == 3  # one a claim, and one of the statements made
         assert page.locator("#trust tbody tr", has_text="(used here)").count() == 2
         assert page.locator("#trust svg[role=img]").is_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
