@@ -265,7 +265,7 @@ class ModeratedMethod(Method):
         """Where it should not be used, with what was measured."""
         if not self.d0:
             return "Each pair by its own variance alone, which is unstable with few topics."
-        measured = "False alarms in 3.7 to 6.6% of tables from 8 topics on, less with fewer or sparse scores."
+        measured = "False alarms in 4.4% of tables on average in 438 designs (highest 8.5%), fewer with sparse scores."
         if self.samples:
             return (
                 f"{measured} Only for answers sampled independently for each question: with seeds 15% false"
