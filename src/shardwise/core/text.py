@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import string
 import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 MOST_SHOWN = 60  # characters
+WORD = string.ascii_letters + string.digits
 
 
 def escape_controls(text: str) -> str:
@@ -29,6 +33,88 @@ def shorten_name(text: str, most: int = MOST_SHOWN) -> str:
         return shown
     end = (most - 1) * 3 // 8
     return f"{shown[: most - 1 - end]}…{shown[len(shown) - end :]}"
+
+
+def shorten_names(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
+    """Shorten names that are shown together: cut in the middle, and never two that look alike.
+
+    A name is cut as by `shorten_name`. Where several would look alike, each also keeps the part in which they differ,
+    and gets longer only where that part does not fit.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names in the order in which they are shown; those that occur twice count once.
+    most : int
+        Characters of a label, 8 at least.
+
+    Returns
+    -------
+    dict of str to str
+        Label of each name, in the order of the names.
+
+    >>> shorten_names(["covidex.r5.1.run-006.neural", "covidex.r5.2.run-007.neural", "bm25"], 20)
+    {'covidex.r5.1.run-006.neural': 'covidex.r5.1….neural', 'covidex.r5.2.run-007.neural': 'covidex.r5.2….neural',
+    'bm25': 'bm25'}
+    """
+    texts = {name: escape_controls(name) for name in dict.fromkeys(names)}
+    labels = {name: shorten_name(name, most) for name in texts}
+    for alike in _group_alike(labels):
+        shown = _cut_apart([texts[name] for name in alike], most)
+        labels.update(zip(alike, shown, strict=True))
+    # What still looks alike is written in full; names that differ in control characters or spaces only are numbered.
+    while groups := _group_alike(labels):
+        for alike in groups:
+            cut = [name for name in alike if labels[name] != texts[name]]
+            labels.update((name, texts[name]) for name in cut)
+            if not cut:
+                _number_labels(alike, labels)
+    return labels
+
+
+def _group_alike(labels: dict[str, str]) -> list[list[str]]:
+    """Names whose labels look alike on a page, where runs of spaces are shown as one."""
+    groups: dict[str, list[str]] = {}
+    for name, label in labels.items():
+        groups.setdefault(" ".join(label.split()), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _cut_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Cut texts that start and end alike: each keeps start, end, and the word in which it differs from the others."""
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    start = _count_shared(texts[order[0]], texts[order[-1]])
+    # The whole word or number around the difference, if it is short.
+    start -= min(start - len(texts[0][:start].rstrip(WORD)), most // 8)
+    common = [_count_shared(texts[i], texts[j]) for i, j in pairwise(order)]
+    labels = [""] * len(texts)
+    for k, before, after in zip(order, [0, *common], [*common, 0], strict=True):
+        text, stop = texts[k], 1 + max(before, after)
+        stop += min(len(text[stop:]) - len(text[stop:].lstrip(WORD)), most // 8)
+        around = max(most - 2 - (stop - start), most // 3)
+        tail = max(len(text) - around * 3 // 8, stop)
+        head = min(around - around * 3 // 8, start)
+        # An ellipsis in place of a single character gains nothing.
+        gaps = [text[i:j] if j - i < 2 else "…" for i, j in ((head, start), (stop, tail))]
+        label = f"{text[:head]}{gaps[0]}{text[start:stop]}{gaps[1]}{text[tail:]}"
+        labels[k] = text if len(text) <= max(most, len(label)) else label
+    return labels
+
+
+def _count_shared(a: str, b: str) -> int:
+    """Number of characters with which both texts start."""
+    return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _number_labels(names: Sequence[str], labels: dict[str, str]) -> None:
+    """Number the labels of names that look alike in full, from the second on."""
+    taken = {" ".join(label.split()) for label in labels.values()}
+    for name in names[1:]:
+        number, label = 2, labels[name]
+        while " ".join(f"{label} ({number})".split()) in taken:
+            number += 1
+        labels[name] = f"{label} ({number})"
+        taken.add(" ".join(labels[name].split()))
 
 
 def script_json(value: Any) -> str:

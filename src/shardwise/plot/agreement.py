@@ -13,7 +13,7 @@ from shardwise.comparing.split_tables import agreement_matrix
 from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot.matrix import mix_shades
 from shardwise.plot.theme import (
     COLOURS,
@@ -23,7 +23,6 @@ from shardwise.plot.theme import (
     encode_colour,
     encode_shape,
     finish_chart,
-    label_names,
     make_data,
     make_legend,
     number_tips,
@@ -77,7 +76,7 @@ def agreement_chart(
     if others != splits:
         raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
     order = list(map(str, above.index))
-    labels = label_names(order, ON_AXIS)
+    labels = shorten_names(order, ON_AXIS)
     upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
     rows: list[dict[str, Any]] = []
     for i, a in enumerate(order):
@@ -197,7 +196,7 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    models = label_names(map(str, result.widths.columns), most=80)
+    models = shorten_names(map(str, result.widths.columns), most=80)
     conditions = list(map(str, result.widths.index))
     rows = [
         {"condition": condition, "model": models[str(model)], "width": result.widths.loc[condition, model]}

@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 
 from shardwise.core.claim import pluralize_noun
+from shardwise.core.text import shorten_names
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.instances import BudgetPlan, variance_grid
 from shardwise.planning.judgments import JudgmentPlan
@@ -23,7 +24,6 @@ from shardwise.plot.theme import (
     encode_dash,
     encode_shape,
     finish_chart,
-    label_names,
     level_line,
     list_records,
     make_data,
@@ -171,7 +171,7 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     check_columns(study.table, f"topics_{wanted}")
     columns = {f"topics_{wanted}": "topics", f"judgments_{wanted}": "judgments"}
     frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
-    named = label_names(map(str, frame["measure"]))
+    named = shorten_names(map(str, frame["measure"]))
     names = list(named.values())
     key = make_legend(names, **PLAIN)
     base = alt.Chart(
@@ -221,7 +221,7 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     """
     columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
     frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
-    named = label_names(map(str, frame["measure"]))
+    named = shorten_names(map(str, frame["measure"]))
     names = list(named.values())
     key = make_legend(names, **PLAIN)
     base = alt.Chart(

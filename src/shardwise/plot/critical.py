@@ -8,8 +8,8 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
-from shardwise.core.text import shorten_name
-from shardwise.plot.theme import COLOURS, INK, finish_chart, label_names, make_data
+from shardwise.core.text import shorten_name, shorten_names
+from shardwise.plot.theme import COLOURS, INK, finish_chart, make_data
 
 MOST = 30  # systems whose names and bars can still be told apart
 ON_SIDE = 28  # characters of a name beside the axis
@@ -49,7 +49,7 @@ def critical_chart(
     values = comparisons.means
     position = {name: k for k, name in enumerate(comparisons.estimates.labels)}
     mean = {name: float(values[position[name]]) for name in names}
-    labels = label_names(names, ON_SIDE)
+    labels = shorten_names(names, ON_SIDE)
     groups = [group for group in comparisons.groups(alpha) if len(group) > 1]
     low, high = min(mean.values()), max(mean.values())
     room = 0.04 * (high - low) or 0.5

@@ -12,7 +12,7 @@ from scipy import special
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import translate_term
 from shardwise.core.errors import InputError
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.bootstrap.fit import BootstrapFit
@@ -27,7 +27,6 @@ from shardwise.plot.theme import (
     encode_colour,
     encode_dash,
     finish_chart,
-    label_names,
     list_records,
     make_data,
     make_legend,
@@ -276,10 +275,10 @@ def effect_chart(
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
         raise InputError(f"{len(named)} fits are not nested", remedy=f"choose {len(THICK)}")
-    kinds = label_names(named, most=120)
+    kinds = shorten_names(named, most=120)
     first = next(iter(named.values()))
     order = first.effects.sort_values(ascending=False, kind="stable").index
-    systems = label_names(map(str, order), ON_AXIS)
+    systems = shorten_names(map(str, order), ON_AXIS)
     rows = [
         row | {"system": systems[str(system)], "model": kinds[name]}
         for name, fit in named.items()
@@ -339,7 +338,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
     laws = {name: fit.effect_law(name, residuals=residuals) for name in (a, b)}
     better, worse = sorted(laws, key=lambda name: -laws[name].estimate)
-    shown = label_names((better, worse), most=40)
+    shown = shorten_names((better, worse), most=40)
     names = list(shown.values())
     curves = {name: law.curve(POINTS) for name, law in laws.items()}
     rows = [

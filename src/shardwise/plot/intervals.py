@@ -9,7 +9,7 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.core.text import MOST_SHOWN, shorten_name
+from shardwise.core.text import MOST_SHOWN, shorten_name, shorten_names
 from shardwise.plot.theme import (
     CROWDED,
     ON_AXIS,
@@ -18,7 +18,6 @@ from shardwise.plot.theme import (
     encode_dash,
     encode_shape,
     finish_chart,
-    label_names,
     list_records,
     make_data,
     make_legend,
@@ -100,8 +99,8 @@ def _by_system(
     rows: list[dict[str, Any]], field: str, order: list[str] | None, word: str = "system", **symbol: Any
 ) -> tuple[alt.Chart, int, list[str], alt.Legend | None]:
     """What both ways of drawing have in common, the number of systems, and the kinds of rows with their legend."""
-    systems = label_names(order or [str(row["system"]) for row in rows], ON_AXIS)
-    names = label_names([str(row[field]) for row in rows], most=120)
+    systems = shorten_names(order or [str(row["system"]) for row in rows], ON_AXIS)
+    names = shorten_names([str(row[field]) for row in rows], most=120)
     position = {name: number for number, name in enumerate(names)}
     marked = [
         row
@@ -208,7 +207,7 @@ def kind_chart(
     first = next(iter(named.values()))
     panels = []
     most = 120 if len(named) == 1 else MOST_SHOWN
-    for label, (name, pairs) in zip(label_names(named, most).values(), named.items(), strict=True):
+    for label, (name, pairs) in zip(shorten_names(named, most).values(), named.items(), strict=True):
         rows = [
             row | {"interval": KINDS.get(kind, kind)}
             for kind in kinds

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from shardwise.core.text import escape_controls, shorten_name
+from shardwise.core.text import escape_controls, shorten_name, shorten_names
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.lab.simulate_collection import SimulatedCollection
@@ -24,7 +24,6 @@ from shardwise.plot.theme import (
     encode_dash,
     encode_shape,
     finish_chart,
-    label_names,
     level_line,
     list_records,
     make_data,
@@ -102,7 +101,7 @@ def power_chart(
     if isinstance(powers, Calibration):
         powers = powers.power[powers.power["meant"]]
     check_columns(powers, *POWERS)
-    names = label_names(map(str, powers["method"]))
+    names = shorten_names(map(str, powers["method"]))
     groups = [name for name in ("claim", "null") if name in powers and powers[name].nunique() > 1]
     if not groups:
         return finish_chart(_draw_power_curves(powers, names, measure).properties(width=460, height=300))
@@ -146,7 +145,7 @@ def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.Laye
         str(row["method"]): f"{row['method']} ({row['error_rate']})" if named else str(row["method"])
         for row in rows
     }
-    names = label_names(label.values())
+    names = shorten_names(label.values())
     marked = [
         row | {"method": names[label[str(row["method"])]], "verdict": _decide_verdict(row)} for row in rows
     ]
@@ -307,7 +306,7 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
     )
     panels = []
     for names, values, what, title, form, shade in halves:
-        labels = label_names(names, ON_AXIS)
+        labels = shorten_names(names, ON_AXIS)
         rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
         crowded = len(rows) > CROWDED
         points = (

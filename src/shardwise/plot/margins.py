@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot.matrix import draw_square
 from shardwise.plot.theme import (
     COLOURS,
@@ -20,7 +20,6 @@ from shardwise.plot.theme import (
     INK,
     ON_AXIS,
     finish_chart,
-    label_names,
     list_records,
     make_data,
     number_tips,
@@ -66,7 +65,7 @@ def margin_chart(
         return finish_chart(_draw_series(result, measure).properties(title=_describe_answer(result)))
     if not result:
         raise InputError("there are no series to draw", remedy="give one or more by name")
-    names = label_names(result)
+    names = shorten_names(result)
     panels = [
         _draw_series(series, names[name]).properties(width=max(180, min(300, 34 * len(series.table))))
         for name, series in result.items()
@@ -111,7 +110,7 @@ def difference_chart(
     if not np.isfinite(low):
         low, high = difference - float(pair["se"]), difference + float(pair["se"])
         spread = "± 1 standard error"
-    a, b = label_names((pair["a"], pair["b"]), most=40).values()
+    a, b = shorten_names((pair["a"], pair["b"]), most=40).values()
     p, effect = float(pair["p"]), float(pair["effect_size"])
     row = {
         "pair": f"{a} − {b}",
@@ -141,7 +140,7 @@ def difference_chart(
 
 
 def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
-    names = label_names([*result.table["a"], *result.table["b"]], most=32)
+    names = shorten_names([*result.table["a"], *result.table["b"]], most=32)
     rows = [
         row
         | {"a": names[row["a"]], "b": names[row["b"]], "pair": f"{names[row['a']]} − {names[row['b']]}"}
@@ -210,7 +209,7 @@ def _draw_verdicts(result: Equivalence) -> alt.LayerChart:
     """The verdicts on many pairs as a square; the systems that come first most often stand first."""
     wins = Counter(result.table["a"])
     order = sorted({*result.table["a"], *result.table["b"]}, key=lambda name: (-wins[name], name))
-    labels = label_names(order, ON_AXIS)
+    labels = shorten_names(order, ON_AXIS)
     rows = [
         {
             "a": labels[row["a"]],

@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import discriminative_power
 from shardwise.core.errors import InputError
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot.theme import (
     CROWDED,
     LONG,
@@ -20,7 +20,6 @@ from shardwise.plot.theme import (
     encode_colour,
     encode_dash,
     finish_chart,
-    label_names,
     level_line,
     make_data,
     make_legend,
@@ -63,7 +62,7 @@ def matrix_chart(
     findings = _list_findings(list(given.values()), alpha)
     names = [shorten_name(name, 40) for name in given]
     kinds = _list_kinds(names)
-    labels = label_names(first.names, ON_AXIS)
+    labels = shorten_names(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
     for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):
@@ -256,7 +255,7 @@ def p_curve_chart(
         The chart, an altair object.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    labels = label_names(given, most=120)
+    labels = shorten_names(given, most=120)
     named = {labels[name]: pairs for name, pairs in given.items()}
     rows = []
     for name, frame in discriminative_power(named, column=column).groupby("name", sort=False):

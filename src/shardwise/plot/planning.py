@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.shards import ShardDesign
 from shardwise.planning.simulated import SimulatedPower
@@ -23,7 +23,6 @@ from shardwise.plot.theme import (
     encode_dash,
     encode_shape,
     finish_chart,
-    label_names,
     level_line,
     list_records,
     make_data,
@@ -115,8 +114,8 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    measures = label_names([str(name) or "score" for name in table.index])
-    methods = label_names(map(str, table.columns))
+    measures = shorten_names([str(name) or "score" for name in table.index])
+    methods = shorten_names(map(str, table.columns))
     rows = [
         {"measure": measures[str(name) or "score"], "method": methods[str(method)], "variance": value}
         | {"place": position}
@@ -141,7 +140,7 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _draw_lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.LayerChart:
-    named = label_names(map(str, frame[field]))
+    named = shorten_names(map(str, frame[field]))
     names = list(named.values())
     rows = [row | {field: named[str(row[field])]} for row in list_records(frame[[x, y, field]])]
     key = make_legend(names, symbolType="stroke", symbolSize=300)

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.scores import as_scores, level_names, nouns_of
+from shardwise.core.text import shorten_names
 from shardwise.plot.theme import (
     COLOURS,
     check_columns,
     encode_colour,
     encode_shape,
     finish_chart,
-    label_names,
     level_line,
     list_records,
     make_data,
@@ -51,7 +51,7 @@ def instance_means_chart(scores: Any) -> alt.LayerChart:
     instance = nouns.get("instance", "instance")
     means = table.mean([d for d in table.dims if d not in ("system", "instance")], skipna=True)
     values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
-    names = label_names(level_names(table, "system"))
+    names = shorten_names(level_names(table, "system"))
     order = np.argsort(-np.nanmean(values, axis=1), kind="stable")
     shown = [list(names.values())[k] for k in order]
     labels = [str(x) for x in level_names(table, "instance")]

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.core.text import MOST_SHOWN, shorten_name
 
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -176,21 +175,3 @@ def bars_with_numbers(base: alt.Chart, field: str, format: str) -> list[alt.Char
     bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
     labels = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
     return [bars, labels]
-
-
-def label_names(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
-    """A label for every name: short, harmless, and different where the names are.
-
-    >>> label_names(["a\\x01", "a\\\\x01", "b"])
-    {'a\\x01': 'a\\\\x01', 'a\\\\x01': 'a\\\\x01 (2)', 'b': 'b'}
-    """
-    labels: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in dict.fromkeys(names):
-        label, number = shorten_name(name, most), 1
-        while label in taken:
-            number += 1
-            label = f"{shorten_name(name, most - 8)} ({number})"
-        labels[name] = label
-        taken.add(label)
-    return labels
