@@ -34,6 +34,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.error_counts import SAME, Truth, count_errors, estimate_rate
+from shardwise.lab.recorded import FILE, exceeds_level
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import ResampledScenario, data_null
 from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
@@ -50,6 +51,7 @@ from shardwise.stats.groups import count_wins
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "bench" / "moderated_grid.csv"
+RECORD = ROOT / "src" / "shardwise" / "lab" / FILE
 AGAIN = FIGURES.with_name("moderated_again.csv")
 METHODS = ("moderated", "moderated holm", "moderated bh", "MD1 hsd topic", "t holm", "max-t")
 TITLES = {"MD1 hsd topic": "HSD"}
@@ -285,8 +287,7 @@ def merge_again() -> None:
 
 def fails(part: pd.DataFrame) -> Bools:
     """Whether chance alone would bring so many false alarms at a true 5 % in fewer than 1 of 100 tries."""
-    hits = (part["error"] * part["tables"]).round()
-    return np.asarray(stats.binom.sf(hits - 1, part["tables"], ALPHA) < DOUBT)
+    return exceeds_level(part["error"].to_numpy(), part["tables"].to_numpy())
 
 
 def misses(part: pd.DataFrame) -> Bools:
@@ -333,6 +334,13 @@ def of_top_below(null: pd.DataFrame) -> str:
         for row in below.to_dict("records")
     ]
     return markdown(["data", "world", "topics", "systems", "held, %", "lowest single system, %"], rows)
+
+
+def record_rates(null: pd.DataFrame) -> pd.DataFrame:
+    """One row a design, one column a method: what reports look up instead of simulating it again."""
+    keys = ["data", "topics", "systems", "world", "tables"]
+    wide = null.pivot_table(index=keys, columns="method", values="error", sort=False)[list(METHODS)]
+    return wide.reset_index().rename(columns={"world": "scenario"})
 
 
 def of_methods(null: pd.DataFrame) -> str:
@@ -392,6 +400,7 @@ def pages() -> None:
     every = pd.read_csv(FIGURES).drop_duplicates(own)
     null = every[every["world"] != "planted"]
     folder = FIGURES.parent
+    record_rates(null).to_csv(RECORD, index=False)
     (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
     (folder / "moderated_designs.md").write_text(of_designs(null, "moderated") + "\n")
     (folder / "moderated_power.md").write_text(of_power(every) + "\n")

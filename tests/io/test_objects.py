@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections import namedtuple
+from io import StringIO
 from types import ModuleType
 from typing import Any
 
@@ -114,3 +115,18 @@ def test_a_collection_is_scored_by_the_measure_asked_for() -> None:
         wanted = sw.score(collection, measure)[measure]
         np.testing.assert_array_equal(sw.as_scores(collection, measure=measure), wanted)
     assert sw.as_scores(collection).name == "AP"
+
+
+def test_a_wide_frame_with_an_index_is_read_without_a_warning() -> None:
+    wide = pd.read_csv(
+        StringIO(
+            "topic,"
+            + ",".join(f"s{k}" for k in range(126))
+            + "\n"
+            + "\n".join(
+                f"t{k}," + ",".join(f"{(k * 7 + j * 3) % 11 / 10}" for j in range(126)) for k in range(3)
+            )
+        ),
+        index_col=0,
+    )
+    assert sw.read_scores(wide).sizes == {"topic": 3, "system": 126}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -11,8 +12,9 @@ import xarray as xr
 from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import Scores, layout_of, nouns_of
+from shardwise.core.scores import Scores, layout_of, nouns_of, require_complete
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.lab.recorded import ALPHA, RecordedRates, is_recorded_kind, recorded_rates
 from shardwise.lab.statements import StatementCheck, check_statements
 from shardwise.lab.verdict import Advice, Verdict, declared_procedure
 from shardwise.methods.procedure import Procedure
@@ -74,6 +76,8 @@ class Trust:
     nouns: Mapping[str, str] = field(default_factory=dict)
     # intervals, ranks, best set and planned power of the leading method on tables like the scores
     statements: StatementCheck | None = None
+    # error rates of the leading method that were recorded before on tables of this kind and size
+    recorded: RecordedRates | None = None
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -123,9 +127,12 @@ def trust_in(
     baseline: str | Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """Calibrate the methods of a report and common alternatives on data like these, ``budget`` tables a scenario.
+    """Say how far the methods of a report can be trusted on data like these.
 
-    Against a baseline they are tried on its pairs alone, as the report has them.
+    Where no number of tables is asked for and the error rate of the method is on record for tables of this kind and
+    size, it is looked up. Otherwise the methods of the report are calibrated with ``budget`` tables a scenario, and
+    common alternatives only where one of them is shown to fail. Against a baseline they are tried on its pairs alone,
+    as the report has them.
     """
     tables = default_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
@@ -133,6 +140,12 @@ def trust_in(
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"no simulation for scores by {', '.join(dims)}")
+    checked: dict[str, Any] = {"alpha": alpha, "seed": seed, "baseline": baseline}
+    if budget is None:
+        recorded = find_record(table, procedures, alpha=alpha, baseline=baseline)
+        if recorded is not None:
+            statements = check_report(table, procedures, tables=tables, **checked)
+            return Trust(None, (recorded.method,), "", nouns_of(table), statements, recorded)
     testable = [
         procedure
         for procedure in procedures
@@ -140,31 +153,63 @@ def trust_in(
     ]
     used = tuple(procedure.name for procedure in testable)
     claims = dict.fromkeys((*DEFAULT_CLAIMS[dims], *(procedure.claim.over for procedure in testable)))
-    usual = [
-        declared_procedure(dims, procedure.claim, procedure.error_rate) for procedure in testable
-    ]  # what stays unless it is shown to fail
-    every = (
-        *testable,
-        *(procedure for procedure in usual if procedure is not None),
-        *map(parse_procedure, ALTERNATIVES[dims]),
-    )
-    names = {procedure.name: procedure for procedure in every}
-    try:
-        calibration = calibrate(
-            table,
-            list(names.values()),
-            claims=list(claims),
-            alpha=alpha,
-            budget=tables,
-            baseline=baseline,
-            seed=seed,
-            executor=borrow_executor(),
-            progress=progress,
-        )
-    except InputError as error:
-        return Trust(None, used, str(error))
-    statements = check_report(table, procedures, alpha=alpha, tables=tables, seed=seed, baseline=baseline)
-    return Trust(calibration, used, "", nouns_of(table), statements)
+    # what stays unless it is shown to fail
+    usual = [declared_procedure(dims, procedure.claim, procedure.error_rate) for procedure in testable]
+    of_report = (*testable, *(procedure for procedure in usual if procedure is not None))
+    others = tuple(map(parse_procedure, ALTERNATIVES[dims]))
+    trust = Trust(None, used, "")
+    for methods in (of_report or others, (*of_report, *others)):
+        names = {procedure.name: procedure for procedure in methods}
+        try:
+            calibration = calibrate(
+                table,
+                list(names.values()),
+                claims=list(claims),
+                budget=tables,
+                executor=borrow_executor(),
+                progress=progress,
+                **checked,
+            )
+        except InputError as error:
+            return Trust(None, used, str(error))
+        trust = Trust(calibration, used, "", nouns_of(table))
+        if not any(finding.warning for finding in list_findings(trust)):
+            break
+    return replace(trust, statements=check_report(table, procedures, tables=tables, **checked))
+
+
+def find_record(
+    table: xr.DataArray,
+    procedures: Sequence[Procedure],
+    *,
+    alpha: float,
+    baseline: str | Sequence[str] | None = None,
+) -> RecordedRates | None:
+    """Look up the error rate of the only method of a report on tables of this kind and size.
+
+    Parameters
+    ----------
+    table : DataArray
+        The scores as they were analysed.
+    procedures : sequence of Procedure
+        The methods of the report.
+    alpha : float
+        Level of significance.
+    baseline : str or sequence of str, optional
+        Systems with which all others are compared, of which nothing is on record.
+
+    Returns
+    -------
+    RecordedRates or None
+        None where nothing is on record for such a table.
+    """
+    gated = Scores(table)
+    plain = layout_of(table) == TABLE and gated.unit_df is None and gated.human is None and not baseline
+    if not plain or len(procedures) != 1 or procedures[0].claim != TOPICS or alpha != ALPHA:
+        return None
+    if bool(table.isnull().any()) or not is_recorded_kind(require_complete(table)):
+        return None
+    return recorded_rates(procedures[0].name, topics=table.sizes["topic"], systems=table.sizes["system"])
 
 
 def check_report(

@@ -265,7 +265,8 @@ def record_recipe(
         used["measure"] = analysis.measure
     default = "bh" if options.fit == "bootstrap" else "hsd" if options.model else analysis.procedure.name
     used["method"] = options.method or default
-    used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
+    if analysis.trust.recorded is None:
+        used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
     # The name of the method says what repeats were taken for; a report has all tables.
     idle = ("repeats", "design", "table", "trim")
     recipe = call.make_recipe(reader.describe_situation(read), without=idle, **used)

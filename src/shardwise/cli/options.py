@@ -519,7 +519,7 @@ REPORT = Declaration(
 )  # fmt: skip
 CALIBRATION = Declaration(
     "--calibration", metavar="N", group=OUTPUT, only_with=(when.REPORT, when.NO_FACTORS), min=0,
-    help="Simulated tables for the report's check of its methods; 0 for none.",
+    help="Simulated tables for the report's check of its methods; 0 for none. Default: recorded rates, if they apply.",
 )  # fmt: skip
 CHART = Declaration(
     "--chart", metavar="FILE", group=OUTPUT, check=_parse_chart, only_with=(when.IN_MEMORY,),

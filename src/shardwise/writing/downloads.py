@@ -165,6 +165,8 @@ def report_json(content: Analysis) -> dict[str, Any]:
             ],
         },
         "calibration": _describe_calibration(c.trust),
+        "statements": None if c.trust.statements is None else _list_rows(c.trust.statements.table),
+        "recorded_rates": None if c.trust.recorded is None else asdict(c.trust.recorded),
         "residuals": {
             "skewness": _simplify_value(c.residuals.skewness),
             "kurtosis": _simplify_value(c.residuals.kurtosis),
@@ -239,7 +241,6 @@ def _describe_calibration(trust: Trust) -> dict[str, Any] | None:
         "methods": _list_rows(lab.table),
         "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
         "notes": list(lab.notes),
-        "statements": None if trust.statements is None else _list_rows(trust.statements.table),
     }
 
 

@@ -8,16 +8,12 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.classic import compare_classic
 from shardwise.core.claim import format_count
 from shardwise.core.text import shorten_name
+from shardwise.lab.recorded import recorded_rates
 from shardwise.writing.answer import join_names
 from shardwise.writing.numbers import format_percent
 
-DESIGNS = 438
-"""Simulated designs behind `MEASURED`: TREC-8, TREC-3, TREC-COVID and Robust 2003, 5 to 143 systems."""
-MEASURED = {"moderated": (4.4, 8.5, 1), "hsd": (8.1, 43.2, 229), "bonferroni": (5.4, 88.4, 58)}
-"""Family-wise error at 5%: mean and highest over the designs in percent, and designs where it exceeds 5%.
-
-From docs/bench/moderated_methods.md. Holm's and Bonferroni's are the same where no systems differ.
-"""
+RECORDED = {"hsd": "MD1 hsd topic", "bonferroni": "t holm"}
+"""Recorded procedures by the correction of a classic one; Holm's and Bonferroni's are alike where no systems differ."""
 MOST_LISTED = 4
 """Systems of a best set that the table names."""
 
@@ -69,11 +65,13 @@ def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
     best = (
         join_names(names) if len(names) <= MOST_LISTED else f"{len(names):,} {analysis.nouns_for('system')}"
     )
-    key = "moderated" if result.procedure.name == "moderated" else result.procedure.correction
+    rates = recorded_rates(RECORDED.get(result.procedure.correction, result.procedure.name))
     measured = ""
-    if key in MEASURED:
-        mean, highest, designs = MEASURED[key]
-        measured = f"{mean:g}% on average, up to {highest:g}%; above 5% in {designs} of {DESIGNS} designs"
+    if rates is not None:
+        measured = (
+            f"{100 * rates.mean:.1f}% on average, up to {100 * rates.highest:.1f}%; above 5% in {rates.exceeding} of"
+            f" {rates.designs} designs"
+        )
     return ClassicRow(
         result.procedure.plain_title,
         result.n_significant,
@@ -107,6 +105,16 @@ def _list_reasons(analysis: Analysis) -> tuple[str, ...]:
         " skewed scores, and ignore that pairs are correlated, which costs power.",
         "The moderated test shrinks each pair's variance towards the pooled variance and takes the joint distribution"
         f" of all pairs from resampled {topics}.",
-        f"Error rates: measured with equal {systems} on simulated data like TREC-8, TREC-3, TREC-COVID and Robust 2003"
-        f" ({DESIGNS} designs).",
+        *_cite_record(systems),
+    )
+
+
+def _cite_record(systems: str) -> tuple[str, ...]:
+    """Where the error rates of the box come from."""
+    rates = recorded_rates("moderated")
+    if rates is None:
+        return ()
+    collections = join_names(list(rates.collections))
+    return (
+        f"Error rates: measured with equal {systems} on simulated data like {collections} ({rates.designs} designs).",
     )

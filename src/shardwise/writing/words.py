@@ -10,6 +10,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.power import POWER, Power
 from shardwise.analysis.trust import list_findings
 from shardwise.core.claim import format_count
+from shardwise.lab.recorded import RecordedRates
 from shardwise.lab.statements import StatementCheck
 from shardwise.lab.verdict import Verdict
 from shardwise.writing import answer
@@ -194,6 +195,23 @@ def write_statements(check: StatementCheck, analysis: Analysis) -> str:
     )
 
 
+def write_recorded(rates: RecordedRates, analysis: Analysis) -> str:
+    """Write the recorded error rate of the method on tables of the same kind and size."""
+    topics, systems = analysis.nouns_for("topic"), analysis.nouns_for("system")
+    collections = answer.join_names(list(rates.collections))
+    return (
+        f"Family-wise error of {rates.method}: {100 * rates.mean:.1f}% on average, at most {100 * rates.highest:.1f}%,"
+        f" over {rates.designs} recorded simulations of tables like yours ({collections};"
+        f" {_format_range(rates.topics)} {topics}, {_format_range(rates.systems)} {systems}; nominal"
+        f" {format_percent(analysis.alpha)})."
+    )
+
+
+def _format_range(ends: tuple[int, int]) -> str:
+    low, high = ends
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
 def shares_gist(analysis: Analysis) -> str:
     """Return the largest shares of the variation, beside the heading."""
     squares = analysis.fit.table["ss"]
@@ -214,6 +232,9 @@ def power_gist(power: Power, analysis: Analysis) -> str:
 
 def trust_gist(analysis: Analysis) -> str:
     """Return what the simulations say of the leading method, beside the heading."""
+    recorded = analysis.trust.recorded
+    if recorded is not None:
+        return f"false-alarm rate {100 * recorded.mean:.1f}% in recorded simulations of tables like yours"
     words = {
         "holds": "false-alarm rate held",
         "unclear": "no evidence of excess false alarms",

@@ -203,7 +203,8 @@ def sheet_of_frame(
         levels = [INDEX if name is None else str(name) for name in index.names]
         if len(levels) == 1 or named:
             taken = {str(name) for name in frame.columns}
-            frame = frame.reset_index(
+            # a copy, because pandas warns of inserting into a frame of many blocks, such as a wide file that it read
+            frame = frame.copy().reset_index(
                 names=[level if level not in taken else f"{level} (index)" for level in levels]
             )
     names = [str(name) for name in frame.columns]

@@ -31,8 +31,25 @@ def decimals_of(value: float) -> int:
     return len(text.partition(".")[2])
 
 
-def count_agreements(shown: Floats, exact: Floats, spread: float) -> float:
-    """Return the share of numbers that are others, rounded to as many decimals as the most exact of them has.
+def find_tolerance(shown: Floats, spread: float) -> float:
+    """Return how far numbers may be from others that they are rounded from.
+
+    Parameters
+    ----------
+    shown
+        Numbers as they are written; the most exact of them says to how many decimals all are rounded.
+    spread
+        How far ordinary numbers lie apart; a rounding that is coarse beside it says nothing.
+
+    >>> find_tolerance(np.array([0.33, 0.5]), spread=0.3), find_tolerance(np.array([1.0, 2.0]), spread=1.0)
+    (0.006, 0.0)
+    """
+    step = 10.0 ** -max(decimals_of(float(value)) for value in shown)
+    return 0.6 * step if step <= 0.1 * spread else 0.0
+
+
+def share_agreements(shown: Floats, exact: Floats, tolerance: float) -> float:
+    """Return the share of numbers that are others, rounded.
 
     Parameters
     ----------
@@ -40,14 +57,12 @@ def count_agreements(shown: Floats, exact: Floats, spread: float) -> float:
         Numbers as they are written.
     exact
         What they may be.
-    spread
-        How far ordinary numbers lie apart; a rounding that is coarse beside it says nothing.
+    tolerance
+        How far rounding may move them, see `find_tolerance`.
 
-    >>> count_agreements(np.array([0.33, 0.5]), np.array([1 / 3, 0.5]), spread=0.3)
+    >>> share_agreements(np.array([0.33, 0.5]), np.array([1 / 3, 0.5]), 0.006)
     1.0
     """
-    step = 10.0 ** -max(decimals_of(float(value)) for value in shown)
-    tolerance = 0.6 * step if step <= 0.1 * spread else 0.0
     return float(np.mean(np.abs(shown - exact) <= tolerance + 1e-9 * np.abs(exact)))
 
 
@@ -89,9 +104,9 @@ def find_statistic(row: Floats, rows: Floats) -> str:
     filled = np.isfinite(row)
     if not filled.any() or not len(rows):
         return ""
-    spread = _spread_of(rows)
+    tolerance = find_tolerance(row[filled], _spread_of(rows))
     for name, exact in statistics_of(rows).items():
-        if count_agreements(row[filled], exact[filled], spread) >= NEARLY_ALL:
+        if share_agreements(row[filled], exact[filled], tolerance) >= NEARLY_ALL:
             return name
     return ""
 
@@ -113,16 +128,17 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
     filled = np.isfinite(column)
     if filled.sum() < 2:
         return ""
-    spread = _spread_of(table)
+    # the numbers are read once: there may be hundreds of differences to hold them against
+    tolerance = find_tolerance(column[filled], _spread_of(table))
     if table.shape[1] > 1:
         for name, exact in statistics_of(table.T).items():
-            if name != "count" and count_agreements(column[filled], exact[filled], spread) >= NEARLY_ALL:
+            if name != "count" and share_agreements(column[filled], exact[filled], tolerance) >= NEARLY_ALL:
                 return f"{name} of the others"
     names = list(others)
     for first, second in combinations(names, 2) if len(names) <= PAIRED else ():
         gap = others[first] - others[second]
         for sign in (1.0, -1.0):
-            if count_agreements(column[filled], sign * gap[filled], spread) >= NEARLY_ALL:
+            if share_agreements(column[filled], sign * gap[filled], tolerance) >= NEARLY_ALL:
                 return f"difference of {first} and {second}"
     return ""
 

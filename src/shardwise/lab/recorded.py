@@ -1,0 +1,173 @@
+"""Look up recorded error rates of methods: what simulations of real test collections of similar size have shown."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from shardwise.core.arrays import Bools, Floats
+
+FILE = "recorded_rates.csv"
+"""One row a simulated design, one column a method: share of tables with a false alarm where all systems are equal."""
+ALPHA = 0.05
+"""Level of the recorded tests."""
+FACTOR = 2.0
+"""Designs of up to this many times more or fewer topics, or systems, are of similar size."""
+UNLIKELY = 0.01
+"""A rate is shown to exceed the level where chance alone would bring so many false alarms less often than this."""
+LEAST_TOPICS, LEAST_SYSTEMS, MOST_SYSTEMS = 25, 5, 143
+"""Sizes of the recorded designs; more topics than recorded only bring the rates nearer to the level."""
+LEAST_VALUES, LARGEST_SHARE, LARGEST_RATIO = 11, 0.53, 1.62
+"""Recorded scores: fewest values, largest share of one value, largest deviation of a system over the median one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRates:
+    """Family-wise error of a method over recorded designs.
+
+    Parameters
+    ----------
+    method : str
+        Name of the procedure.
+    designs : int
+        Simulated designs: a collection, numbers of topics and systems, and a scenario.
+    tables : int
+        Simulated tables of all designs.
+    mean, highest : float
+        Family-wise error, averaged over the designs, and the highest of a design.
+    exceeding : int
+        Designs in which it is shown to exceed 0.05 (p < 0.01).
+    topics, systems : tuple of int
+        Fewest and most of the designs.
+    collections : tuple of str
+        The collections that were simulated.
+    """
+
+    method: str
+    designs: int
+    tables: int
+    mean: float
+    highest: float
+    exceeding: int
+    topics: tuple[int, int]
+    systems: tuple[int, int]
+    collections: tuple[str, ...]
+
+
+def recorded_rates(
+    method: str, topics: int | None = None, systems: int | None = None
+) -> RecordedRates | None:
+    """Summarize the recorded error rates of a method over designs of similar size.
+
+    Parameters
+    ----------
+    method : str
+        Name of the procedure, such as "moderated".
+    topics, systems : int, optional
+        Size of a table; all designs without it.
+
+    Returns
+    -------
+    RecordedRates or None
+        None where no design of similar size is recorded.
+
+    >>> rates = recorded_rates("moderated")
+    >>> rates.designs, round(100 * rates.mean, 1), rates.exceeding
+    (438, 4.4, 1)
+    >>> recorded_rates("moderated", topics=3, systems=2) is None
+    True
+    """
+    rows = [
+        row
+        for row in _read_rows()
+        if method in row
+        and _is_similar(topics, int(row["topics"]), open_end=True)
+        and _is_similar(systems, int(row["systems"]))
+    ]
+    if not rows:
+        return None
+    rates = np.array([float(row[method]) for row in rows])
+    tables = np.array([int(row["tables"]) for row in rows])
+    sizes = {name: [int(row[name]) for row in rows] for name in ("topics", "systems")}
+    return RecordedRates(
+        method,
+        len(rows),
+        int(tables.sum()),
+        float(rates.mean()),
+        float(rates.max()),
+        int(exceeds_level(rates, tables).sum()),
+        (min(sizes["topics"]), max(sizes["topics"])),
+        (min(sizes["systems"]), max(sizes["systems"])),
+        tuple(dict.fromkeys(row["data"].rpartition(" ")[0] for row in rows)),
+    )
+
+
+def exceeds_level(rates: Floats, tables: Sequence[int] | Floats) -> Bools:
+    """Return which rates are shown to exceed the level: P(X ≥ hits) < 0.01 for X binomial with p = 0.05.
+
+    Parameters
+    ----------
+    rates : array
+        Shares of tables with a false alarm.
+    tables : array
+        Numbers of tables.
+
+    Returns
+    -------
+    array of bool
+        One a rate.
+    """
+    from scipy import special
+
+    hits = np.round(np.asarray(rates) * np.asarray(tables))
+    tail = np.where(hits > 0, special.betainc(np.maximum(hits, 1), np.asarray(tables) - hits + 1, ALPHA), 1.0)
+    return np.asarray(tail < UNLIKELY)
+
+
+def is_recorded_kind(y: Floats) -> bool:
+    """Return whether (T, R) scores are of a kind that the record has.
+
+    Parameters
+    ----------
+    y : array
+        Topics by systems.
+
+    Returns
+    -------
+    bool
+        True for complete scores from 0 to 1 whose sizes, different values, largest share of one value and unequal
+        variances of systems lie within those of the recorded collections.
+    """
+    topics, systems = y.shape
+    if topics < LEAST_TOPICS or not LEAST_SYSTEMS <= systems <= MOST_SYSTEMS:
+        return False
+    if not np.isfinite(y).all() or y.min() < 0.0 or y.max() > 1.0:
+        return False
+    values, counts = np.unique(y, return_counts=True)
+    deviations = y.std(axis=0)
+    return bool(
+        len(values) >= LEAST_VALUES
+        and counts.max() <= LARGEST_SHARE * y.size
+        and deviations.min() > 0.0
+        and deviations.max() <= LARGEST_RATIO * np.median(deviations)
+    )
+
+
+def _is_similar(size: int | None, recorded: int, *, open_end: bool = False) -> bool:
+    """Return whether a recorded size is within a factor of the size; the largest recorded one stands for all above."""
+    if size is None:
+        return True
+    largest = max(int(row["topics"]) for row in _read_rows()) if open_end else size
+    near = min(size, largest)
+    return near / FACTOR <= recorded <= near * FACTOR
+
+
+@cache
+def _read_rows() -> tuple[dict[str, str], ...]:
+    text = resources.files("shardwise.lab").joinpath(FILE).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
