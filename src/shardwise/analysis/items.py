@@ -164,6 +164,10 @@ class ItemMatrix:
         Whether small scores are good.
     nouns : mapping
         The user's words for dimensions.
+    errors : DataFrame, optional
+        Standard errors of the scores over their repeats, √(s²/m), laid out as `scores`; None without repeats.
+    two_valued : bool
+        Whether scores are right or wrong, and nothing between.
     """
 
     scores: pd.DataFrame
@@ -171,6 +175,8 @@ class ItemMatrix:
     measure: str
     lower_is_better: bool
     nouns: Mapping[str, str]
+    errors: pd.DataFrame | None = None
+    two_valued: bool = False
 
     def __len__(self) -> int:
         return len(self.table)
@@ -237,9 +243,9 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
         raise InputError(f"a margin of {margin:g} is negative", remedy="give 0 or more", argument="margin")
     means = _item_means(scores)
     first, second = known.index(a), known.index(b)
-    difference = means[:, first] - means[:, second]
-    turned = Scores(scores).lower_is_better
     rounding = ROUNDING * float(np.nanmax(np.abs(means), initial=0.0))
+    difference = _drop_rounding(means[:, first] - means[:, second], rounding)
+    turned = Scores(scores).lower_is_better
     contribution = difference * _weigh_items(scores, np.isfinite(difference))
     total = float(np.nansum(contribution))
     fail, solve = _find_extremes(scores, means)
@@ -256,7 +262,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
         "all_solve": solve,
     }
     if "instance" in scores.dims:
-        columns["se"] = _errors_of_repeats(scores, first, second)
+        columns["se"] = np.sqrt(_find_error_variances(scores)[:, [first, second]].sum(axis=1))
     order = np.argsort(-difference, kind="stable")
     table = pd.DataFrame({name: values[order] for name, values in columns.items()})
     return Items(
@@ -293,7 +299,8 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     (['q', 'p', 'r'], [0.0, 0.5, 1.0], ['q'])
     """
     places = {name: k for k, name in enumerate(level_names(scores, "system"))}
-    means = _item_means(scores)[:, [places[name] for name in systems]]
+    columns_of = [places[name] for name in systems]
+    means = _item_means(scores)[:, columns_of]
     scored = np.isfinite(means)
     count = scored.sum(axis=1)
     mean = np.where(scored, means, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan)
@@ -305,14 +312,21 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     order = np.argsort(-mean if turned else mean, kind="stable")
     labels = _list_labels(scores)
     columns = {**labels, "mean": mean, "sd": sd, "systems": count, "all_fail": fail, "all_solve": solve}
+
+    def lay_out(values: Floats) -> pd.DataFrame:
+        index = pd.Index(labels["item"][order], name="item")
+        return pd.DataFrame(values[order], index=index, columns=list(systems))
+
     return ItemMatrix(
-        scores=pd.DataFrame(
-            means[order], index=pd.Index(labels["item"][order], name="item"), columns=list(systems)
-        ),
+        scores=lay_out(means),
         table=pd.DataFrame({name: values[order] for name, values in columns.items()}),
         measure=str(scores.name or "score"),
         lower_is_better=turned,
         nouns=Scores(scores).nouns,
+        errors=lay_out(np.sqrt(_find_error_variances(scores)[:, columns_of]))
+        if "instance" in scores.dims
+        else None,
+        two_valued=_two_valued(scores),
     )
 
 
@@ -363,21 +377,26 @@ def _item_means(scores: xr.DataArray) -> Floats:
     return np.where(count >= needed, sums / np.maximum(count, 1), np.nan)
 
 
-def _errors_of_repeats(scores: xr.DataArray, first: int, second: int) -> Floats:
-    """(T,) standard errors of the differences over repeats; NaN where a system has fewer than two."""
+def _drop_rounding(differences: Floats, rounding: float) -> Floats:
+    """Differences without their rounding error, so that 0.3 − 0.2 and 0.2 − 0.1 are alike."""
+    digits = -int(np.floor(np.log10(rounding))) if rounding > 0.0 else 0
+    return np.asarray(np.round(differences, digits))
+
+
+def _find_error_variances(scores: xr.DataArray) -> Floats:
+    """(T, R) squared standard errors of the means over repeats, s²/m; NaN where a system has fewer than two."""
     others = [d for d in scores.dims if d not in ("topic", "system", "instance")]
-    pair = scores.isel(system=[first, second])
-    pair = pair.mean(others, skipna=True) if others else pair
-    y = np.asarray(pair.transpose("topic", "system", "instance").to_numpy(), dtype=float)
+    means = scores.mean(others, skipna=True) if others else scores
+    y = np.asarray(means.transpose("topic", "system", "instance").to_numpy(), dtype=float)
     scored = np.isfinite(y)
     count = scored.sum(axis=2)
-    means = np.where(scored, y, 0.0).sum(axis=2) / np.maximum(count, 1)
-    squares = np.where(scored, (y - means[..., None]) ** 2, 0.0).sum(axis=2)
+    mean = np.where(scored, y, 0.0).sum(axis=2) / np.maximum(count, 1)
+    squares = np.where(scored, (y - mean[..., None]) ** 2, 0.0).sum(axis=2)
     variance = squares / np.where(count > 1, count - 1.0, np.nan) / np.maximum(count, 1)
     flags = Scores(scores).deterministic
     if flags:
-        variance[:, [flags[first], flags[second]]] = 0.0
-    return np.asarray(np.sqrt(variance.sum(axis=1)))
+        variance[:, np.asarray(flags, dtype=bool)] = 0.0
+    return np.asarray(variance)
 
 
 def _list_labels(scores: xr.DataArray) -> dict[str, np.ndarray]:
