@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -247,7 +248,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     difference = _drop_rounding(means[:, first] - means[:, second], rounding)
     turned = Scores(scores).lower_is_better
     contribution = difference * _weigh_items(scores, np.isfinite(difference))
-    total = float(np.nansum(contribution))
+    total = float(_drop_rounding(np.nansum(contribution), rounding))
     fail, solve = _find_extremes(scores, means)
     columns = {
         **_list_labels(scores),
@@ -377,7 +378,7 @@ def _item_means(scores: xr.DataArray) -> Floats:
     return np.where(count >= needed, sums / np.maximum(count, 1), np.nan)
 
 
-def _drop_rounding(differences: Floats, rounding: float) -> Floats:
+def _drop_rounding(differences: Floats | np.floating[Any], rounding: float) -> Floats:
     """Differences without their rounding error, so that 0.3 − 0.2 and 0.2 − 0.1 are alike."""
     digits = -int(np.floor(np.log10(rounding))) if rounding > 0.0 else 0
     return np.asarray(np.round(differences, digits))

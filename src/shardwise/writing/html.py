@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 from markupsafe import Markup
 
@@ -21,22 +16,19 @@ from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import format_count
 from shardwise.core.scores import nouns_of
-from shardwise.core.text import escape_controls, script_json, shorten_name
+from shardwise.core.text import escape_controls, script_json
 from shardwise.io.atomic import write_atomically
 from shardwise.io.globs import write_paths
 from shardwise.writing import answer, words
+from shardwise.writing.assets import hash_script, load_templates, read_asset
 from shardwise.writing.axis import Axis, make_axis
 from shardwise.writing.charts import draw_charts
 from shardwise.writing.clauses import explain_method
 from shardwise.writing.downloads import MOST_PAIRS, Download, list_downloads, pack_bytes, round_figures
 from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import (
-    equate_p,
     format_interval,
-    format_number,
-    format_p,
     format_percent,
     format_ranks,
 )
@@ -119,7 +111,7 @@ def render_report(content: Analysis) -> str:
             roles={result.key: ROLES[k] for k, result in enumerate(content.distinct_results)},
             style=Markup(style),
             script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+            script_hash=hash_script(script),
             data=Markup(script_json(page_data(content, files))),
             axis=_make_axis(content),
             rows=_list_rows(content),
@@ -287,39 +279,3 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-@cache
-def load_templates() -> jinja2.Environment:
-    """The templates of all pages, each compiled once in a process."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(read_asset),
-        auto_reload=False,
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        short=shorten_name,
-        visible=escape_controls,
-        p=format_p,
-        equated=equate_p,
-        n=_format_decimals,
-        share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
-        counted=format_count,
-        capital=answer.capitalize_sentence,
-        conjoined=answer.join_names,
-    )
-    return environment
-
-
-@jinja2.pass_context
-def _format_decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None) -> str:
-    """A number with the decimals of the analysis that is shown, or as many as asked for."""
-    return format_number(float(x), context["c"].decimals if digits is None else digits)
-
-
-def read_asset(name: str) -> str:
-    """Return a template, style or script that comes with the package."""
-    return resources.files("shardwise.writing").joinpath("templates", name).read_text(encoding="utf-8")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from shardwise.analysis.items import ItemMatrix, Items
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_names
 from shardwise.writing.numbers import format_number, format_signed
 
 FEW_ITEMS = 5
@@ -15,6 +17,19 @@ MOST_ROWS = 20
 """Items that a terminal shows: the first and the last ten."""
 MOST_COLUMNS = 8
 """Systems that a terminal shows beside each other."""
+SENTENCES = {
+    "counts": "{a} is better than {b} on {wins}, worse on {losses}, equal on {ties} of {items}{missing}"
+    " (difference {difference}).",
+    "missing": "; {n} lack a score",
+    "carriers": "{n} carry half of the difference: {names}.",
+    "carriers_single": "{n} carries half of the difference: {names}.",
+    "outliers": "{n} are outliers: {names}.",
+    "outliers_single": "{n} is an outlier: {names}.",
+    "all_fail": "All {systems} fail {n}: {names}.",
+    "all_solve": "All {systems} solve {n}: {names}.",
+    "more": " and {n} more",
+}
+"""Sentences about items with gaps for figures and names; pages fill them for any two systems."""
 
 
 def write_items(items: Items, decimals: int = 3) -> list[str]:
@@ -43,21 +58,28 @@ def write_items(items: Items, decimals: int = 3) -> list[str]:
     All systems solve 1 topic: q.
     """
     topic, counts = items.nouns.get("topic", "topic"), items.counts
-    missing = f"; {counts['missing']:,} lack a score" if counts["missing"] else ""
-    a, b = shorten_name(items.a), shorten_name(items.b)
+    missing = SENTENCES["missing"].format(n=f"{counts['missing']:,}") if counts["missing"] else ""
+    labels = shorten_names((items.a, items.b))
     lines = [
-        f"{a} is better than {b} on {format_count(counts['win'], topic)}, worse on {counts['loss']:,},"
-        f" equal on {counts['tie']:,} of {len(items):,}{missing}"
-        f" (difference {format_signed(items.difference, decimals)})."
+        SENTENCES["counts"].format(
+            a=labels[items.a],
+            b=labels[items.b],
+            wins=format_count(counts["win"], topic),
+            losses=f"{counts['loss']:,}",
+            ties=f"{counts['tie']:,}",
+            items=f"{len(items):,}",
+            missing=missing,
+            difference=format_signed(items.difference, decimals),
+        )
     ]
-    for rows, subject in (
-        (items.carriers, "{n} {verb} half of the difference"),
-        (items.outliers, "{n} {be} outliers"),
-        (items.all_fail, "All systems fail {n}"),
-        (items.all_solve, "All systems solve {n}"),
+    for key, rows in (
+        ("carriers", items.carriers),
+        ("outliers", items.outliers),
+        ("all_fail", items.all_fail),
+        ("all_solve", items.all_solve),
     ):
         if len(rows):
-            lines.append(_name_items(rows, subject, topic))
+            lines.append(_name_items(rows, key, items.nouns))
     return lines
 
 
@@ -78,24 +100,22 @@ def write_matrix(matrix: ItemMatrix) -> list[str]:
     lines = [
         f"{format_count(len(matrix), topic)} × {format_count(len(matrix.systems), system)}, hardest {topic} first."
     ]
-    for rows, subject in (
-        (matrix.all_fail, f"All {pluralize_noun(system)} fail {{n}}"),
-        (matrix.all_solve, f"All {pluralize_noun(system)} solve {{n}}"),
-    ):
+    for key, rows in (("all_fail", matrix.all_fail), ("all_solve", matrix.all_solve)):
         if len(rows):
-            lines.append(_name_items(rows, subject, topic))
+            lines.append(_name_items(rows, key, matrix.nouns))
     return lines
 
 
-def _name_items(rows: pd.DataFrame, subject: str, topic: str) -> str:
+def _name_items(rows: pd.DataFrame, key: str, nouns: Mapping[str, str]) -> str:
     """A sentence with the number of some items, and their names where they are few."""
-    single = len(rows) == 1
-    text = subject.format(
-        n=format_count(len(rows), topic), verb="carries" if single else "carry", be="is" if single else "are"
+    pattern = SENTENCES.get(f"{key}_single" if len(rows) == 1 else key, SENTENCES[key])
+    labels = list(shorten_names(map(str, rows["item"][:FEW_ITEMS])).values())
+    more = len(rows) - FEW_ITEMS
+    return pattern.format(
+        n=format_count(len(rows), nouns.get("topic", "topic")),
+        systems=pluralize_noun(nouns.get("system", "system")),
+        names=", ".join(labels) + (SENTENCES["more"].format(n=f"{more:,}") if more > 0 else ""),
     )
-    text = text.replace("is outliers", "is an outlier")
-    names = ", ".join(shorten_name(str(name)) for name in rows["item"][:FEW_ITEMS])
-    return f"{text}: {names}{', …' if len(rows) > FEW_ITEMS else ''}."
 
 
 def show_items(items: Items, decimals: int = 3) -> pd.DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,8 @@ from markupsafe import Markup
 
 from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
+from shardwise.writing.assets import hash_script, load_templates, read_asset
 from shardwise.writing.axis import Axis, make_axis
-from shardwise.writing.html import load_templates, read_asset
 from shardwise.writing.numbers import (
     format_interval,
     format_number,
@@ -60,11 +58,10 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
     )
     if not page:
         return drawn
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         load_templates()
         .get_template("leaderboard-page.html")
-        .render(title=answer, board=Markup(drawn), script_hash=digest)
+        .render(title=answer, board=Markup(drawn), script_hash=hash_script(script))
     )
 
 
