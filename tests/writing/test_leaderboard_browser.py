@@ -22,7 +22,7 @@ CLIPPED = """() => [...document.querySelectorAll(".sw-board *")].filter((e) => {
     const box = e.getBoundingClientRect();
     if (!own || !e.checkVisibility() || box.width <= 1 || e.closest("style, script, svg")) return false;
     return (!scrolled && box.right > innerWidth + 1)
-        || (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && !e.classList.contains("sw-name"));
+        || (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0);
 }).map((e) => e.outerHTML.slice(0, 120))"""
 
 
@@ -32,6 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for n in SIZES:
         scores = simulated(n, topics=8, shards=1).isel(shard=0, drop=True)
         analyze(scores, method="t holm").leaderboard(baseline="run001").save(made / f"{n}.html")
+    # names that differ in the middle only
+    long = [f"an-organisation-with-a-long-name.run-{k:03d}.the-same-ending-of-every-name" for k in range(20)]
+    analyze(simulated(20, names=long), n_resamples=99).leaderboard().save(made / "long.html")
     other = simulated(20, seed=2).rename("nDCG@10")
     first = simulated(20)
     wide = leaderboard(
@@ -48,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("name", [*map(str, SIZES), "wide", "hostile"])
+@pytest.mark.parametrize("name", [*map(str, SIZES), "long", "wide", "hostile"])
 def test_nothing_is_cut(browser: Any, folder: Path, name: str) -> None:
     with opened(browser, folder / f"{name}.html", viewport=PHONE) as page:
         for window, scheme in product((PHONE, DESK), ("light", "dark")):
@@ -58,6 +61,30 @@ def test_nothing_is_cut(browser: Any, folder: Path, name: str) -> None:
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             assert page.locator("td.sw-mean").first.is_visible()
             assert page.locator(".sw-between").first.is_visible()
+
+
+def test_names_are_whole_on_a_phone(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "long.html", viewport=PHONE) as page:
+        shown = page.locator(".sw-name").all_inner_texts()
+        assert len(set(shown)) == 20
+        assert shown == names(page)
+        assert page.locator(".sw-may").first.inner_text().strip()
+
+
+def test_a_page_has_a_title_its_data_and_a_date(
+    browser: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1777723200")
+    board = analyze(simulated(5), n_resamples=99, title="Round 5").leaderboard()
+    path = folder / "titled.html"
+    board.save(path)
+    assert board.to_html() == path.read_text(encoding="utf-8")
+    with opened(browser, path) as page:
+        assert page.title() == page.inner_text("h1") == "Round 5"
+        assert page.inner_text(".sw-byline").endswith("· 2 May 2026")
+        assert "5 systems" in page.inner_text(".sw-byline")
+    # in somebody's page it is not the first heading
+    assert "<h1" not in board.to_html(page=False)
 
 
 def test_print_shows_every_row(browser: Any, folder: Path) -> None:

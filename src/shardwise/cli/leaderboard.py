@@ -9,7 +9,7 @@ import xarray as xr
 
 from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
-from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
+from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors, list_files
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import LeaderboardOptions
 from shardwise.cli.compare import planning_command
@@ -32,8 +32,12 @@ def rank_systems(options: LeaderboardOptions) -> None:
         notes = (*read.notes, *pairs.notes)
     else:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
+        # A page names its files.
+        inputs = list_files(options, reader, read.files) if options.chosen_format is Format.html else ()
         with on_cluster(options.cluster, options.quiet) as executor:
-            analyses = analyze_measures(options, reader, read, executor=executor, baseline=None)
+            analyses = analyze_measures(
+                options, reader, read, executor=executor, baseline=None, inputs=inputs
+            )
         board, pairs = leaderboard(*analyses, baseline=options.baseline or None), analyses[0].comparisons
         gaps = dict.fromkeys(
             note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]

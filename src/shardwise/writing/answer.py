@@ -6,8 +6,10 @@ them can contradict each other.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +34,8 @@ FEW_NAMED = 3
 """Tied systems that the answer names."""
 NAMELESS = ("", "score")
 """Measures that need no name beside a number."""
+MOST_FILES = 3
+"""Input files that a heading names."""
 FAR = 20
 """Times the topics at hand beyond which more topics are no useful advice."""
 CONTROLLED = {"family": "family-wise error", "discovery": "false discovery rate"}
@@ -338,6 +342,28 @@ def describe_data(analysis: Analysis) -> str:
     """Return the measure and the size of the data: ``AP, 50 topics × 8 systems``."""
     sizes = " × ".join(analysis.format_count(n, name) for name, n in analysis.sizes.items())
     return f"{shorten_name(analysis.measure)}, {sizes}"
+
+
+def write_byline(analysis: Analysis) -> str:
+    """Return the files, the measure and sizes, and the date: ``runs.csv · AP, 50 topics × 8 systems · 2 May 2026``."""
+    return " · ".join(
+        part for part in (describe_inputs(analysis), describe_data(analysis), write_date()) if part
+    )
+
+
+def describe_inputs(analysis: Analysis) -> str:
+    """Return the names of the input files, or the first and how many more; empty where there were none."""
+    names = [shorten_name(file.name) for file in analysis.inputs]
+    if len(names) <= MOST_FILES:
+        return join_names(names) if names else ""
+    return f"{names[0]} and {format_count(len(names) - 1, 'other file')}"
+
+
+def write_date() -> str:
+    """Return today's date, or that of SOURCE_DATE_EPOCH, by which a page can be made again byte by byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now()
+    return f"{moment.day} {moment:%B %Y}"
 
 
 def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:

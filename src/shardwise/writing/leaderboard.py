@@ -12,6 +12,7 @@ from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
 from shardwise.writing.assets import hash_script, load_templates, read_asset
 from shardwise.writing.axis import Axis, make_axis
+from shardwise.writing.item_view import render_items
 from shardwise.writing.numbers import (
     format_interval,
     format_number,
@@ -20,7 +21,7 @@ from shardwise.writing.numbers import (
     format_ranks,
     format_signed,
 )
-from shardwise.writing.tables import MARKS, answer_leaderboard, explain_leaderboard
+from shardwise.writing.tables import MARKS, answer_leaderboard, explain_leaderboard, head_leaderboard
 
 
 def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -38,6 +39,9 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
     script = read_asset("leaderboard.js")
     axis = _make_axis(board.table)
     answer, scope, step = answer_leaderboard(board)
+    title, byline = head_leaderboard(board)
+    view = render_items(board.analyses[0], f"{name}-items") if board.analyses else None
+    scripts = [script] if view is None else [script, view.script]
     drawn = (
         load_templates()
         .get_template("leaderboard.html")
@@ -46,11 +50,16 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
             name=name,
             nouns=pluralize_noun(board.noun),
             level=format_percent(board.level),
+            page=page,
+            title=title,
+            byline=byline,
             answer=answer,
             scope=scope,
             explained=[*explain_leaderboard(board), step],
-            style=Markup(read_asset("leaderboard.css")),
-            script=Markup(script),
+            style=Markup(read_asset("leaderboard.css") + ("" if view is None else view.style)),
+            scripts=[Markup(text) for text in scripts],
+            view=view,
+            items=pluralize_noun(board.analyses[0].noun_for("topic")) if board.analyses else "",
             axis=axis,
             rows=_list_rows(board, axis),
             wide=len(board.others) + 2 * len(board.against) > 3,
@@ -61,7 +70,7 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
     return (
         load_templates()
         .get_template("leaderboard-page.html")
-        .render(title=answer, board=Markup(drawn), script_hash=hash_script(script))
+        .render(title=title, board=Markup(drawn), scripts=[hash_script(text) for text in scripts])
     )
 
 

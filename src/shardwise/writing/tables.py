@@ -17,9 +17,12 @@ from shardwise.writing.answer import (
     answer_pairs,
     join_names,
     write_answer,
+    write_byline,
+    write_date,
     write_next_step,
     write_pairs_scope,
     write_scope,
+    write_title,
 )
 from shardwise.writing.numbers import (
     format_interval,
@@ -194,6 +197,24 @@ def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str,
     setting = BareSetting(board.result, board.measure)
     scope = write_pairs_scope(board.result, setting, board.result.pairs.title)
     return answer_pairs(board.result, setting), scope, ""
+
+
+def head_leaderboard(board: Leaderboard) -> tuple[str, str]:
+    """Return the title of a leaderboard, and the line with its files, sizes and date.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        What is shown.
+
+    Returns
+    -------
+    tuple of str
+        Title and byline.
+    """
+    if board.analyses:
+        return write_title(board.analyses[0]), write_byline(board.analyses[0])
+    return f"{board.measure}: {format_count(len(board), board.noun)}", write_date()
 
 
 def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
