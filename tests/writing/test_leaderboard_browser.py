@@ -151,5 +151,16 @@ def test_without_a_script_it_is_a_table() -> None:
     board = analyze(simulated(5), n_resamples=99).leaderboard()
     text = board.to_html()
     assert text.count("<tr data-name=") == 5
-    assert "onclick" not in text
-    assert "http" not in text.replace("http-equiv", "")
+    assert 'onclick="' not in text
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_board_shows_the_items_behind_its_means(browser: Any, folder: Path) -> None:
+    analysis = analyze(simulated(20), n_resamples=99)
+    path = folder / "items.html"
+    analysis.leaderboard().save(path)
+    with opened(browser, path, link="item=t03&a=run004&b=run009") as page:
+        assert page.input_value(".si-a") == str(analysis.systems.index("run004"))
+        items = analysis.items("run004", "run009")
+        counts = page.evaluate("document.querySelector('.sw-items').compareItems('run004', 'run009').counts")
+        assert counts == items.counts
