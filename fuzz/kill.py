@@ -30,6 +30,7 @@ from shardwise.cli.simulate import LIST
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.papers.exhibit import Exhibit, Form, Replication
 from shardwise.papers.steps import run_steps
+from shardwise.plot.saving import save_chart
 
 Write = Callable[[Path, int], object]  # into a folder, the state with this number
 FORK = multiprocessing.get_context("fork")
@@ -83,13 +84,13 @@ def writers(folder: Path) -> dict[str, Write]:
             f"scores{ending}": lambda out, k, ending=ending: sw.write_scores(
                 tables[k], out / f"scores{ending}"
             )
-            for ending in (".csv", ".csv.zst", ".parquet", ".nc")
+            for ending in (".csv", ".csv.zst", ".parquet", ".nc", ".zarr")
         },
         "collection": lambda out, k: collections[k].save(out / "c.zst"),
         "splits": lambda out, k: splits[k].save(out / "s.zst"),
         "report": lambda out, k: found[k].report(out / "r.html"),
         "leaderboard": lambda out, k: boards[k].save(out / "l.html"),
-        "chart.html": lambda out, k: sw.save_chart(charts[k], out / "c.html"),
+        "chart.html": lambda out, k: save_chart(charts[k], out / "c.html"),
         "steps": step,
         "compare --out": command(
             "compare", "{inputs}/{k}.csv", "--method", "t holm", "--out", "{out}/o.json"
@@ -98,7 +99,7 @@ def writers(folder: Path) -> dict[str, Write]:
             "compare", "{inputs}/{k}.csv", "--save-moments", "{out}/a.moments", "--out", "{out}/p.csv"
         ),
         "simulate": command("simulate", *small, "--seed", "{k}", "--out", "{out}/made"),
-        "chart.svg": lambda out, k: sw.save_chart(charts[k], out / "c.svg"),
+        "chart.svg": lambda out, k: save_chart(charts[k], out / "c.svg"),
         "paper": lambda out, k: found[k].paper(out / "paper"),
         "replication": lambda out, k: pages[k].write(out / "f19"),
     }
@@ -167,7 +168,7 @@ class Victim:
 
 
 def kill_all(kills: int, seed: int, names: Collection[str] = ()) -> dict[str, Counter[str]]:
-    """Kill each writer in turn at a random moment of its first two writes, and count what was there."""
+    """Kill each writer in turn at a random moment of its first writes, and count what was there."""
     generator = random.Random(seed)
     counts: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as place:
@@ -178,7 +179,7 @@ def kill_all(kills: int, seed: int, names: Collection[str] = ()) -> dict[str, Co
             _once(victim.write, root / "places" / victim.name, 0)
         for kill in range(kills):
             victim = victims[kill % len(victims)]
-            moment = generator.uniform(0, 2 * victim.seconds)
+            moment = generator.uniform(0, 4 * victim.seconds)
             told = victim.killed(root / "places" / victim.name, moment)
             counts.setdefault(victim.name, Counter())[told] += 1
     return counts

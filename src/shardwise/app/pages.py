@@ -9,6 +9,7 @@ from importlib import import_module, resources
 from typing import Any
 
 import jinja2
+from markupsafe import escape
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -56,15 +57,35 @@ def read_packaged(name: str) -> str:
     return resources.files(f"shardwise.{room}").joinpath(folder, name).read_text(encoding="utf-8")
 
 
+def show_text(value: Any) -> Any:
+    """Return a text as a page shows it, control characters in all its lines as their codes; other values as they are.
+
+    Names come from files, and any sentence may hold one. What is marked by the filter exact is a value of a form.
+
+    Parameters
+    ----------
+    value : Any
+        What a template puts into the page.
+
+    Returns
+    -------
+    Any
+        What is escaped next.
+    """
+    return "\n".join(map(escape_controls, value.split("\n"))) if type(value) is str else value
+
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FunctionLoader(read_packaged),
     autoescape=True,
+    finalize=show_text,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
 ENVIRONMENT.filters.update(
     visible=escape_controls,
+    exact=escape,
     short=shorten_name,
     plural=pluralize_noun,
     when=lambda seconds: datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M"),

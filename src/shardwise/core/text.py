@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import string
-import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -19,7 +18,32 @@ def escape_controls(text: str) -> str:
     >>> escape_controls("a\\x1b[31m\\u202eb")
     'a\\\\x1b[31m\\\\u202eb'
     """
-    return "".join(c if _is_harmless(c) else _format_code(c) for c in text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _format_code(c) for c in text)
+
+
+def escape_nested(value: Any) -> Any:
+    r"""Return nested lists and dicts with every text in them, keys too, as `escape_controls` shows it.
+
+    Parameters
+    ----------
+    value : Any
+        What is written as JSON.
+
+    Returns
+    -------
+    Any
+        The same with other texts.
+
+    >>> escape_nested({"a\x1b": ["\0", 1.0]})
+    {'a\\x1b': ['\\x00', 1.0]}
+    """
+    if isinstance(value, str):
+        return escape_controls(value)
+    if isinstance(value, dict):
+        return {escape_nested(key): escape_nested(item) for key, item in value.items()}
+    return [escape_nested(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def shorten_name(text: str, most: int = MOST_SHOWN) -> str:
@@ -125,10 +149,6 @@ def script_json(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _is_harmless(character: str) -> bool:
-    return character == " " or (character.isprintable() and unicodedata.category(character) != "Cf")
 
 
 def _format_code(character: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
-from shardwise.core.text import escape_controls, script_json
+from shardwise.core.text import escape_controls, escape_nested, script_json
 from shardwise.io.atomic import write_atomically
 
 if TYPE_CHECKING:  # so that the command line may ask for the endings without loading altair
@@ -72,15 +72,14 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     if ending == ".svg":
         write_atomically(target, render_svg(chart).encode())
         return
-    if ending != ".json":
-        import_converter()
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / f"chart{ending}"
-        if ending == ".png":
-            chart.save(str(made), ppi=PPI)
-        else:
-            chart.save(str(made))
-        write_atomically(target, made.read_bytes())
+    specification = specify_chart(chart)
+    if ending == ".json":
+        content = json.dumps(specification, indent=2, sort_keys=True).encode()
+    elif ending == ".png":
+        content = import_converter().vegalite_to_png(specification, ppi=PPI)
+    else:
+        content = import_converter().vegalite_to_pdf(specification)
+    write_atomically(target, content)
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
@@ -104,6 +103,27 @@ def import_converter() -> Any:
     return import_extra("vl_convert", "drawings of charts")
 
 
+def specify_chart(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
+    """Return a chart as Vega-Lite, names in it as they can be drawn.
+
+    The converter ends the process at a control character, which no XML may hold.
+
+    Parameters
+    ----------
+    chart : altair chart
+        What a result's `plot` returns.
+    validate : bool
+        Whether to check it against the schema.
+
+    Returns
+    -------
+    dict
+        The specification.
+    """
+    specification: dict[str, Any] = escape_nested(chart.to_dict(validate=validate))
+    return specification
+
+
 def render_svg(chart: Chart) -> str:
     """Return a chart as SVG, with room for wider fonts than ours.
 
@@ -112,7 +132,7 @@ def render_svg(chart: Chart) -> str:
     chart : altair chart
         What a result's `plot` returns.
     """
-    drawn: str = import_converter().vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
+    drawn: str = import_converter().vegalite_to_svg(specify_chart(chart) | {"padding": PADDING})
     return drawn
 
 
@@ -124,7 +144,7 @@ def render_page(chart: Chart) -> str:
     chart : altair chart
         What a result's `plot` returns.
     """
-    specification, options = script_json(chart.to_dict()), script_json(EMBEDDED)
+    specification, options = script_json(specify_chart(chart)), script_json(EMBEDDED)
     return PAGE.format(bundle=_bundle_scripts(), specification=specification, options=options)
 
 

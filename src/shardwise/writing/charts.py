@@ -15,7 +15,7 @@ from shardwise.plot.fits import component_chart, residual_chart, variance_share_
 from shardwise.plot.intervals import draw_points
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
-from shardwise.plot.saving import import_converter
+from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.seeds import instance_means_chart
 from shardwise.plot.theme import COLOURS, Chart, finish_chart, list_records
 
@@ -56,7 +56,7 @@ def draw_svg(specification: dict[str, Any], name: str) -> str:
 
 def inline_svg(chart: Chart, name: str, label: str) -> str:
     """Draw a chart as SVG that takes its colours from the page; `label` is its text alternative."""
-    specification = chart.to_dict(validate=False)  # which vl-convert does
+    specification = specify_chart(chart, validate=False)  # which vl-convert does
     specification["config"] = INK
     drawn = draw_svg(specification, name)
     for fixed, themed in THEMED.items():
@@ -119,6 +119,6 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
     ]
     kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
     title = f"{shorten_name(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
-    specification = finish_chart(draw_points(rows, "claim", title)).to_dict(validate=False)
+    specification = specify_chart(finish_chart(draw_points(rows, "claim", title)), validate=False)
     pdf: bytes = import_converter().vegalite_to_pdf(specification)
     return pdf, draw_svg(specification, "intervals")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
-from shardwise.core.text import escape_controls
+from shardwise.core.text import escape_controls, escape_nested
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_svg
 from shardwise.writing import answer
@@ -92,9 +92,8 @@ def _render_table(table: pd.DataFrame | None) -> str:
     if table is None:
         return ""
     named = not isinstance(table.index, pd.RangeIndex)
-    head = table.head(MOST_ROWS).map(
-        lambda value: escape_controls(value) if isinstance(value, str) else value
-    )
+    # names may stand in cells, in the index and in headings
+    head = table.head(MOST_ROWS).map(escape_nested).rename(index=escape_nested, columns=escape_nested)
     shown: str = head.to_html(index=named, float_format="{:.4g}".format, na_rep="–", border=0)
     more = len(table) - MOST_ROWS
     return shown + (f"<p>and {more:,} more rows</p>" if more > 0 else "")
