@@ -27,7 +27,7 @@ from shardwise.lab.verdict import two_digits
 from shardwise.methods.registry import parse_procedure
 
 ALPHA = 0.05
-BUDGET = 400  # tables of a world where the advice is asked
+BUDGET = 400  # tables of a scenario where the advice is asked
 REPETITIONS = {TABLE: 1000, SHARDS: 400}  # where it is tried
 SEED = 13  # of the halves
 METHODS = {

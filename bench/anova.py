@@ -46,13 +46,13 @@ def ours(scores: xr.DataArray) -> tuple[float, int]:
 
 
 def theirs(scores: xr.DataArray) -> tuple[float, int]:
-    """The same by least squares on dummy variables, and Tukey's law for each pair of marginal means."""
+    """The same by least squares on dummy variables, and Tukey's distribution for each pair of marginal means."""
     frame = scores.to_series().rename("y").reset_index()
     fit = ols(FORMULA, frame).fit()
     table = anova_lm(fit, typ=1)
     means = frame.groupby("system")["y"].mean().to_numpy()
     se = np.sqrt(fit.mse_resid / (len(frame) / len(means)))
-    # scipy's law would take longer than the fit: ours stands in for it, to statsmodels' advantage
+    # scipy's distribution would take longer than the fit: ours stands in for it, to statsmodels' advantage
     q = np.array([abs(means[a] - means[b]) / se for a, b in combinations(range(len(means)), 2)])
     p = studentized_range.sf(q, len(means), fit.df_resid)
     return float(table.loc["C(system)", "sum_sq"]), int((p <= 0.05).sum())

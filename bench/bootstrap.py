@@ -1,4 +1,4 @@
-"""Bootstrap ANOVA: the law computed, simulated by our compiled kernel, and simulated in plain numpy."""
+"""Bootstrap ANOVA: the distribution computed, simulated by our compiled kernel, and simulated in plain numpy."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def run() -> str:
             **{m: [m] for m in ("MD6 hsd topic", "banova MD3 marginal-1 bh", "t holm")},
         }.items()
     }
-    world = NormalScenario(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
-    tables = [xr.DataArray(y, dims=SHARDS) for y in world.draw(0, SOME, 0)]
+    scenario = NormalScenario(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
+    tables = [xr.DataArray(y, dims=SHARDS) for y in scenario.draw(0, SOME, 0)]
     rows = []
     for name, seconds in lab.items():
         own = methods if name.startswith("all") else [name]

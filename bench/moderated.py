@@ -51,34 +51,34 @@ Methods = dict[str, Callable[[Floats, int], Floats]]  # (table, seed) -> adjuste
 
 
 @dataclass(frozen=True)
-class World:
+class Scenario:
     """Where tables come from: equal systems, and how far apart they are when they are not."""
 
     draw: Callable[[np.random.Generator], Floats]  # a table without differences, systems on the second axis
     effects: Floats | None = None  # (R,)
 
 
-def rates(world: World, methods: Methods, chunk: tuple[int, int]) -> Floats:
+def rates(scenario: Scenario, methods: Methods, chunk: tuple[int, int]) -> Floats:
     """(2, methods) sums over tables: any equal pair called different, share of pairs found when planted."""
     out = np.zeros((2, len(methods)))
     for i in range(*chunk):
-        y = world.draw(np.random.default_rng(i))
+        y = scenario.draw(np.random.default_rng(i))
         for m, method in enumerate(methods.values()):
             out[0, m] += np.nanmin(method(y, i)) <= ALPHA
-            if world.effects is not None:
-                moved = y + world.effects.reshape(-1, *[1] * (y.ndim - 2))
+            if scenario.effects is not None:
+                moved = y + scenario.effects.reshape(-1, *[1] * (y.ndim - 2))
                 out[1, m] += np.mean(method(moved, i) <= ALPHA)
     return out
 
 
-def table_of(worlds: dict[str, World], methods: Methods, pool: Executor) -> str:
-    """One row a world: family-wise error in per cent, and the per cent of pairs found where planted."""
+def table_of(scenarios: dict[str, Scenario], methods: Methods, pool: Executor) -> str:
+    """One row a scenario: family-wise error in per cent, and the per cent of pairs found where planted."""
     rows = []
     step = -(-REPETITIONS // 8)
     chunks = [(i, min(i + step, REPETITIONS)) for i in range(0, REPETITIONS, step)]
-    for name, world in worlds.items():
-        error, found = 100 * sum(pool.map(partial(rates, world, methods), chunks)) / REPETITIONS
-        planted = world.effects is not None
+    for name, scenario in scenarios.items():
+        error, found = 100 * sum(pool.map(partial(rates, scenario, methods), chunks)) / REPETITIONS
+        planted = scenario.effects is not None
         rows.append(
             [name, *(f"{e:.1f}" + f" / {f:.0f}" * planted for e, f in zip(error, found, strict=True))]
         )
@@ -120,14 +120,14 @@ def redrawn(z: Floats, topics: int, g: np.random.Generator) -> Floats:
     return np.ascontiguousarray(z[g.integers(len(z), size=topics)])
 
 
-def worlds_of_topics(folder: Path) -> dict[str, World]:
+def scenarios_of_topics(folder: Path) -> dict[str, Scenario]:
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
-    worlds = {}
+    scenarios = {}
     for step, t in ((6, 50), (6, 25), (3, 50)):
         some = y[:, ::step]
         z = some - some.mean(axis=0)
-        worlds[f"TREC-8 AP, {t} topics × {some.shape[1]} systems"] = World(partial(redrawn, z, t))
-    return worlds
+        scenarios[f"TREC-8 AP, {t} topics × {some.shape[1]} systems"] = Scenario(partial(redrawn, z, t))
+    return scenarios
 
 
 def top_sizes(y: Floats, topics: int, chunk: tuple[int, int]) -> Floats:
@@ -163,11 +163,11 @@ def top(folder: Path, pool: Executor) -> str:
 
 def topics(folder: Path, pool: Executor) -> str:
     """TREC-8 AP: systems moved to one mean, topics redrawn."""
-    return table_of(worlds_of_topics(folder), TOPICS, pool)
+    return table_of(scenarios_of_topics(folder), TOPICS, pool)
 
 
 def estimated(y: Floats, seed: int) -> Floats:
-    """d0 by normal theory from how the variances of pairs spread (Smyth 2004), and the law of the moderated test."""
+    """d0 from how the variances of pairs vary (Smyth 2004), and the distribution of the moderated test."""
     found = moderated_statistics(y)
     df = len(y) - 1.0
     e = np.log(found.own) - special.digamma(df / 2) + np.log(df / 2)
@@ -181,8 +181,8 @@ def estimated(y: Floats, seed: int) -> Floats:
     ).p_adjusted
 
 
-def normal_law(y: Floats, seed: int) -> Floats:
-    """Largest t under a normal law with Ledoit and Wolf's covariance of the systems."""
+def normal_distribution(y: Floats, seed: int) -> Floats:
+    """Largest t under a normal distribution with Ledoit and Wolf's covariance of the systems."""
     covariance = LedoitWolf().fit(y).covariance_
     ia, ib = pairs_of(y.shape[1])
     spread = np.sqrt(covariance[ia, ia] + covariance[ib, ib] - 2.0 * covariance[ia, ib])
@@ -220,15 +220,15 @@ def trimmed(y: Floats, seed: int) -> Floats:
 
 
 REJECTED: Methods = {
-    "moderated": moderated, "d0 estimated": estimated, "normal law": normal_law,
+    "moderated": moderated, "d0 estimated": estimated, "normal distribution": normal_distribution,
     "Johnson's t, holm": partial(skewed, how="johnson"), "Hall's t, holm": partial(skewed, how="hall"),
     "trimmed, holm": trimmed, "max-t": max_t,
 }  # fmt: skip
 
 
 def rejected(folder: Path, pool: Executor) -> str:
-    """What else was tried, in the worlds of `topics`."""
-    return table_of(worlds_of_topics(folder), REJECTED, pool)
+    """What else was tried, in the scenarios of `topics`."""
+    return table_of(scenarios_of_topics(folder), REJECTED, pool)
 
 
 def cells_hsd(y: Floats, seed: int) -> Floats:
@@ -275,19 +275,19 @@ def scored(folder: Path, shards: int) -> Iterator[tuple[str, Floats]]:
 
 def cells(folder: Path, pool: Executor) -> str:
     """Claims about these topics: scores on real shards, and normal errors that differ by topic and system."""
-    worlds = {}
+    scenarios = {}
     for shards in (2, 5):
         for name, y in scored(folder, shards):
             mean = y.mean(axis=(0, 2))
             z = y - y.mean(axis=2, keepdims=True)
             title = f"{name}, {y.shape[0]} × {y.shape[1]} × {shards}"
-            worlds[title] = World(partial(shards_of, z, shards), SHIFT * (mean - mean.mean()))
+            scenarios[title] = Scenario(partial(shards_of, z, shards), SHIFT * (mean - mean.mean()))
     for title, ratio in (("errors alike", 1.0), ("errors by topic", 10.0)):
         spread = 0.1 * np.geomspace(1.0, 1.0 / ratio, 50)[:, None, None] * np.ones((1, 20, 1))
-        worlds[f"{title}, 50 × 20 × 5"] = World(partial(steady_or_not, spread, 5, 20))
+        scenarios[f"{title}, 50 × 20 × 5"] = Scenario(partial(steady_or_not, spread, 5, 20))
     spread = spread * np.where(np.arange(20) < 4, 4.0, 1.0)[:, None]
-    worlds["errors by topic and system, 50 × 20 × 5"] = World(partial(steady_or_not, spread, 5, 20))
-    return table_of(worlds, CELLS, pool)
+    scenarios["errors by topic and system, 50 × 20 × 5"] = Scenario(partial(steady_or_not, spread, 5, 20))
+    return table_of(scenarios, CELLS, pool)
 
 
 def noise_of(y: Floats, own: bool) -> Noise:
@@ -349,20 +349,20 @@ def effects(folder: Path, pool: Executor) -> str:
             "with the effect": partial(chance, own=own),
             "with the effect, holm": partial(chance_holm, own=own),
         }
-        worlds = {}
+        scenarios = {}
         for sizes, ts, sd, e in cases:
             what = "instances" if own else "shards"
             spread = " and ".join(f"{v:g} ({sd.count(v)})" for v in dict.fromkeys(sd))
-            worlds[f"{what}, {' × '.join(map(str, sizes))}, sd {spread}"] = World(
+            scenarios[f"{what}, {' × '.join(map(str, sizes))}, sd {spread}"] = Scenario(
                 partial(mixed_scores, sizes, ts, np.array(sd), e)
             )
-        parts.append(table_of(worlds, methods, pool))
+        parts.append(table_of(scenarios, methods, pool))
     return "\n\n".join(parts)
 
 
-def undefined(world: Callable[[np.random.Generator], Floats], g: np.random.Generator) -> Floats:
+def undefined(scenario: Callable[[np.random.Generator], Floats], g: np.random.Generator) -> Floats:
     """A third of the cells of topics and shards is undefined for all systems, but no topic loses all."""
-    y = world(g)
+    y = scenario(g)
     gone = g.random((y.shape[0], 1, y.shape[2])) < 1 / 3
     np.put_along_axis(gone, g.integers(y.shape[2], size=(len(y), 1, 1)), False, axis=2)
     return np.where(gone, np.nan, y)
@@ -370,8 +370,8 @@ def undefined(world: Callable[[np.random.Generator], Floats], g: np.random.Gener
 
 def gaps(folder: Path, pool: Executor) -> str:
     """Shards on which some topics have no relevant documents: claims about shards, and about these topics."""
-    worlds = {
-        f"{' × '.join(map(str, sizes))}, sd {sd[0]:g}": World(
+    scenarios = {
+        f"{' × '.join(map(str, sizes))}, sd {sd[0]:g}": Scenario(
             partial(undefined, partial(mixed_scores, sizes, ts, np.array(sd), e))
         )
         for sizes, ts, sd, e in SHARD_EFFECTS[:2]
@@ -381,11 +381,11 @@ def gaps(folder: Path, pool: Executor) -> str:
         "with the effect": partial(chance, own=False),
         "with the effect, holm": partial(chance_holm, own=False),
     }
-    of_shards_too = table_of(worlds, methods, pool)
+    of_shards_too = table_of(scenarios, methods, pool)
     here = {}
     for title, ratio in (("errors alike", 1.0), ("errors by topic", 10.0)):
         spread = 0.1 * np.geomspace(1.0, 1.0 / ratio, 50)[:, None, None] * np.ones((1, 10, 1))
-        here[f"{title}, 50 × 10 × 5"] = World(partial(undefined, partial(steady_or_not, spread, 5, 10)))
+        here[f"{title}, 50 × 10 × 5"] = Scenario(partial(undefined, partial(steady_or_not, spread, 5, 10)))
     of_cells = table_of(here, {"MD6 HSD": cells_hsd, "cells holm": cells_holm}, pool)
     return f"{of_shards_too}\n\n{of_cells}"
 
@@ -405,12 +405,12 @@ def holes(folder: Path, pool: Executor) -> str:
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)[:, ::12]
     real = y - y.mean(axis=0)
     normal = np.random.default_rng(0).normal(size=(2000, 11)) * np.linspace(0.5, 2.0, 11)
-    worlds = {}
+    scenarios = {}
     for name, z in (("TREC-8 AP", real), ("normal", normal - normal.mean(axis=0))):
-        worlds[f"{name}, 50 × 11, full"] = World(partial(redrawn, z, 50))
-        worlds[f"{name}, 20 % missing"] = World(partial(punched, z, 50, 0.2, False))
-        worlds[f"{name}, a third without half"] = World(partial(punched, z, 50, 0.0, True))
-    return table_of(worlds, {"moderated": moderated, "moderated holm": moderated_holm}, pool)
+        scenarios[f"{name}, 50 × 11, full"] = Scenario(partial(redrawn, z, 50))
+        scenarios[f"{name}, 20 % missing"] = Scenario(partial(punched, z, 50, 0.2, False))
+        scenarios[f"{name}, a third without half"] = Scenario(partial(punched, z, 50, 0.0, True))
+    return table_of(scenarios, {"moderated": moderated, "moderated holm": moderated_holm}, pool)
 
 
 def clocked(work: Callable[[], object], repetitions: int = 5) -> tuple[float, float]:

@@ -55,9 +55,9 @@ RECORD = ROOT / "src" / "shardwise" / "lab" / FILE
 AGAIN = FIGURES.with_name("moderated_again.csv")
 METHODS = ("moderated", "moderated holm", "moderated bh", "MD1 hsd topic", "t holm", "max-t")
 TITLES = {"MD1 hsd topic": "HSD"}
-WORLDS = ("tilt", "vine", "margins", "permute", "flip", "resample", "planted")
+SCENARIOS = ("tilt", "vine", "margins", "permute", "flip", "resample", "planted")
 TOPICS, SYSTEMS = (25, 50, None), (5, 10, 22, 40, None)  # None: all of them
-REPETITIONS, FEW = 1000, 250  # tables of a world; with more than MANY systems
+REPETITIONS, FEW = 1000, 250  # tables of a scenario; with more than MANY systems
 MANY, DRAWS, CHUNK = 60, 499, 25
 ALPHA, DOUBT, SHIFT = 0.05, 0.01, 0.5  # share of the real differences that is planted
 ABOUT = Claim("topic")
@@ -70,7 +70,7 @@ class Design:
     data: str
     topics: int
     systems: int
-    world: str
+    scenario: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Figure:
     data: str
     topics: int
     systems: int
-    world: str
+    scenario: str
     method: str
     tables: int
     error: float  # tables in which an equal pair is called different
@@ -116,14 +116,14 @@ def designs(tables: dict[str, Floats]) -> Iterator[Design]:
         t, r = y.shape
         for systems in dict.fromkeys(min(r, n or r) for n in SYSTEMS):
             for topics in dict.fromkeys(min(t, n or t) for n in TOPICS):
-                yield from (Design(name, topics, systems, world) for world in WORLDS)
+                yield from (Design(name, topics, systems, scenario) for scenario in SCENARIOS)
 
 
-def world_of(y: Floats, design: Design) -> Scenario | None:
-    """The world of a cell; None where tilting finds fewer than three systems."""
+def scenario_of(y: Floats, design: Design) -> Scenario | None:
+    """The scenario of a cell; None where tilting finds fewer than three systems."""
     t, r = y.shape
     some = y[:, np.round(np.linspace(0, r - 1, design.systems)).astype(int)]
-    kind, topics = design.world, design.topics
+    kind, topics = design.scenario, design.topics
     if kind == "tilt":
         alike = similar_systems(y, most=design.systems)
         return tilted_scenario(y[:, alike], topics=topics) if len(alike) > 2 else None
@@ -174,18 +174,18 @@ def truth_is_best(means: Floats) -> Bools:
 def figures(y: Floats, design: Design, names: tuple[str, ...] = METHODS) -> list[Figure]:
     """Hold methods against the truth in the tables of one cell."""
     try:
-        world = world_of(y, design)
+        scenario = scenario_of(y, design)
     except InputError as e:
         print(f"{design}: {e}", flush=True)
-        world = None
-    if world is None:
+        scenario = None
+    if scenario is None:
         return []
     repetitions = FEW if design.systems > MANY else REPETITIONS
-    truth = Truth.from_means(world.truth)
+    truth = Truth.from_means(scenario.truth)
     methods = [parse_procedure(name) for name in names]
     tallies: dict[str, list[tuple[Floats, ...]]] = {name: [] for name in names}
     tops: list[Bools] = []
-    for tables in simulated_tables(world, repetitions):
+    for tables in simulated_tables(scenario, repetitions):
         for name, method in zip(names, methods, strict=True):
             decided = method.decide(tables)
             seen = count_errors(decided, truth, method.error_rate, ALPHA)
@@ -198,17 +198,26 @@ def figures(y: Floats, design: Design, names: tuple[str, ...] = METHODS) -> list
     for name, parts in tallies.items():
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         means = [round(estimate_rate(x).value, 5) for x in columns]
-        top = of_group(np.concatenate(tops), world.truth) if name == "moderated" else [np.nan] * 3
+        top = of_group(np.concatenate(tops), scenario.truth) if name == "moderated" else [np.nan] * 3
         out.append(
-            Figure(design.data, design.topics, world.shape[1], design.world, name, repetitions, *means, *top)
+            Figure(
+                design.data,
+                design.topics,
+                scenario.shape[1],
+                design.scenario,
+                name,
+                repetitions,
+                *means,
+                *top,
+            )
         )
     return out
 
 
-def simulated_tables(world: Scenario, repetitions: int) -> Iterator[Tables]:
+def simulated_tables(scenario: Scenario, repetitions: int) -> Iterator[Tables]:
     """The tables of a cell, some at a time."""
     for first in range(0, repetitions, CHUNK):
-        yield Tables(world.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
+        yield Tables(scenario.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
 
 
 def top_of(decided: Decisions) -> Bools:
@@ -270,7 +279,7 @@ def merge_again() -> None:
     """Put the figures of the default method that were computed anew into the file, and print how far they moved."""
     every, again = pd.read_csv(FIGURES), pd.read_csv(AGAIN)
     both = every.merge(again, on=["of", "method"], suffixes=("", "_again"))
-    null = both[both["world"] != "planted"]
+    null = both[both["scenario"] != "planted"]
     moved = 100 * (null["error_again"] - null["error"])
     print(
         f"{len(null)} designs without a difference: mean {100 * null['error'].mean():.2f} before,"
@@ -305,13 +314,13 @@ def misses_one(part: pd.DataFrame) -> Bools:
 def of_top(null: pd.DataFrame) -> str:
     """One row a scenario: how often a system that is as good as the best is in the best set."""
     rows = []
-    for world in [*WORLDS[:-1], "all"]:
-        own = null[(null["method"] == "moderated") & ((null["world"] == world) | (world == "all"))]
+    for scenario in [*SCENARIOS[:-1], "all"]:
+        own = null[(null["method"] == "moderated") & ((null["scenario"] == scenario) | (scenario == "all"))]
         own = own[own["best"].notna()]
         held = 100 * own["best"]
         figures = [f"{held.mean():.1f}", f"{held.min():.1f}", f"{int(misses(own).sum())}"]
         one = [f"{100 * own['least'].min():.1f}", f"{int(misses_one(own).sum())}"]
-        rows.append([world, str(len(own)), *figures, *one])
+        rows.append([scenario, str(len(own)), *figures, *one])
     heads = [
         "mean",
         "lowest",
@@ -319,7 +328,7 @@ def of_top(null: pd.DataFrame) -> str:
         "lowest single system",
         "a single one below 95 beyond chance",
     ]
-    return markdown(["world", "designs", *heads], rows)
+    return markdown(["scenario", "designs", *heads], rows)
 
 
 def of_top_below(null: pd.DataFrame) -> str:
@@ -328,39 +337,39 @@ def of_top_below(null: pd.DataFrame) -> str:
     below = own[misses(own) | misses_one(own)].sort_values(["least", "best"])
     rows = [
         [
-            *(str(row[name]) for name in ("data", "world", "topics", "systems")),
+            *(str(row[name]) for name in ("data", "scenario", "topics", "systems")),
             *(f"{100 * row[name]:.1f}" for name in ("best", "least")),
         ]
         for row in below.to_dict("records")
     ]
-    return markdown(["data", "world", "topics", "systems", "held, %", "lowest single system, %"], rows)
+    return markdown(["data", "scenario", "topics", "systems", "held, %", "lowest single system, %"], rows)
 
 
 def record_rates(null: pd.DataFrame) -> pd.DataFrame:
     """One row a design, one column a method: what reports look up instead of simulating it again."""
-    keys = ["data", "topics", "systems", "world", "tables"]
+    keys = ["data", "topics", "systems", "scenario", "tables"]
     wide = null.pivot_table(index=keys, columns="method", values="error", sort=False)[list(METHODS)]
-    return wide.reset_index().rename(columns={"world": "scenario"})
+    return wide.reset_index().rename(columns={"scenario": "scenario"})
 
 
 def of_methods(null: pd.DataFrame) -> str:
-    """One row a world, one column a method: mean, highest and number of designs that fail."""
+    """One row a scenario, one column a method: mean, highest and number of designs that fail."""
     rows = []
-    worlds = [*WORLDS[:-1], "all"]
-    for world in worlds:
-        part = null if world == "all" else null[null["world"] == world]
-        row = [world, str(part.groupby(["data", "topics", "systems", "world"]).ngroups)]
+    scenarios = [*SCENARIOS[:-1], "all"]
+    for scenario in scenarios:
+        part = null if scenario == "all" else null[null["scenario"] == scenario]
+        row = [scenario, str(part.groupby(["data", "topics", "systems", "scenario"]).ngroups)]
         for method in METHODS:
             own = part[part["method"] == method]
             error = 100 * own["error"]
             row.append(f"{error.mean():.1f} / {error.max():.1f} / {int(fails(own).sum())}")
         rows.append(row)
-    return markdown(["world", "designs", *(TITLES.get(m, m) for m in METHODS)], rows)
+    return markdown(["scenario", "designs", *(TITLES.get(m, m) for m in METHODS)], rows)
 
 
 def of_designs(null: pd.DataFrame, method: str) -> str:
-    """One row a collection and number of topics, one column a number of systems: lowest to highest over the worlds."""
-    own = null[(null["method"] == method) & (null["world"] != "tilt")]  # which chooses systems of its own
+    """One row a collection and number of topics, a column a number of systems: lowest to highest rate."""
+    own = null[(null["method"] == method) & (null["scenario"] != "tilt")]  # which chooses systems of its own
     sizes = sorted(own["systems"].unique())
     rows = []
     for (name, topics), part in own.groupby(["data", "topics"], sort=False):
@@ -377,10 +386,10 @@ def of_power(every: pd.DataFrame) -> str:
         row = [f"{name}, {topics} topics"]
         for method in METHODS:
             own = part[part["method"] == method]
-            found = 100 * own.loc[own["world"] == "planted", "found"].mean()
-            error = 100 * own.loc[own["world"] == "resample", "error"].mean()
+            found = 100 * own.loc[own["scenario"] == "planted", "found"].mean()
+            error = 100 * own.loc[own["scenario"] == "resample", "error"].mean()
             row.append(f"{found:.0f} / {error:.1f}")
-        own = part[(part["method"] == "moderated") & (part["world"] == "planted")]
+        own = part[(part["method"] == "moderated") & (part["scenario"] == "planted")]
         covered = 100 * own["together"]
         row += [f"{covered.min():.1f}–{covered.max():.1f}", f"{100 * own['best'].min():.1f}"]
         rows.append(row)
@@ -394,11 +403,11 @@ def pages() -> None:
         "data",
         "topics",
         "systems",
-        "world",
+        "scenario",
         "method",
     ]  # tilt may find the same systems for several numbers asked
     every = pd.read_csv(FIGURES).drop_duplicates(own)
-    null = every[every["world"] != "planted"]
+    null = every[every["scenario"] != "planted"]
     folder = FIGURES.parent
     record_rates(null).to_csv(RECORD, index=False)
     (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
@@ -421,9 +430,9 @@ def picture(null: pd.DataFrame) -> alt.LayerChart:
     x = alt.X("method:N", sort=names, title=None, axis=alt.Axis(labelAngle=0))
     y = alt.Y("error:Q", title="false alarms, %", scale=alt.Scale(type="log", domain=[0.2, 100]))
     points = (
-        alt.Chart(make_data(list_records(rows[["method", "error", "world", "place"]])))
+        alt.Chart(make_data(list_records(rows[["method", "error", "scenario", "place"]])))
         .mark_point(filled=True, size=14, opacity=0.5)
-        .encode(x=x, y=y, xOffset="place:Q", color=alt.Color("world:N", title="world"))
+        .encode(x=x, y=y, xOffset="place:Q", color=alt.Color("scenario:N", title="scenario"))
     )
     line = (
         alt.Chart(make_data([{"promised": 100 * ALPHA}])).mark_rule(strokeDash=[4, 3]).encode(y="promised:Q")

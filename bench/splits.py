@@ -1,6 +1,6 @@
 """How to make one conclusion of many splits: error rates and power of every rule, and how many splits are enough.
 
-python -m bench.splits [tables a world] [folder of TREC-COVID round 1]
+python -m bench.splits [tables a scenario] [folder of TREC-COVID round 1]
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06},
 RULES = ("first", "mean", "unanimous", "majority", "quantile", "harmonic", "cauchy")
 SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)
 SHAPE = (11, 30, 8, 5)
-STEP = 0.008  # between neighbours in the world with differences
+STEP = 0.008  # between neighbours in the scenario with differences
 
 
-def rules_in_worlds(repetitions: int, seed: int = 1) -> pd.DataFrame:
+def rules_in_scenarios(repetitions: int, seed: int = 1) -> pd.DataFrame:
     """Family-wise error where all systems are equal, and pairs found of eight that differ by steps, MD6 with Holm."""
     rows = []
     for share in SHARES:
         for what, means in (("family", np.full(8, 0.4)), ("found", 0.4 + STEP * np.arange(8))):
-            world = ResplitScenario(means, SD, SHAPE, share)
+            scenario = ResplitScenario(means, SD, SHAPE, share)
             told: dict[str, list[float]] = {rule: [] for rule in RULES}
             for first in range(0, repetitions, 20):
-                tables = Tables(world.draw(first, min(20, repetitions - first), seed), SPLITS)
+                tables = Tables(scenario.draw(first, min(20, repetitions - first), seed), SPLITS)
                 for rule in RULES:
                     found = parse_procedure(f"{rule} MD6 holm").decide(tables).p_adjusted <= 0.05
                     told[rule] += (found.any(axis=1) if what == "family" else found.mean(axis=1)).tolist()
@@ -77,7 +77,7 @@ def main() -> None:
     """Print both tables."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT.parent / "shared" / "data" / "trec-covid-r1"
-    print(rules_in_worlds(repetitions).round(3).to_markdown())
+    print(rules_in_scenarios(repetitions).round(3).to_markdown())
     runs, _ = load(folder)
     for measure in ("AP", "P@10"):
         cut = sw.split(runs, 5, kind="even", n_splits=2200, seed=1)

@@ -97,7 +97,7 @@ def population(new: Floats, base: Floats) -> Callable[[float], Pairs]:
 
 
 def graded_population(ties: float, seed: int) -> tuple[Floats, Floats]:
-    """Scores of 0, .25 … 1 on 2,000 items; new is another draw of the same grade law where it is not tied."""
+    """Scores of 0, .25 … 1 on 2,000 items; new is another draw of the same grade distribution where it is not tied."""
     rng = np.random.default_rng(seed)
     chances = np.array([0.1, 0.1, 0.15, 0.25, 0.4])
     grades = np.arange(5) / 4.0

@@ -25,9 +25,9 @@ from bench.moderated_grid import (
     ROOT,
     Design,
     designs,
+    scenario_of,
     sources,
     truth_is_best,
-    world_of,
 )
 from bench.replication import markdown
 from shardwise.core.arrays import Floats
@@ -122,28 +122,28 @@ class Held:
 
 
 def of_design(y: Floats, design: Design) -> Held | None:
-    """All rules on the tables of one design; None where there is no such world."""
+    """All rules on the tables of one design; None where there is no such scenario."""
     try:
-        world = world_of(y, design)
+        scenario = scenario_of(y, design)
     except InputError:
         return None
-    if world is None:
+    if scenario is None:
         return None
     p = [
         of_table(table, first + k)
         for first in range(0, TABLES, CHUNK)
-        for k, table in enumerate(world.draw(first, CHUNK, 0))
+        for k, table in enumerate(scenario.draw(first, CHUNK, 0))
     ]
     top = np.stack(p, axis=1) > ALPHA  # (rules, tables, R)
-    held = top[..., truth_is_best(world.truth)].mean(axis=1)
-    own = replace(design, systems=world.shape[1])
+    held = top[..., truth_is_best(scenario.truth)].mean(axis=1)
+    own = replace(design, systems=scenario.shape[1])
     return Held(own, held.mean(axis=1), held.min(axis=1), top.sum(axis=2).mean(axis=1))
 
 
 def table_of(found: list[Held]) -> str:
     """One row a rule: where no systems differ, and where half of the real differences are planted."""
-    null = [one for one in found if one.design.world != "planted"]
-    planted = [one for one in found if one.design.world == "planted"]
+    null = [one for one in found if one.design.scenario != "planted"]
+    planted = [one for one in found if one.design.scenario == "planted"]
     rows = []
     for k, name in enumerate(RULES):
         held = np.array([one.mean[k] for one in null])

@@ -182,8 +182,8 @@ def test_the_record_is_that_of_the_study() -> None:
     """The package has, of docs/bench/moderated_grid.csv, the designs whose systems are all equal."""
     from bench.moderated_grid import FIGURES, METHODS, RECORD, record_rates
 
-    every = pd.read_csv(FIGURES).drop_duplicates(["data", "topics", "systems", "world", "method"])
-    expected = record_rates(every[every["world"] != "planted"]).reset_index(drop=True)
+    every = pd.read_csv(FIGURES).drop_duplicates(["data", "topics", "systems", "scenario", "method"])
+    expected = record_rates(every[every["scenario"] != "planted"]).reset_index(drop=True)
     shipped = pd.read_csv(RECORD)
     pd.testing.assert_frame_equal(shipped, expected, check_names=False, check_column_type=False)
     near = shipped[shipped["topics"].between(15, 60) & shipped["systems"].between(4, 16)]

@@ -141,7 +141,7 @@ def test_other_tables(scores: Path, tmp_path: Path) -> None:
     )
     assert [row["setting"] for row in series["rows"]] == [1, 2, 4]
     assert series["smallest"] == 1
-    # the posterior law that belongs to the default
+    # the posterior distribution that belongs to the default
     hpd = json.loads(
         shardwise(
             "compare", scores, *two, "--margin", 0.01, "--verdict", "hpd", "--side", "superior", "-f", "json"

@@ -66,7 +66,7 @@ def test_a_command_loads_what_it_needs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_loads_no_library_that_it_does_not_call(trec3: Path) -> None:
-    """Half a second of every command: the laws of scipy, its optimizers, HDF5, charts and templates."""
+    """Half a second of every command: the distributions of scipy, its optimizers, HDF5, charts and templates."""
     code, names, shown = loaded("compare", str(trec3), "-q")
     assert code == 0
     assert "Moderated" in shown

@@ -85,7 +85,7 @@ def test_methods_and_fills_side_by_side(folder: Path, scores: object) -> None:
     assert told.to_numpy() == pytest.approx(methods["significant"].values)
 
 
-def test_the_law_of_the_bootstrap_can_be_chosen(folder: Path, scores: object) -> None:
+def test_the_distribution_of_the_bootstrap_can_be_chosen(folder: Path, scores: object) -> None:
     options = (
         "--fit",
         "bootstrap",
@@ -144,8 +144,8 @@ def test_uneven_shards_and_trimmed_intervals(folder: Path, tmp_path: Path) -> No
     assert sw.read_scores(out).squeeze().to_numpy() == pytest.approx(
         expected.squeeze().to_numpy(), nan_ok=True
     )
-    law = ("--fit", "bootstrap", "--shards", 2, "--null", "marginal", "--tails", 1)
-    done = shardwise("compare", *inputs, *law, "--trim", "percent")
+    distribution = ("--fit", "bootstrap", "--shards", 2, "--null", "marginal", "--tails", 1)
+    done = shardwise("compare", *inputs, *distribution, "--trim", "percent")
     assert done.returncode == 0, done.stderr
     scores = sw.fill_undefined(sw.score(runs, "AP", sw.split(runs, 2))["AP"].isel(split=0), "zero")
     frame = sw.bootstrap_anova(scores, sw.MD6).intervals(trim="percent")

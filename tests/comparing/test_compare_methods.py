@@ -268,9 +268,9 @@ def test_unequal_variances_are_tukey_kramer() -> None:
 
 
 class Uniform:
-    """A law under which p falls linearly to 0 at a difference of 1."""
+    """A distribution under which p falls linearly to 0 at a difference of 1."""
 
-    name = "a uniform law"
+    name = "a uniform distribution"
 
     def p_values(self, differences: Floats) -> Floats:
         return np.clip(1 - differences, 0, 1)
@@ -279,7 +279,7 @@ class Uniform:
         return 1 - np.asarray(level)
 
 
-def test_a_law_instead_of_t() -> None:
+def test_a_distribution_instead_of_t() -> None:
     means = Estimates(("x", "y", "z"), np.array([1.0, 0.5, 0.01]), 0.01, np.nan, "", distribution=Uniform())
     for method in STEPWISE:
         found = compare(means, method)
@@ -289,9 +289,9 @@ def test_a_law_instead_of_t() -> None:
         frame = found.to_frame()
         apart = box.loc[frame.a, "lower"].to_numpy() > box.loc[frame.b, "upper"].to_numpy()
         np.testing.assert_array_equal(apart, found.reject())
-    assert str(compare(means, "bh")) == "Benjamini–Hochberg, 3 systems, a uniform law; claim: "
+    assert str(compare(means, "bh")) == "Benjamini–Hochberg, 3 systems, a uniform distribution; claim: "
     for method in SIMULTANEOUS:
-        with pytest.raises(InputError, match="uniform law"):
+        with pytest.raises(InputError, match="uniform distribution"):
             compare(means, method, baseline="x")
 
 

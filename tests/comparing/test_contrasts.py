@@ -77,9 +77,9 @@ def test_three_ways_are_shares_of_the_confidence_distribution() -> None:
     shares = pairs.probabilities(0.02)
     np.testing.assert_allclose(shares[["better", "equal", "worse"]].sum(axis=1), 1.0)
     row, first = shares.iloc[0], pairs.to_frame().iloc[0]
-    law = scipy.stats.t(df=first["df"], loc=first["difference"], scale=first["se"])
-    assert row["better"] == pytest.approx(law.sf(0.02))
-    assert row["worse"] == pytest.approx(law.cdf(-0.02))
+    distribution = scipy.stats.t(df=first["df"], loc=first["difference"], scale=first["se"])
+    assert row["better"] == pytest.approx(distribution.sf(0.02))
+    assert row["worse"] == pytest.approx(distribution.cdf(-0.02))
     # the posterior of the Bayesian t-test under a flat prior, drawn
     y = sw.read_scores(GOLD / "contrasts_scores.csv")
     d = (y.sel(system=first["a"]) - y.sel(system=first["b"])).to_numpy()

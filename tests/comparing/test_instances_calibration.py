@@ -59,7 +59,7 @@ def rates(seed: int, repetitions: int, fixed: bool, m: int, n: int, sd: float) -
             tests.t_p(difference, se, both[0].size - 1.0),
             tests.t_p(difference, se, fit.satterthwaite()),
             tests.unified(a, b, deterministic=(False, fixed)).p,
-            # the bootstrap of an instance's own t follows Student's law up to what the resampling adds
+            # the bootstrap of an instance's own t follows Student's distribution up to what the resampling adds
             (2.0 * stats.t.sf(np.abs(one_t), n - 1.0)).mean(axis=1),
             tests.t_p(mean, spread, n - 1.0),
             tests.t_p(one[:, 0], one_spread[:, 0], n - 1.0),
@@ -111,7 +111,7 @@ def test_false_alarms_of_the_bootstrap_itself(reading: str, wanted: float, repet
         own = tests.paired_t(z if reading == "per-instance" else mean)[2]
         rows, against = (mean, own) if reading == "averaged" else (z, np.broadcast_to(own, 5).copy())
         hits += tests.bootstrap_p(rows, against, 2000 // len(rows), 3) <= 0.05
-    # a studentised bootstrap of 50 topics is itself a little off Student's law
+    # a studentised bootstrap of 50 topics is itself a little off Student's distribution
     assert hits / size == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / size) + 0.01)
 
 

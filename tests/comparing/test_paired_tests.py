@@ -93,7 +93,8 @@ def test_resampling_tests_find_about_as_many_as_t_on_trec3(trec3: Path) -> None:
     scores = pd.read_csv(trec3)
     for test in ("randomization", "bootstrap"):
         assert abs(int(paired_tests(scores, test).reject().sum()) - 595) <= 6
-    # the law of the range under exchangeable systems is wider than HSD's, whose 378 the model's error term gives
+    # the distribution of the range under exchangeable systems is wider than HSD's, whose 378 the model's error term
+    # gives
     assert 250 < int(paired_tests(scores, "tukey").reject().sum()) < 378
 
 
@@ -145,7 +146,7 @@ def signed(d: Floats) -> pd.DataFrame:
 @pytest.mark.slow
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9))
 @settings(max_examples=60, deadline=None)
-def test_exact_laws_by_enumeration(whole: list[int]) -> None:
+def test_exact_distributions_by_enumeration(whole: list[int]) -> None:
     d = np.array(whole) / 10.0
     flips = np.array(list(product([1, -1], repeat=len(d))))
     sums = np.abs(flips @ np.array(whole))
@@ -169,7 +170,7 @@ def test_thirds_tie_in_spite_of_rounding() -> None:
     assert paired_tests(scores, "wilcoxon").statistic[0] == 3.0
 
 
-def test_wilcoxon_beyond_the_exact_law_has_ties_and_zeros_as_scipy() -> None:
+def test_wilcoxon_beyond_the_exact_distribution_has_ties_and_zeros_as_scipy() -> None:
     d = np.round(np.random.default_rng(3).normal(0.3, 1, size=80), 1)
     other = stats.wilcoxon(d, zero_method="wilcox", correction=False, method="asymptotic")
     found = paired_tests(signed(d), "wilcoxon")
@@ -189,7 +190,7 @@ def test_randomization_agrees_with_scipys_permutation_test() -> None:
         assert row.p == pytest.approx(other.pvalue)
 
 
-def test_monte_carlo_flips_approach_the_exact_law() -> None:
+def test_monte_carlo_flips_approach_the_exact_distribution() -> None:
     scores = table(6, topics=14, systems=3)
     exact = paired_tests(scores, "randomization").p
     units = np.rint(scores.to_numpy()[:, np.argsort(-scores.mean().to_numpy())] * 2.0**40).astype(np.int64)
@@ -339,7 +340,7 @@ def test_error_rates_are_nominal_without_differences(test: str, repetitions: flo
     name = test if test == "tukey" else f"{test} none"
     (found,) = decide_all([name], y, TABLE, n_resamples=199)  # all at once what paired_tests says one by one
     hits = int((found.p_adjusted <= alpha).any(axis=1).sum())
-    # the sign test's own level at 25 topics is .043, and Wilcoxon's .049, for their laws are discrete
+    # the sign test's own level at 25 topics is .043, and Wilcoxon's .049, for their distributions are discrete
     nominal = {"sign": 2 * stats.binom.cdf(7, 25, 0.5)}.get(test, alpha)
     assert abs(hits / n - nominal) < 3.5 * np.sqrt(alpha * (1 - alpha) / n)
 

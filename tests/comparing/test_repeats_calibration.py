@@ -13,7 +13,7 @@ from shardwise.methods.tables import INSTANCES, Tables
 DEFAULT, SAMPLES = "moderated topic+instance", "moderated samples"
 NOISY = (0.06, 0.06, *[0.01] * 8)
 # systems, instances, sd of seeds (of each system), of system:topic, of the error, share of scores that are lost
-WORLDS: dict[str, tuple[int, int, float | tuple[float, ...], float, float, float]] = {
+SCENARIOS: dict[str, tuple[int, int, float | tuple[float, ...], float, float, float]] = {
     "samples": (2, 5, 0.0, 0.05, 0.4, 0.0),
     "seeds": (2, 5, 0.03, 0.1, 0.08, 0.0),
     "weak seeds": (2, 5, 0.05, 0.05, 0.4, 0.0),
@@ -28,9 +28,9 @@ WORLDS: dict[str, tuple[int, int, float | tuple[float, ...], float, float, float
 TOPICS = 60
 
 
-def tables(world: str, size: int, seed: int, lift: float = 0.0) -> Floats:
+def tables(scenario: str, size: int, seed: int, lift: float = 0.0) -> Floats:
     """(size, T, R, M) scores of equal systems, the first of them better by so many standard errors of a difference."""
-    systems, m, seeds, interaction, error, lost = WORLDS[world]
+    systems, m, seeds, interaction, error, lost = SCENARIOS[scenario]
     g = np.random.default_rng(seed)
     y = g.normal(0, interaction, (size, TOPICS, systems, 1)) + g.normal(0, error, (size, TOPICS, systems, m))
     y = y + g.normal(0, 1, (size, 1, systems, m)) * np.broadcast_to(seeds, systems)[:, None]
@@ -50,25 +50,25 @@ def rate(hits: Bools) -> tuple[float, float]:
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize("world", WORLDS)
-def test_the_default_keeps_its_level_with_both_kinds(world: str, repetitions: float) -> None:
-    """2,000 tables a world gave 2.1 to 4.7 % (bench/repeats.py); the unified test needs more than three seeds."""
-    size = int((120 if WORLDS[world][0] == 10 else 300) * repetitions)
-    alarms, doubt = rate(found(DEFAULT, tables(world, size, 11)))
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_default_keeps_its_level_with_both_kinds(scenario: str, repetitions: float) -> None:
+    """2,000 tables a scenario gave 2.1 to 4.7 % (bench/repeats.py); the unified test needs more than three seeds."""
+    size = int((120 if SCENARIOS[scenario][0] == 10 else 300) * repetitions)
+    alarms, doubt = rate(found(DEFAULT, tables(scenario, size, 11)))
     assert alarms <= 0.05 + doubt
-    if WORLDS[world][1] > 3:
-        alarms, doubt = rate(found("unified holm", tables(world, size, 11)))
+    if SCENARIOS[scenario][1] > 3:
+        alarms, doubt = rate(found("unified holm", tables(scenario, size, 11)))
         assert alarms <= 0.05 + doubt
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize("world", ["samples", "samples lost"])
-def test_samples_are_right_of_samples_and_find_more(world: str, repetitions: float) -> None:
+@pytest.mark.parametrize("scenario", ["samples", "samples lost"])
+def test_samples_are_right_of_samples_and_find_more(scenario: str, repetitions: float) -> None:
     size = int(400 * repetitions)
     for name in (SAMPLES, "samples holm"):
-        alarms, doubt = rate(found(name, tables(world, size, 12)))
+        alarms, doubt = rate(found(name, tables(scenario, size, 12)))
         assert alarms == pytest.approx(0.05, abs=0.01 + doubt)
-    apart = tables(world, size, 13, lift=2.83)
+    apart = tables(scenario, size, 13, lift=2.83)
     power = {name: found(name, apart).mean() for name in (SAMPLES, DEFAULT, "samples holm", "unified holm")}
     assert power[SAMPLES] > power[DEFAULT]
     assert power["samples holm"] > power["unified holm"]

@@ -25,8 +25,8 @@ SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06},
 
 
 def table(share: float, shape: tuple[int, ...] = (6, 20, 5, 4), seed: int = 1) -> xr.DataArray:
-    world = ResplitScenario(0.4 + 0.01 * np.arange(shape[2]), SD, shape, share)
-    return labelled(world.draw(0, 1, seed)[0], *SPLITS)
+    scenario = ResplitScenario(0.4 + 0.01 * np.arange(shape[2]), SD, shape, share)
+    return labelled(scenario.draw(0, 1, seed)[0], *SPLITS)
 
 
 def by_hand(y: np.ndarray) -> tuple[np.ndarray, float, float]:

@@ -123,8 +123,8 @@ def test_votes_left_out_are_counted_and_categories_chosen(tmp_path: Path) -> Non
     math = read_votes(content, None, ["math"])
     assert math is not None
     assert len(math) == 3
-    with pytest.raises(InputError, match="unknown task 'law'"):
-        read_votes(content, None, ["law"])
+    with pytest.raises(InputError, match="unknown task 'distribution'"):
+        read_votes(content, None, ["distribution"])
     assert set(votes.leave_out(["z"]).systems) == {"x", "y"}
 
 

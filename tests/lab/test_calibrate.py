@@ -80,7 +80,7 @@ def test_the_marginal_bootstrap_is_liberal(repetitions: float) -> None:
 
 
 def test_rates_are_those_of_the_public_functions() -> None:
-    """The first 30 tables of a world, decided one by one with compare, give the same counts."""
+    """The first 30 tables of a scenario, decided one by one with compare, give the same counts."""
     sd = sw.planning.VarianceComponents.of(KNOWN, kind="sd")
     found = sw.calibrate(
         sd,
@@ -93,10 +93,10 @@ def test_rates_are_those_of_the_public_functions() -> None:
         planted=False,
         seed=11,
     )
-    world = NormalScenario(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
+    scenario = NormalScenario(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
     any_found = np.zeros((30, 2))
     raw = np.zeros((30, 2))
-    for k, table in enumerate(world.draw(0, 30, 11)):
+    for k, table in enumerate(scenario.draw(0, 30, 11)):
         fit = sw.anova(xr.DataArray(table, dims=SHARDS), sw.MD6)
         for m, pairs in enumerate((sw.compare(fit, "hsd"), sw.compare(fit, "bh", generalize=TOPIC))):
             any_found[k, m] = pairs.reject(0.05).any()
@@ -245,8 +245,8 @@ def test_where_all_tried_fail_the_default_is_advised() -> None:
 def test_scores_bring_their_own_nulls() -> None:
     y = sw.simulate.scores(topics=15, systems=5, shards=3, margins="beta", seed=4)
     found = sw.calibrate(y, ["MD6 hsd topic"], repetitions=20)
-    worlds = found.rates[~found.rates["planted"]].groupby("claim", sort=False)["null"].unique()
-    assert {claim: tuple(kinds) for claim, kinds in worlds.items()} == {
+    scenarios = found.rates[~found.rates["planted"]].groupby("claim", sort=False)["null"].unique()
+    assert {claim: tuple(kinds) for claim, kinds in scenarios.items()} == {
         "exactly these topics, exactly these shards": ("margins", "flip"),
         "new topics like these, exactly these shards": ("vine", "tilt", "permute", "flip", "resample"),
         "new topics like these, new shards like these": ("margins", "permute", "flip"),
@@ -254,7 +254,7 @@ def test_scores_bring_their_own_nulls() -> None:
     # false alarms where equal systems look real, intervals where there are resamples, else everywhere
     feeds = found.rates.groupby(["claim", "null"])[["for_alarms", "for_intervals"]].first()
     for claim, null in feeds.index:
-        resampled = "resample" in worlds[claim]
+        resampled = "resample" in scenarios[claim]
         wanted = [null != "resample", null == "resample" or not resampled]
         assert feeds.loc[(claim, null)].tolist() == wanted
     wide = sw.calibrate(y - 5, ["MD6 hsd topic"], repetitions=20, claims=[TOPIC], planted=False)
@@ -342,7 +342,7 @@ def test_data_nulls_have_the_size_of_the_data() -> None:
 
 @pytest.mark.slow
 def test_scenarios_that_keep_near_duplicates_or_every_score() -> None:
-    """Both worlds can be asked for, the moderated test holds its level in tilt, and other claims are refused."""
+    """Both scenarios can be asked for, the moderated test holds its level in tilt, and other claims are refused."""
     rng = np.random.default_rng(9)
     base = rng.beta(2, 4, (60, 1))
     y = np.clip(base + rng.normal(0, [0.08, 0.08, 0.1, 0.12, 0.1], (60, 5)), 0, 1)

@@ -1,4 +1,4 @@
-"""Worlds without a difference made out of scores: what they keep and what they destroy."""
+"""Scenarios without a difference made out of scores: what they keep and what they destroy."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def claims(kind: str) -> list[Claim]:
 @given(seed=st.integers(0, 10**6), first=st.integers(0, 50))
 def test_a_table_depends_on_its_number_alone(kind: str, seed: int, first: int) -> None:
     for claim in claims(kind):
-        world = data_null(kind, sharded(seed), SHARDS, claim)
-        together = world.draw(first, 3, seed)
+        scenario = data_null(kind, sharded(seed), SHARDS, claim)
+        together = scenario.draw(first, 3, seed)
         for k in range(3):
-            np.testing.assert_array_equal(together[k], world.draw(first + k, 1, seed)[0])
+            np.testing.assert_array_equal(together[k], scenario.draw(first + k, 1, seed)[0])
 
 
 def test_permuting_shuffles_whole_topics_of_systems() -> None:
@@ -58,12 +58,12 @@ def test_permuting_shuffles_whole_topics_of_systems() -> None:
 
 def test_resampling_keeps_whole_topics_and_makes_means_alike() -> None:
     y = sharded(2)
-    world = data_null("resample", y, SHARDS, TOPIC)
+    scenario = data_null("resample", y, SHARDS, TOPIC)
     alike = y - y.mean(axis=(0, 2), keepdims=True) + y.mean()
     rows = {tuple(np.round(row.ravel(), 12)) for row in alike}
-    for table in world.draw(0, 5, 1):
+    for table in scenario.draw(0, 5, 1):
         assert {tuple(np.round(row.ravel(), 12)) for row in table} <= rows
-    assert np.ptp(world.truth) == 0
+    assert np.ptp(scenario.truth) == 0
 
 
 @pytest.mark.parametrize(("kind", "factor"), [("flip", 1.0), ("resample", 11 / 12)])
@@ -85,7 +85,7 @@ def test_differences_vary_as_those_of_new_topics_would(kind: str, factor: float)
 
 @pytest.mark.parametrize("claim", [Claim(), Claim("shard"), Claim("topic"), Claim("topic", "shard")])
 def test_flipped_mean_squares_are_those_of_the_scores(claim: Claim) -> None:
-    """The expected mean squares stay what they are, so that a world is as noisy as the scores.
+    """The expected mean squares stay what they are, so that a scenario is as noisy as the scores.
 
     Tolerance: 4 standard errors over tables, estimated from them.
     """
@@ -110,9 +110,9 @@ def mean_squares(y: Floats) -> Floats:
 def test_what_is_held_fixed_has_no_difference_either() -> None:
     """On these very topics and shards the average table has equal systems, though they differ within each."""
     y = sharded(5)
-    world = data_null("flip", y, SHARDS, Claim())
-    average = world.draw(0, 6000, 1).mean(axis=0)
-    spread = world.draw(0, 400, 1).std(axis=0).max()
+    scenario = data_null("flip", y, SHARDS, Claim())
+    average = scenario.draw(0, 6000, 1).mean(axis=0)
+    spread = scenario.draw(0, 400, 1).std(axis=0).max()
     np.testing.assert_allclose(np.ptp(average.mean(axis=(0, 2))), 0, atol=5 * spread / np.sqrt(6000))
     cell = average.mean(axis=2) - average.mean(axis=(1, 2))[:, None]
     measured = y.mean(axis=2) - y.mean(axis=(1, 2))[:, None] - (y.mean(axis=(0, 2)) - y.mean())

@@ -229,7 +229,7 @@ def test_topics_that_vary_are_predicted_and_fixed_topics_are_not(repetitions: fl
     """Two samples of fresh topics for the same systems: 95 % intervals and reversals of the topic claim hold.
 
     System effects spread widely (sd .3 against a standard error of .02), so that any difference is as likely as its
-    neighbours, as the predicted reversals take it. Tolerance: four standard errors between independent worlds.
+    neighbours, as the predicted reversals take it. Tolerance: four standard errors between independent scenarios.
     """
     n, t, r, s = round(600 * repetitions), 25, 6, 4
     check = futures(n, t, r, s, spread=0.3, same_topics=False)
@@ -242,7 +242,7 @@ def test_topics_that_vary_are_predicted_and_fixed_topics_are_not(repetitions: fl
     )  # sd of a new difference / the fixed model's: sqrt((.08² + .06²/4) / (.06²/4)) = 2.9
     curve = check.curve[check.curve["prediction"].str.startswith("topics vary")]
     for row in curve.itertuples():
-        # worlds are independent, pairs within one are not: a world's pairs in a bin count as one at worst
+        # scenarios are independent, pairs within one are not: a scenario's pairs in a bin count as one at worst
         tolerance = 4 * np.sqrt(row.predicted * (1 - row.predicted) / max(1.0, min(n, n * row.pairs)))
         assert abs(row.observed - row.predicted) < tolerance + 0.003  # .003: the prior is not quite flat
     found = check.table.loc["MD6 none topic"]
@@ -274,7 +274,7 @@ def test_equal_systems_turn_half_the_time_whatever_is_predicted(repetitions: flo
 
 
 def futures(n: int, t: int, r: int, s: int, *, spread: float, same_topics: bool) -> PredictiveCheck:
-    """n worlds, each with two samples of the same systems; all topic effects anew, or the very same topics."""
+    """n scenarios, each with two samples of the same systems; all topic effects anew, or the very same topics."""
     rng = np.random.default_rng(11)
     systems = rng.normal(0, spread, (n, 1, r, 1)) if spread else np.zeros((n, 1, r, 1))
     fixed = rng.normal(0, 0.08, (n, t, r, 1))

@@ -1,4 +1,4 @@
-"""Tilted worlds: equal means by unequal chances of topics, against a general optimiser and linear programming."""
+"""Tilted scenarios: equal means by unequal chances of topics, against a general optimiser and linear programming."""
 
 from __future__ import annotations
 
@@ -82,43 +82,43 @@ def test_equal_systems_leave_all_topics_alike() -> None:
 
 def test_no_score_is_changed_and_the_truth_is_exact() -> None:
     y = scores(5)
-    world: Scenario = tilted_scenario(y)
-    assert world.name == "tilt; new topics like these"
-    assert world.claim == Claim("topic")
-    assert np.ptp(world.truth) == 0.0
+    scenario: Scenario = tilted_scenario(y)
+    assert scenario.name == "tilt; new topics like these"
+    assert scenario.claim == Claim("topic")
+    assert np.ptp(scenario.truth) == 0.0
     rows = {tuple(row) for row in y}
-    drawn = world.draw(0, 4000, 1)
+    drawn = scenario.draw(0, 4000, 1)
     assert drawn.shape == (4000, 40, 4)
     assert {tuple(row) for row in drawn[0]} <= rows
     means = drawn.mean(axis=1)
-    assert np.abs((means.mean(axis=0) - world.truth) / (means.std(axis=0) / np.sqrt(4000))).max() < 4.5
-    np.testing.assert_array_equal(world.draw(7, 2, 1), drawn[7:9])
+    assert np.abs((means.mean(axis=0) - scenario.truth) / (means.std(axis=0) / np.sqrt(4000))).max() < 4.5
+    np.testing.assert_array_equal(scenario.draw(7, 2, 1), drawn[7:9])
 
 
 def test_topics_come_as_often_as_their_weights_say() -> None:
-    world = tilted_scenario(scores(6), topics=25)
-    drawn = world.draw(0, 2000, 2)
+    scenario = tilted_scenario(scores(6), topics=25)
+    drawn = scenario.draw(0, 2000, 2)
     assert drawn.shape == (2000, 25, 4)
-    which = np.searchsorted(np.sort(world.scores[:, 0]), drawn[:, :, 0].ravel())
-    counts = np.bincount(which, minlength=40)[np.argsort(np.argsort(world.scores[:, 0]))]
-    assert stats.chisquare(counts, world.weights * counts.sum()).pvalue > 1e-4
+    which = np.searchsorted(np.sort(scenario.scores[:, 0]), drawn[:, :, 0].ravel())
+    counts = np.bincount(which, minlength=40)[np.argsort(np.argsort(scenario.scores[:, 0]))]
+    assert stats.chisquare(counts, scenario.weights * counts.sum()).pvalue > 1e-4
 
 
 def test_differences_are_planted_by_chances_too() -> None:
     y, effects = scores(7), np.array([0.02, 0.0, 0.0, -0.02])
-    world = tilted_scenario(y, effects=effects)
-    np.testing.assert_allclose(world.weights @ y, world.truth, atol=1e-10)
-    np.testing.assert_allclose(np.diff(world.truth), np.diff(effects), atol=1e-12)
+    scenario = tilted_scenario(y, effects=effects)
+    np.testing.assert_allclose(scenario.weights @ y, scenario.truth, atol=1e-10)
+    np.testing.assert_allclose(np.diff(scenario.truth), np.diff(effects), atol=1e-12)
 
 
 def test_shards_travel_with_their_topic() -> None:
     rng = np.random.default_rng(8)
     y = rng.normal(0.3, 0.1, (60, 3, 4)) + rng.normal(0, 0.02, (3, 1))
-    world = tilted_scenario(y, ("topic", "system", "shard"))
-    assert np.ptp(world.weights @ y.mean(axis=2)) < 1e-10
-    assert world.name == "tilt; new topics like these, exactly these shards"
+    scenario = tilted_scenario(y, ("topic", "system", "shard"))
+    assert np.ptp(scenario.weights @ y.mean(axis=2)) < 1e-10
+    assert scenario.name == "tilt; new topics like these, exactly these shards"
     blocks = {tuple(block.ravel()) for block in y}
-    assert {tuple(block.ravel()) for block in world.draw(0, 1, 3)[0]} <= blocks
+    assert {tuple(block.ravel()) for block in scenario.draw(0, 1, 3)[0]} <= blocks
 
 
 @pytest.mark.slow
@@ -131,11 +131,11 @@ def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
     own = np.sort(table[:, chosen].mean(axis=0))
     at = int(np.searchsorted(means, own[0]))
     np.testing.assert_array_equal(own, means[at : at + len(own)])  # neighbours by mean
-    world = tilted_scenario(table[:, chosen])
-    assert world.effective >= 25
+    scenario = tilted_scenario(table[:, chosen])
+    assert scenario.effective >= 25
     # the same weights make every part of them equal, with fewer constraints to obey
     part = tilted_scenario(table[:, chosen[:5]])
-    assert part.effective >= world.effective
+    assert part.effective >= scenario.effective
     assert len(similar_systems(table, most=6)) == 6
     assert len(similar_systems(table, share=0.9)) <= len(chosen)
 

@@ -1,4 +1,4 @@
-"""Vine worlds: margins exact, near-duplicates kept as a real campaign has them."""
+"""Vine scenarios: margins exact, near-duplicates kept as a real campaign has them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def relative_variances(y: Floats) -> Floats:
     return np.asarray(found / found.mean())
 
 
-def low_quantiles(world: Scenario, tables: int = 20) -> Floats:
-    return np.mean([np.quantile(relative_variances(y), LOW) for y in world.draw(0, tables, 1)], axis=0)
+def low_quantiles(scenario: Scenario, tables: int = 20) -> Floats:
+    return np.mean([np.quantile(relative_variances(y), LOW) for y in scenario.draw(0, tables, 1)], axis=0)
 
 
 @pytest.mark.parametrize("measure", ["ap", "p10"])
 def test_near_duplicates_of_a_real_campaign_are_kept(data: Path, measure: str) -> None:
     """The .2 % and 1 % quantiles of pair variances, over their mean, as TREC-8 has them; a Gaussian copula loses them.
 
-    The worlds have no difference between systems, so weak systems, whose scores hardly vary, are moved up and vary as
-    the others do: some of the smallest variances of the campaign are theirs and cannot stay.
+    The scenarios have no difference between systems, so weak systems, whose scores hardly vary, are moved up and vary
+    as the others do: some of the smallest variances of the campaign are theirs and cannot stay.
     """
     table = pd.read_csv(data / "trec8" / f"adhoc8_{measure}.csv").to_numpy()
     real = np.quantile(relative_variances(table), LOW)
@@ -86,14 +86,14 @@ def test_every_column_is_uniform(r: int) -> None:
 
 def test_the_truth_is_planted() -> None:
     y, effects = clustered(4), np.array([0.1, 0.0, 0.0, 0.0, 0.0, -0.1])
-    for world in (vine_scenario(y), vine_scenario(y, effects=effects, mean=0.4, topics=30)):
-        drawn = world.draw(0, 500, 5)
+    for scenario in (vine_scenario(y), vine_scenario(y, effects=effects, mean=0.4, topics=30)):
+        drawn = scenario.draw(0, 500, 5)
         assert drawn.min() >= 0
         assert drawn.max() <= 1
         means = drawn.mean(axis=1)
-        assert np.abs((means.mean(axis=0) - world.truth) / (means.std(axis=0) / np.sqrt(500))).max() < 4.5
+        assert np.abs((means.mean(axis=0) - scenario.truth) / (means.std(axis=0) / np.sqrt(500))).max() < 4.5
     assert drawn.shape == (500, 30, 6)
-    assert world.truth == pytest.approx(0.4 + effects)
+    assert scenario.truth == pytest.approx(0.4 + effects)
     assert np.ptp(vine_scenario(y).truth) == 0.0
 
 
@@ -112,24 +112,24 @@ def test_shards_keep_their_own_levels() -> None:
     y = np.clip(
         clustered(6)[:, :, None] * rng.uniform(0.7, 1.1, (6, 3)) + rng.normal(0, 0.02, (60, 6, 3)), 0, 1
     )
-    world = vine_scenario(y, ("topic", "system", "shard"))
-    drawn = world.draw(0, 300, 1)
+    scenario = vine_scenario(y, ("topic", "system", "shard"))
+    drawn = scenario.draw(0, 300, 1)
     assert drawn.shape == (300, 60, 6, 3)
     means = drawn.mean(axis=(1, 3))
-    assert np.abs((means.mean(axis=0) - world.truth) / (means.std(axis=0) / np.sqrt(300))).max() < 4.5
-    assert np.ptp(world.truth) == 0.0
+    assert np.abs((means.mean(axis=0) - scenario.truth) / (means.std(axis=0) / np.sqrt(300))).max() < 4.5
+    assert np.ptp(scenario.truth) == 0.0
     own = y.mean(axis=0) - y.mean(axis=(0, 2))[:, None]
     moved = drawn.mean(axis=(0, 1)) - drawn.mean(axis=(0, 1, 3))[:, None]
     np.testing.assert_allclose(moved, own, atol=0.01)
 
 
 def test_a_table_depends_on_seed_and_number_only() -> None:
-    world: Scenario = vine_scenario(clustered(7))
-    together = world.draw(0, 5, 3)
-    np.testing.assert_array_equal(world.draw(3, 2, 3), together[3:])
-    assert not np.isclose(world.draw(0, 5, 4), together).any()
-    assert world.name == "vine; new topics like these"
-    assert world.claim == Claim("topic")
+    scenario: Scenario = vine_scenario(clustered(7))
+    together = scenario.draw(0, 5, 3)
+    np.testing.assert_array_equal(scenario.draw(3, 2, 3), together[3:])
+    assert not np.isclose(scenario.draw(0, 5, 4), together).any()
+    assert scenario.name == "vine; new topics like these"
+    assert scenario.claim == Claim("topic")
 
 
 def test_refusals() -> None:

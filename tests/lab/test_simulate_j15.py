@@ -37,9 +37,9 @@ def test_expected_scores_by_double_integral(mu: float, sigma: float) -> None:
     if sigma == 0:
         wanted = length(mu)
     else:
-        law = stats.norm(mu, sigma)
-        inner = integrate.quad(lambda i: length(i) * law.pdf(i), 0, 1)[0]
-        wanted = inner + length(0) * law.cdf(0) + length(1) * law.sf(1)
+        distribution = stats.norm(mu, sigma)
+        inner = integrate.quad(lambda i: length(i) * distribution.pdf(i), 0, 1)[0]
+        wanted = inner + length(0) * distribution.cdf(0) + length(1) * distribution.sf(1)
     assert float(expected_score(mu, sigma)) == pytest.approx(wanted, abs=1e-5)
     made = j15_scenario("figure-2", mu=mu, sigma=sigma, instances=40)
     assert made.truth[0] == pytest.approx(wanted, abs=1e-5)

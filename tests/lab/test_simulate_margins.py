@@ -20,18 +20,18 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
 from shardwise.lab.scenarios.copula import hermite_coefficients
 from shardwise.lab.scenarios.kernels import to_scores
-from shardwise.lab.scenarios.margin_fits import few_values, fit_margins, law_margins
+from shardwise.lab.scenarios.margin_fits import distribution_margins, few_values, fit_margins
 from shardwise.lab.scenarios.margins import guide_quantiles
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
-from shardwise.lab.simulate_scores import build_scenario as world_of
+from shardwise.lab.simulate_scores import build_scenario as scenario_of
 
 SD = VarianceComponents.of(
     {"topic": 0.15, "shard": 0.02, "topic:system": 0.08, "topic:shard": 0.06, "system:shard": 0.04, "instance": 0.04,
      "error": 0.06}, kind="sd")  # fmt: skip
 
 
-def world(source: Any = None, **options: Any) -> Any:
-    return world_of(source, SimulationOptions(**options))
+def scenario(source: Any = None, **options: Any) -> Any:
+    return scenario_of(source, SimulationOptions(**options))
 
 
 def trec8(data: Path, measure: str) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def quantiles(z: Floats, rows: Ints, p: Floats, low: Floats, high: Floats) -> Fl
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.3, 0.2), (0.05, 0.06), (0.7, 0.3), (0.5, 0.05)])
 def test_beta_quantiles_are_those_of_scipy(mean: float, sd: float) -> None:
-    margins = law_margins(np.array([mean]), sd**2, "beta")
+    margins = distribution_margins(np.array([mean]), sd**2, "beta")
     c = mean * (1 - mean) / sd**2 - 1
     z = np.linspace(-3, 3, 601)[:, None]
     found = quantiles(z, np.zeros(1, dtype=np.int64), margins.cell_probabilities(np.arange(1), np.zeros(1)),
@@ -59,13 +59,13 @@ def test_beta_quantiles_are_those_of_scipy(mean: float, sd: float) -> None:
 
 
 def test_beta_binomial_is_that_of_scipy() -> None:
-    margins = law_margins(np.array([0.3, 0.6]), 0.06, "discrete")
+    margins = distribution_margins(np.array([0.3, 0.6]), 0.06, "discrete")
     p = margins.cell_probabilities(np.arange(2), np.zeros(2))
     for k, mean in enumerate((0.3, 0.6)):
         c = margins.concentration[k]
-        law = stats.betabinom(10, mean * c, (1 - mean) * c)
-        assert p[k] == pytest.approx(law.pmf(np.arange(11)), abs=1e-12)
-        assert law.var() / 100 == pytest.approx(0.06, rel=1e-9)
+        distribution = stats.betabinom(10, mean * c, (1 - mean) * c)
+        assert p[k] == pytest.approx(distribution.pmf(np.arange(11)), abs=1e-12)
+        assert distribution.var() / 100 == pytest.approx(0.06, rel=1e-9)
 
 
 @settings(max_examples=40)
@@ -120,7 +120,7 @@ def test_the_scores_decide_how_many_values_there_are() -> None:
 def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
     """Means, spreads, zeros and correlations of 129 runs, against 200 simulated campaigns of 50 topics."""
     real = trec8(data, measure).to_numpy()
-    made = world(trec8(data, measure), effects="like", margins="auto", seed=1)
+    made = scenario(trec8(data, measure), effects="like", margins="auto", seed=1)
     assert isinstance(made, MarginsScenario)
     y = made.draw(0, 200, 1).reshape(-1, 129)
     assert y.min() >= 0
@@ -147,7 +147,7 @@ def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
 
 def test_unequal_spreads_survive_a_null(data: Path) -> None:
     scores = trec8(data, "ap").iloc[:, :30]
-    made = world(scores, margins="auto")
+    made = scenario(scores, margins="auto")
     assert np.ptp(made.truth) == 0
     y = made.draw(0, 200, 2).reshape(-1, 30)
     assert y.mean(axis=0) == pytest.approx(made.truth, abs=0.25 / 100 * 4.5)
@@ -178,7 +178,7 @@ SIZES = {"split": 2, "topic": 15, "system": 3, "shard": 4, "instance": 4}
 @pytest.mark.parametrize("kind", ["beta", "discrete"])
 def test_planted_means_hold_for_every_claim(dims: tuple[str, ...], over: tuple[str, ...], kind: Any) -> None:
     truth = np.array([0.45, 0.3, 0.3])
-    margins = law_margins(truth, 0.05, kind)
+    margins = distribution_margins(truth, 0.05, kind)
     made = margins_scenario(truth, margins, SD, dims, tuple(SIZES[d] for d in dims), Claim(*over), seed=4)
     y = xr.DataArray(made.draw(0, 1500, 8), dims=("table", *dims))
     means = y.mean([d for d in dims if d not in ("system", "split")])
@@ -190,7 +190,7 @@ def test_planted_means_hold_for_every_claim(dims: tuple[str, ...], over: tuple[s
 def test_fixed_topics_against_quadrature_by_scipy() -> None:
     """The average over the fixed topics of E[score | topic], integrated with scipy's beta quantiles."""
     truth = np.array([0.4, 0.25])
-    margins = law_margins(truth, 0.04, "beta")
+    margins = distribution_margins(truth, 0.04, "beta")
     sd = VarianceComponents.of({"topic": 0.8, "topic:system": 0.3, "error": 0.5}, kind="sd")
     made = margins_scenario(truth, margins, sd, ("topic", "system"), (6, 2), Claim(), seed=2)
     spread = 0.5 / np.sqrt(0.98)
@@ -198,10 +198,10 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
         p = np.diff(made.cut[j])
         c = margins.concentration[j]
         mean = float(p @ margins.middle)  # of the margin as it was moved
-        law = stats.beta(mean * c, (1 - mean) * c)
+        distribution = stats.beta(mean * c, (1 - mean) * c)
 
-        def score(e: float, topic: float, law: Any = law) -> float:
-            return float(law.ppf(stats.norm.cdf(topic + spread * e)) * stats.norm.pdf(e))
+        def score(e: float, topic: float, distribution: Any = distribution) -> float:
+            return float(distribution.ppf(stats.norm.cdf(topic + spread * e)) * stats.norm.pdf(e))
 
         found = [integrate.quad(score, -8, 8, args=(w,))[0] for w in made.fixed[:, j]]
         assert np.mean(found) == pytest.approx(truth[j], abs=2e-5)
@@ -211,7 +211,7 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
 def test_every_split_is_right_about_its_own_shards() -> None:
     dims = ("split", "topic", "system", "shard")
     sd = VarianceComponents.of({"system:shard": 0.7, "error": 0.7}, kind="sd")
-    margins = law_margins(np.full(2, 0.3), 0.05, "beta")
+    margins = distribution_margins(np.full(2, 0.3), 0.05, "beta")
     made = margins_scenario(np.full(2, 0.3), margins, sd, dims, (3, 10, 2, 3), Claim("topic"), seed=1)
     means = made.draw(0, 2000, 3).mean(axis=(2, 4))  # table, split, system
     assert np.abs((means.mean(axis=0) - 0.3) / (means.std(axis=0) / np.sqrt(2000))).max() < 4.5
@@ -224,7 +224,12 @@ def test_effects_come_in_the_shares_asked_for() -> None:
         {"topic": 0.1, "topic:system": 0.05, "topic:shard": 0.06, "error": 0.08}, kind="sd"
     )
     made = margins_scenario(
-        np.full(4, 0.5), law_margins(np.full(4, 0.5), 0.002, "beta"), sd, dims, shape, Claim("topic", "shard")
+        np.full(4, 0.5),
+        distribution_margins(np.full(4, 0.5), 0.002, "beta"),
+        sd,
+        dims,
+        shape,
+        Claim("topic", "shard"),
     )
     y = made.draw(0, 400, 5)
     total = 0.1**2 + 0.05**2 + 0.06**2 + 0.08**2
@@ -240,7 +245,7 @@ def test_effects_come_in_the_shares_asked_for() -> None:
 
 def test_hermite_expansion_of_uniform_scores() -> None:
     """For uniform margins the correlation of scores is 6/π · arcsin(ρ/2), a classic result."""
-    margins = law_margins(np.full(2, 0.5), 1 / 12, "beta")  # Beta(1, 1)
+    margins = distribution_margins(np.full(2, 0.5), 1 / 12, "beta")  # Beta(1, 1)
     c = hermite_coefficients(margins)
     for rho in (-0.6, 0.3, 0.9):
         found = (c[0, 1:] * c[1, 1:] * rho ** np.arange(1, c.shape[1])).sum()
@@ -249,7 +254,7 @@ def test_hermite_expansion_of_uniform_scores() -> None:
 
 @pytest.mark.parametrize(("dims", "over"), CLAIMS[::3])
 def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...], over: tuple[str, ...]) -> None:
-    made = margins_scenario(np.full(3, 0.3), law_margins(np.full(3, 0.3), 0.04, "beta"), SD, dims,
+    made = margins_scenario(np.full(3, 0.3), distribution_margins(np.full(3, 0.3), 0.04, "beta"), SD, dims,
                          tuple(SIZES[d] for d in dims), Claim(*over))  # fmt: skip
     together = made.draw(0, 6, 3)
     assert np.array_equal(made.draw(4, 2, 3), together[4:])
@@ -262,7 +267,7 @@ def test_shards_and_instances_from_scores() -> None:
     y = stats.beta.ppf(stats.norm.cdf(base / np.sqrt(1.61)), 1.2, 3)
     for dim in ("shard", "instance"):
         source = xr.DataArray(y, dims=("topic", "system", dim))
-        made = world(source, margins="auto", generalize=("topic",), effects="like", seed=3)
+        made = scenario(source, margins="auto", generalize=("topic",), effects="like", seed=3)
         assert isinstance(made, MarginsScenario)
         # shares 1/1.61 and .25/1.61, from 40 topics
         assert made.latent["topic"] == pytest.approx(1 / 1.61, abs=0.15)
@@ -272,7 +277,8 @@ def test_shards_and_instances_from_scores() -> None:
 
 
 def test_deterministic_systems_repeat_themselves() -> None:
-    made = world(topics=30, systems=3, instances=4, deterministic=1, margins="beta", generalize=("topic", "instance"),
+    made = scenario(topics=30, systems=3, instances=4, deterministic=1, margins="beta", generalize=("topic",
+    "instance"),
                  sd={"topic": 0.1, "topic:system": 0.05, "instance": 0.05, "error": 0.05})  # fmt: skip
     y = made.draw(0, 800, 1)
     assert np.ptp(y[:, :, 2], axis=2).max() == 0

@@ -19,7 +19,7 @@ from shardwise.core.model import MD6
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, VarianceComponents
 from shardwise.lab.scenarios.base import NormalScenario, Scenario, inside_of
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
-from shardwise.lab.simulate_scores import build_scenario as world_of
+from shardwise.lab.simulate_scores import build_scenario as scenario_of
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.anova.variance_components import variance_components
 from shardwise.methods.mixed.fit import mixed
@@ -31,8 +31,8 @@ SD = VarianceComponents.of(
 SIZES = {"split": 3, "topic": 12, "system": 4, "shard": 3, "instance": 5}
 
 
-def world(source: Any = None, **options: Any) -> Any:
-    return world_of(source, SimulationOptions(**options))
+def scenario(source: Any = None, **options: Any) -> Any:
+    return scenario_of(source, SimulationOptions(**options))
 
 
 def gold_scores(layout: str) -> xr.DataArray:
@@ -228,20 +228,20 @@ def test_truth_is_planted_as_asked() -> None:
     truth = np.array(like.attrs["truth"])
     assert truth.mean() == pytest.approx(0.4)
     assert truth.std(ddof=1) == pytest.approx(0.1, rel=4.5 / np.sqrt(2 * 399))
-    given_ones = world(systems=3, mean=0.2, effects=np.array([0.1, 0.0, -0.1]))
+    given_ones = scenario(systems=3, mean=0.2, effects=np.array([0.1, 0.0, -0.1]))
     assert given_ones.truth == pytest.approx([0.3, 0.2, 0.1])
-    assert world(systems=4, effects=0.1).truth == pytest.approx([0.35, 0.3, 0.3, 0.25])
+    assert scenario(systems=4, effects=0.1).truth == pytest.approx([0.35, 0.3, 0.3, 0.25])
 
 
 def test_like_scores_that_one_has() -> None:
     source = gold_scores("shard")
-    made = world(source, generalize=("shard", "topic"))
+    made = scenario(source, generalize=("shard", "topic"))
     assert isinstance(made, NormalScenario)
     assert made.components["topic"] == variance_components(source)["topic"]
     assert made.shape == (20, 5, 6)
     assert made.claim == Claim("topic", "shard")
     assert made.truth == pytest.approx(np.full(5, float(source.mean())))
-    own = world(source, effects="like")
+    own = scenario(source, effects="like")
     assert own.truth == pytest.approx(source.mean(("topic", "shard")).to_numpy())
     some = simulate_scores(source, topics=70, systems=3, effects="like", seed=1)
     assert some.shape == (70, 3, 6)
@@ -249,7 +249,7 @@ def test_like_scores_that_one_has() -> None:
     assert some.attrs["truth"] == pytest.approx(means.to_numpy())
     table = pd.DataFrame(np.random.default_rng(1).normal(size=(30, 4)), columns=list("abcd"))
     assert list(simulate_scores(table)["system"].values) == ["a", "b", "c", "d"]
-    assert world(table, systems=9).shape == (30, 9)
+    assert scenario(table, systems=9).shape == (30, 9)
 
 
 @pytest.mark.parametrize(

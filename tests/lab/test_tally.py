@@ -149,7 +149,7 @@ def test_at_the_calibrated_level_no_more_tables_err_than_promised(p: list[int], 
 
 def test_the_interval_of_a_level_holds_the_quantile() -> None:
     """Of 2,000 samples of 200 p-values, about 95 % have an interval that holds the 5 % quantile; those of a discrete
-    law are wider, never narrower."""
+    distribution are wider, never narrower."""
     rng = np.random.default_rng(7)
     found = [level_for(row, 0.05) for row in rng.random((2000, 200))]
     held = np.mean([one.low <= 0.05 <= one.high for one in found])

@@ -130,7 +130,7 @@ def test_a_pair_by_itself_falls_back_on_a_promise_about_all() -> None:
     assert found.use == {"pair": "moderated"}
 
 
-def test_the_worst_world_counts() -> None:
+def test_the_worst_scenario_counts() -> None:
     good, bad = rates(("moderated", 0.05, 0.01)), rates(("moderated", 0.10, 0.02), null="flip")
     table = summarize_rates(pd.concat([good, bad]), 0.05)
     assert table[["null", "status", "rate"]].to_numpy().tolist() == [["flip", "fails", 0.10]]
@@ -207,17 +207,18 @@ def test_looks_double_up_to_the_budget() -> None:
 
 @pytest.mark.calibration
 def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
-    """A procedure of a true rate of exactly the level, in five worlds with five looks each, and one at the threshold.
+    """A procedure of a true rate of exactly the level, in five scenarios with five looks each, and one at the
+    threshold.
 
     Bonferroni promises at most 2.5 % failing at a rate of 1.1 alpha; at alpha itself it is far rarer. One that errs in
     12 % is found out, and one in 3 % is seen to hold, nearly always.
     """
-    n, worlds, plan = int(2000 * repetitions), 5, plan_looks(None, None)
-    ends = interval_tail(len(plan), worlds)
+    n, scenarios, plan = int(2000 * repetitions), 5, plan_looks(None, None)
+    ends = interval_tail(len(plan), scenarios)
     rng = np.random.default_rng(3)
     shares: dict[float, dict[str, float]] = {}
     for truth in (0.03, 0.05, 0.055, 0.12):
-        hits = rng.binomial(np.diff((0, *plan)), truth, (n, worlds, len(plan))).cumsum(axis=2)
+        hits = rng.binomial(np.diff((0, *plan)), truth, (n, scenarios, len(plan))).cumsum(axis=2)
         states = np.array(
             [[one_state(h, size, ends) for h in range(size + 1)] for size in plan], dtype=object
         )
@@ -225,7 +226,7 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
         clear = shown != "unclear"
         at = np.where(
             clear.any(axis=-1), clear.argmax(axis=-1), len(plan) - 1
-        )  # a world is left when it is clear
+        )  # a scenario is left when it is clear
         last = np.take_along_axis(shown, at[..., None], axis=-1)[..., 0]
         failed = (last == "fails").any(axis=1)
         held = (last == "holds").all(axis=1)

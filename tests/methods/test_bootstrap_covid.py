@@ -77,7 +77,9 @@ def test_splits_bracket_an_independent_run(three_shards: xr.DataArray, name: str
         assert abs(off) < 2.5, f"{name} {figure}: {off:.2f} sd"
 
 
-def test_simulation_with_the_papers_settings_agrees_with_the_ideal_law(three_shards: xr.DataArray) -> None:
+def test_simulation_with_the_papers_settings_agrees_with_the_ideal_distribution(
+    three_shards: xr.DataArray,
+) -> None:
     scores = three_shards.isel(split=0)
     options = {"null": "marginal", "tails": 1, "density": "kde"}
     drawn = compare(bootstrap_anova(scores, MD6, n_resamples=4000, seed=1), "bh", **options)

@@ -55,7 +55,7 @@ def test_default_is_the_t_test_but_for_the_shape_of_the_errors(model: Model) -> 
     assert raw.variance / plain.estimates().variance == pytest.approx(ratio)
 
 
-def test_marginal_law_is_narrower_by_root_two() -> None:
+def test_marginal_distribution_is_narrower_by_root_two() -> None:
     boot = bootstrap_anova(scores_of(30, 20, 4), MD3)
     difference = boot.estimates(residuals="raw").distribution
     marginal = boot.estimates(null="marginal", tails=2).distribution
@@ -66,9 +66,9 @@ def test_marginal_law_is_narrower_by_root_two() -> None:
     one = boot.estimates(null="marginal", tails=1).distribution
     assert one is not None
     d = np.linspace(0.0, 0.02, 9)
-    law = boot.effect_law("s3")
-    np.testing.assert_allclose(one.p_values(d), law.sf(law.estimate + d), atol=1e-12)
-    both = law.sf(law.estimate + d) + law.cdf(law.estimate - d)
+    distribution = boot.effect_distribution("s3")
+    np.testing.assert_allclose(one.p_values(d), distribution.sf(distribution.estimate + d), atol=1e-12)
+    both = distribution.sf(distribution.estimate + d) + distribution.cdf(distribution.estimate - d)
     np.testing.assert_allclose(marginal.p_values(d), np.minimum(both, 1.0), atol=1e-12)
 
 
@@ -101,7 +101,7 @@ def weighted_refit(
 
 @pytest.mark.parametrize("model", [MD2, MD4, MD6], ids=lambda model: model.name)
 def test_scores_missing_for_all_systems_alike(model: Model) -> None:
-    """V17 §7's unbalanced case: the law is that of refitting by least squares the cells that are there."""
+    """V17 §7's unbalanced case: the distribution is that of refitting by least squares the cells that are there."""
     scores = scores_of(8, 3, 4, seed=5)
     for t, k in [(0, 1), (2, 3), (2, 0), (5, 2)]:
         scores[t, :, k] = np.nan
@@ -127,14 +127,17 @@ def test_scores_missing_for_all_systems_alike(model: Model) -> None:
         columns.append(block)
     effects = weighted_refit(scores.to_numpy(), np.hstack(columns), fit.draws.pool.values, 1500)[:, :2]
     for j in range(2):
-        assert stats.kstest(effects[:, j], fit.effect_law(f"s{j}").spread.at_most).pvalue > 1e-3
-    law = fit.estimates(residuals="raw", tails=1).distribution
-    assert law is not None
+        assert stats.kstest(effects[:, j], fit.effect_distribution(f"s{j}").spread.at_most).pvalue > 1e-3
+    distribution = fit.estimates(residuals="raw", tails=1).distribution
+    assert distribution is not None
     difference = effects[:, 0] - effects[:, 1]
-    assert stats.kstest(difference, lambda x: 1.0 - law.p_values(x)).pvalue > 1e-3
+    assert stats.kstest(difference, lambda x: 1.0 - distribution.p_values(x)).pvalue > 1e-3
     drawn = bootstrap_anova(scores, model, n_resamples=4000, seed=1)
     assert drawn.replicates is not None
-    assert stats.kstest(drawn.replicates[:, 1].to_numpy(), fit.effect_law("s1").spread.at_most).pvalue > 1e-3
+    assert (
+        stats.kstest(drawn.replicates[:, 1].to_numpy(), fit.effect_distribution("s1").spread.at_most).pvalue
+        > 1e-3
+    )
 
 
 def test_a_single_missing_score_is_refused_with_the_remedy() -> None:
@@ -163,13 +166,13 @@ def test_what_the_bootstrap_cannot_say_is_refused(options: dict[str, Any], match
 def test_unknown_systems_levels_and_trims_are_refused() -> None:
     fit = bootstrap_anova(scores_of(), MD3)
     with pytest.raises(InputError, match="unknown system 'x'"):
-        fit.effect_law("x")
+        fit.effect_distribution("x")
     with pytest.raises(InputError, match=r"level 95"):
         fit.intervals(95)
     with pytest.raises(InputError, match="unknown trim 'none'"):
         fit.intervals(trim="none")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="quantile"):
-        fit.effect_law("s0").quantile(0.0)
+        fit.effect_distribution("s0").quantile(0.0)
     with pytest.raises(InputError, match="needs Student's t"):
         compare(fit, "hsd")
 
@@ -264,7 +267,9 @@ def null_scores(rng: np.random.Generator, shards: int, *, fixed: bool, skewed: b
 @pytest.mark.calibration
 @pytest.mark.parametrize("skewed", [False, True])
 @pytest.mark.parametrize("shards", [2, 5])
-def test_difference_law_errs_five_times_in_a_hundred(shards: int, skewed: bool, repetitions: float) -> None:
+def test_difference_distribution_errs_five_times_in_a_hundred(
+    shards: int, skewed: bool, repetitions: float
+) -> None:
     rng = np.random.default_rng(100 * shards + skewed)
     rates = []
     for _ in range(int(120 * repetitions)):
@@ -275,7 +280,7 @@ def test_difference_law_errs_five_times_in_a_hundred(shards: int, skewed: bool, 
 
 
 @pytest.mark.calibration
-def test_the_papers_law_is_as_liberal_as_documented(repetitions: float) -> None:
+def test_the_papers_distribution_is_as_liberal_as_documented(repetitions: float) -> None:
     """V17's one-tailed marginal p-values reject .42 of true nulls at .05 in this simulation (MD6)."""
     rng = np.random.default_rng(17)
     rates: dict[str, list[float]] = {"one": [], "two": [], "raw": [], "default": []}
@@ -290,12 +295,12 @@ def test_the_papers_law_is_as_liberal_as_documented(repetitions: float) -> None:
             rates[name].append(float(np.mean(compare(fit, "none", **options).p <= 0.05)))
     error = np.std(rates["one"]) / np.sqrt(len(rates["one"]))
     assert abs(np.mean(rates["one"]) - 0.42) <= 3.5 * error + 0.01
-    # sd of the truth: error and what system:shard leaves on five shards; of the law: raw residuals, one system
+    # sd of the truth: error and what system:shard leaves on five shards; of the distribution: raw residuals, one system
     truth = np.sqrt(2 * (0.06**2 / 250 + 0.005**2 / 5))
-    law = np.sqrt(0.06**2 * (49 * 9 * 4) / 2500 / 250)
+    distribution = np.sqrt(0.06**2 * (49 * 9 * 4) / 2500 / 250)
     predicted = {
-        "two": 2 * stats.norm.sf(1.96 * law * np.sqrt(0.9) / truth),
-        "raw": 2 * stats.norm.sf(1.96 * law * np.sqrt(2.0) / truth),
+        "two": 2 * stats.norm.sf(1.96 * distribution * np.sqrt(0.9) / truth),
+        "raw": 2 * stats.norm.sf(1.96 * distribution * np.sqrt(2.0) / truth),
         "default": 2 * stats.norm.sf(1.96 * np.sqrt(2 * 0.06**2 / 250) / truth),
     }
     for name, rate in predicted.items():

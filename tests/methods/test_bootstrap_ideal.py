@@ -63,9 +63,9 @@ def test_small_cases_equal_complete_enumeration(table: NDArray[np.float64]) -> N
     np.testing.assert_allclose(truth, table.mean(axis=0) - table.mean(), atol=1e-14)
     between = np.linspace(-0.6, 0.6, 50) + 1e-5
     for j, system in enumerate(fit.effects.index):
-        law = fit.effect_law(system)
+        distribution = fit.effect_distribution(system)
         for x in between:
-            assert law.cdf(x) == pytest.approx(np.mean(effects[:, j] <= x), abs=1e-10)
+            assert distribution.cdf(x) == pytest.approx(np.mean(effects[:, j] <= x), abs=1e-10)
     raw = fit.estimates(null="difference", residuals="raw").distribution
     centred = difference - (truth[0] - truth[1])
     assert raw is not None
@@ -89,11 +89,11 @@ def test_enumeration_on_shards_with_four_draws_a_system() -> None:
     residuals = (values - values.mean(axis=2, keepdims=True)).ravel()
     means = np.array(list(product(residuals, repeat=4))).mean(axis=1)  # all 8^4 means of one system
     grid = np.linspace(0.01, 0.3, 9)
-    law = fit.estimates(residuals="raw").distribution
-    assert law is not None
+    distribution = fit.estimates(residuals="raw").distribution
+    assert distribution is not None
     differences = np.sort(np.abs(np.subtract.outer(means[::1], means)).ravel())
     expected = 1.0 - np.searchsorted(differences, grid) / differences.size
-    np.testing.assert_allclose(law.p_values(grid), expected, atol=1e-10)
+    np.testing.assert_allclose(distribution.p_values(grid), expected, atol=1e-10)
 
 
 def convolved(pool: NDArray[np.int64], n: int) -> NDArray[np.float64]:
@@ -110,17 +110,19 @@ def test_inversion_and_tails_against_exact_convolution(n: int, most: int) -> Non
     rng = np.random.default_rng(n)
     whole = np.minimum(rng.gamma(1.2, most / 8, 4000).astype(np.int64), most)
     exact = convolved(whole, n)
-    law = invert_characteristic(
+    distribution = invert_characteristic(
         Draws(Pool.from_values(whole.astype(float)), np.array([1.0]), np.array([float(n)]))
     )
     centre = n * whole.mean()
-    # P(sum ≥ k), halfway between atoms; a smooth law differs from that by f'/24 there (Euler-Maclaurin)
+    # P(sum ≥ k), halfway between atoms; a smooth distribution differs from that by f'/24 there (Euler-Maclaurin)
     above = np.cumsum(exact[::-1])[::-1] - np.diff(exact, prepend=0.0) / 24
     k = np.arange(1, exact.size)
-    found = law.at_least(k - 0.5 - centre)
+    found = distribution.at_least(k - 0.5 - centre)
     smooth = above[1:] > 1e-6
     np.testing.assert_allclose(found[smooth], above[1:][smooth], atol=2e-9)
-    np.testing.assert_allclose(law.at_most(k - 0.5 - centre)[smooth], 1.0 - above[1:][smooth], atol=2e-9)
+    np.testing.assert_allclose(
+        distribution.at_most(k - 0.5 - centre)[smooth], 1.0 - above[1:][smooth], atol=2e-9
+    )
     far = (above[1:] < JOIN) & (above[1:] > 1e-18)
     assert far.sum() > 50
     np.testing.assert_allclose(
@@ -130,21 +132,25 @@ def test_inversion_and_tails_against_exact_convolution(n: int, most: int) -> Non
 
 
 def test_probabilities_join_without_a_step() -> None:
-    law = invert_characteristic(
+    distribution = invert_characteristic(
         Draws(Pool.from_values(skewed(3000)), np.array([0.02, -0.02]), np.array([50.0, 50.0]))
     )
-    x = law.upper.start + np.linspace(-1e-6, 1e-6, 21) * law.half
-    p = law.at_least(x)
+    x = distribution.upper.start + np.linspace(-1e-6, 1e-6, 21) * distribution.half
+    p = distribution.at_least(x)
     assert (np.diff(p) < 0).all()
     np.testing.assert_allclose(p, JOIN, rtol=2e-2)
     np.testing.assert_allclose(np.diff(np.log(p)), np.diff(np.log(p)).mean(), rtol=0.3)
 
 
 def test_density_integrates_to_the_distribution_function() -> None:
-    law = invert_characteristic(Draws(Pool.from_values(skewed(2000)), np.array([0.1]), np.array([10.0])))
-    x = np.linspace(-law.half * 0.99, law.half * 0.99, 20001)
-    area = np.concatenate([[0.0], np.cumsum((law.density(x)[1:] + law.density(x)[:-1]) / 2 * np.diff(x))])
-    np.testing.assert_allclose(area, law.at_most(x) - law.at_most(x[:1]), atol=1e-6)
+    distribution = invert_characteristic(
+        Draws(Pool.from_values(skewed(2000)), np.array([0.1]), np.array([10.0]))
+    )
+    x = np.linspace(-distribution.half * 0.99, distribution.half * 0.99, 20001)
+    area = np.concatenate(
+        [[0.0], np.cumsum((distribution.density(x)[1:] + distribution.density(x)[:-1]) / 2 * np.diff(x))]
+    )
+    np.testing.assert_allclose(area, distribution.at_most(x) - distribution.at_most(x[:1]), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -158,28 +164,30 @@ def test_density_integrates_to_the_distribution_function() -> None:
 )
 @example(seed=5, n=5, size=5, systems=5, p=0.5)  # a pool of five values rings under the transform
 @example(seed=306, n=49, size=5, systems=3, p=0.5)
-def test_quantiles_invert_the_law_and_moments_are_right(
+def test_quantiles_invert_the_distribution_and_moments_are_right(
     seed: int, n: int, size: int, systems: int, p: float
 ) -> None:
     mean = Draws(Pool.from_values(skewed(size, seed)), np.array([1.0 / n]), np.array([float(n)]))
     for draws in (mean.subtract_mean(systems), mean.difference_of_two()):
-        law = ideal_distribution(draws)
-        q = find_quantiles(law, np.array([p]))
-        if isinstance(law, Inverted):
-            grid = np.linspace(-law.half, law.half, law.pdf.size, endpoint=False)
-            second = np.sum(law.pdf * grid**2) * (grid[1] - grid[0])
+        distribution = ideal_distribution(draws)
+        q = find_quantiles(distribution, np.array([p]))
+        if isinstance(distribution, Inverted):
+            grid = np.linspace(-distribution.half, distribution.half, distribution.pdf.size, endpoint=False)
+            second = np.sum(distribution.pdf * grid**2) * (grid[1] - grid[0])
             assert second == pytest.approx(draws.variance, rel=1e-4)
-            assert law.at_most(q)[0] == pytest.approx(p, abs=1e-9, rel=1e-6)
+            assert distribution.at_most(q)[0] == pytest.approx(p, abs=1e-9, rel=1e-6)
         else:
-            assert isinstance(law, Atoms)
-            assert np.sum(law.shares * law.values**2) == pytest.approx(draws.variance, rel=1e-6)
-            assert law.at_most(q)[0] >= p - 1e-12
-            assert law.at_least(q)[0] >= 1.0 - p - 1e-12
-        ends = np.array([law.span[0] - 1.0, law.span[1] + 1.0])
-        assert law.at_most(ends).tolist() == [0.0, pytest.approx(1.0)]
-        assert law.at_least(ends).tolist() == [pytest.approx(1.0), 0.0]
+            assert isinstance(distribution, Atoms)
+            assert np.sum(distribution.shares * distribution.values**2) == pytest.approx(
+                draws.variance, rel=1e-6
+            )
+            assert distribution.at_most(q)[0] >= p - 1e-12
+            assert distribution.at_least(q)[0] >= 1.0 - p - 1e-12
+        ends = np.array([distribution.span[0] - 1.0, distribution.span[1] + 1.0])
+        assert distribution.at_most(ends).tolist() == [0.0, pytest.approx(1.0)]
+        assert distribution.at_least(ends).tolist() == [pytest.approx(1.0), 0.0]
         x = np.sort(np.random.default_rng(seed).normal(0.0, 3.0 * draws.variance**0.5, 64))
-        assert (np.diff(law.at_least(x)) <= 1e-9).all()
+        assert (np.diff(distribution.at_least(x)) <= 1e-9).all()
 
 
 def test_enumeration_and_inversion_agree_where_both_can_be_had() -> None:
@@ -188,10 +196,10 @@ def test_enumeration_and_inversion_agree_where_both_can_be_had() -> None:
     assert atoms is not None
     values = np.subtract.outer(atoms.values, atoms.values).ravel()
     shares = np.multiply.outer(atoms.shares, atoms.shares).ravel()
-    law = invert_characteristic(draws)
+    distribution = invert_characteristic(draws)
     grid = np.linspace(-0.1, 0.1, 41) + 1e-4
     exact = np.array([shares[values <= x].sum() for x in grid])
-    np.testing.assert_allclose(law.at_most(grid), exact, atol=3e-3)  # blurred by a few grid steps
+    np.testing.assert_allclose(distribution.at_most(grid), exact, atol=3e-3)  # blurred by a few grid steps
 
 
 def test_smoothing_adds_the_kernel_variance() -> None:
@@ -212,6 +220,6 @@ def test_smoothing_adds_the_kernel_variance() -> None:
 def test_a_perfect_fit_leaves_no_doubt() -> None:
     table = xr.DataArray(np.add.outer([0.1, 0.2, 0.6], [0.0, 0.1]), dims=("topic", "system"))
     assert anova(table, "topic + system").notes
-    law = bootstrap_anova(table, "topic + system").estimates().distribution
-    assert law is not None
-    assert law.p_values(np.array([0.0, 0.1])).tolist() == [1.0, 0.0]
+    distribution = bootstrap_anova(table, "topic + system").estimates().distribution
+    assert distribution is not None
+    assert distribution.p_values(np.array([0.0, 0.1])).tolist() == [1.0, 0.0]

@@ -1,4 +1,4 @@
-"""Monte Carlo against the ideal law, against refitting, and against scipy's kernel density."""
+"""Monte Carlo against the ideal distribution, against refitting, and against scipy's kernel density."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def test_ideal_and_monte_carlo_agree_within_monte_carlo_error(
     p = np.array([0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975, 0.995, 0.999])
     allowed = SIGMAS * np.sqrt(p * (1 - p) / M)
     for j in (0, systems - 1):
-        law = ideal.effect_law(str(j))
-        found = np.quantile(errors[:, j] + law.estimate, p)
-        assert (np.abs(law.cdf(found) - p) <= allowed + 1e-9).all()
+        distribution = ideal.effect_distribution(str(j))
+        found = np.quantile(errors[:, j] + distribution.estimate, p)
+        assert (np.abs(distribution.cdf(found) - p) <= allowed + 1e-9).all()
     # pair p-values, from one pair so that the M differences are independent
     d = np.quantile(np.abs(errors[:, 0] - errors[:, 1]), p)
     for null, sample in (("difference", errors[:, 0] - errors[:, 1]), ("marginal", errors[:, 0])):
@@ -84,7 +84,7 @@ def test_ideal_and_monte_carlo_agree_within_monte_carlo_error(
 
 
 @pytest.mark.parametrize("model", [MD2, MD3, MD4, MD5, MD6], ids=lambda model: model.name)
-def test_refitting_resampled_scores_gives_the_same_law(model: Model) -> None:
+def test_refitting_resampled_scores_gives_the_same_distribution(model: Model) -> None:
     """The papers' recipe to the letter: add drawn residuals to the fitted scores and fit again."""
     scores = skewed_scores(6, 4, 3)
     fit = anova(scores, model)
@@ -99,8 +99,8 @@ def test_refitting_resampled_scores_gives_the_same_law(model: Model) -> None:
         ]
     )
     for j in range(4):
-        law = ideal.effect_law(str(j))
-        assert stats.kstest(effects[:, j], law.cdf).pvalue > 1e-4
+        distribution = ideal.effect_distribution(str(j))
+        assert stats.kstest(effects[:, j], distribution.cdf).pvalue > 1e-4
     spread = (effects - fit.effects["system"].to_numpy()).var()
     assert spread == pytest.approx(ideal.draws.subtract_mean(4).variance, rel=0.15)
 
@@ -132,18 +132,20 @@ def test_draws_are_uniform_over_the_pool() -> None:
     sums = means - means[:, :1]  # differences of two means of two draws
     expected = np.var(pool) / 2 * 2
     assert sums[:, 1:].var() == pytest.approx(expected, rel=0.03)
-    assert stats.kstest(means[:, 7], fit.effect_law("7").spread.at_most).pvalue > 1e-3
+    assert stats.kstest(means[:, 7], fit.effect_distribution("7").spread.at_most).pvalue > 1e-3
 
 
 def test_simulated_p_values_are_never_zero() -> None:
     fit = bootstrap_anova(skewed_scores(8, 3, 2), MD3, n_resamples=99, seed=1)
     for null, size in (("marginal", 3 * 99), ("difference", 2 * 3 * 99)):
-        law = fit.estimates(null=null, tails=1).distribution  # type: ignore[arg-type]
-        assert law is not None
-        assert law.p_values(np.array([10.0]))[0] == pytest.approx(1 / (size + 1))
-        assert law.critical(1e-9) == np.inf
-        x = law.critical(0.05)
-        assert law.p_values(np.array([x]))[0] <= 0.05 < law.p_values(np.array([x * 0.999]))[0]
+        distribution = fit.estimates(null=null, tails=1).distribution  # type: ignore[arg-type]
+        assert distribution is not None
+        assert distribution.p_values(np.array([10.0]))[0] == pytest.approx(1 / (size + 1))
+        assert distribution.critical(1e-9) == np.inf
+        x = distribution.critical(0.05)
+        assert (
+            distribution.p_values(np.array([x]))[0] <= 0.05 < distribution.p_values(np.array([x * 0.999]))[0]
+        )
     sample = Sample(np.array([1.0, 2.0, 2.0, 3.0]))
     assert sample.at_least(np.array([2.0, 3.5])).tolist() == [4 / 5, 1 / 5]
     assert sample.at_most(np.array([2.0, 0.5])).tolist() == [4 / 5, 1 / 5]

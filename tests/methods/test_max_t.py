@@ -162,7 +162,7 @@ def test_topic_effects_and_order_of_systems_change_nothing(seed: int, order: lis
     np.testing.assert_array_equal(found.p_adjusted, max_t(scores * 100.0).to_frame().p_adjusted)
 
 
-def test_true_differences_do_not_widen_the_law() -> None:
+def test_true_differences_do_not_widen_the_distribution() -> None:
     scores = table(6, 20, 5, spread=0.0)
     apart = scores + 3.0 * np.arange(5)
     one, other = max_t(scores), max_t(apart)

@@ -1,4 +1,4 @@
-"""Posteriors and highest-density intervals: against bambi and PyMC, Student's law, and each other."""
+"""Posteriors and highest-density intervals: against bambi and PyMC, Student's distribution, and each other."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def fitted(design: str, m: int = 10, n: int = 50, seed: int | None = None) -> Mi
 @pytest.mark.parametrize("design", ["nested", "crossed"])
 def test_intervals_agree_with_bambi(design: str) -> None:
     gold = pd.read_csv(GOLD / "mixed_hpd.csv")
-    law = posterior(fitted(design)).difference("1", "0")
+    distribution = posterior(fitted(design)).difference("1", "0")
     for row in gold[gold["case"] == design].itertuples():
         assert row.rhat < 1.01
         # an end of an interval has about twice the Monte-Carlo error of a mean; priors differ a little besides
         error = 4 * 2 * row.sd / np.sqrt(row.ess) + 0.02 * row.sd
-        assert law.mean == pytest.approx(row.mean, abs=error)
-        assert law.interval(row.level) == pytest.approx((row.lower, row.upper), abs=error)
+        assert distribution.mean == pytest.approx(row.mean, abs=error)
+        assert distribution.interval(row.level) == pytest.approx((row.lower, row.upper), abs=error)
 
 
-def test_crossed_difference_is_students_law() -> None:
-    """A single line, far above the residual: its φ is an inverse χ², so the difference has Student's law."""
+def test_crossed_difference_is_students_distribution() -> None:
+    """A single line, far above the residual: its φ is an inverse χ², so the difference has Student's distribution."""
     fit = fitted("crossed")
     low, high = posterior(fit, draws=40_000, seed=2).difference("1", "0").interval(0.95)
     half = stats.t.isf(0.025, 49) * np.sqrt(fit.difference_variance[0, 1])
@@ -67,15 +67,17 @@ def test_crossed_difference_is_students_law() -> None:
     assert (low, high) == pytest.approx((centre - half, centre + half), abs=0.01 * half)
 
 
-def test_averaged_laws_are_steadier_than_sorted_draws() -> None:
+def test_averaged_distributions_are_steadier_than_sorted_draws() -> None:
     fit = fitted("nested")
     ends, sorted_ends = [], []
     for seed in range(12):
         found = posterior(fit, draws=2_000, seed=seed)
-        law = found.difference("0", "1")
-        ends.append(law.interval(0.95)[0])
+        distribution = found.difference("0", "1")
+        ends.append(distribution.interval(0.95)[0])
         rng = np.random.default_rng(seed)
-        sorted_ends.append(np.quantile(law.centres + law.scales * rng.normal(size=2_000), 0.025))
+        sorted_ends.append(
+            np.quantile(distribution.centres + distribution.scales * rng.normal(size=2_000), 0.025)
+        )
     assert np.std(ends) < np.std(sorted_ends) / 3
 
 
@@ -102,7 +104,7 @@ def test_one_lost_score_changes_little() -> None:
 
 
 @pytest.mark.parametrize("ms", [(5.0, 2.0, 1.5, 1.0), (1.0, 2.0, 0.5, 1.0)])
-def test_weights_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> None:
+def test_weights_and_rejection_draw_from_the_same_distribution(ms: tuple[float, ...]) -> None:
     df = np.array([9.0, 9.0, 6.0, 54.0])
     order = Order(np.array(ms) * df, df, TREE)
     one = draw_ordered(order, 5_000, np.random.default_rng(1))
@@ -119,7 +121,9 @@ def test_hopeless_orders_fall_back_on_weights(instances: float) -> None:
     phi = draw_ordered(Order(ms * df, df, TREE), 3_000, np.random.default_rng(1))
     assert phi.shape == (3_000, 4)
     assert ((phi @ TREE.T) >= -1e-12).all()
-    if not instances:  # the law of φ_I beyond φ_E is Pareto's then: its median is 2^(2/ν) times the bound
+    if (
+        not instances
+    ):  # the distribution of φ_I beyond φ_E is Pareto's then: its median is 2^(2/ν) times the bound
         assert np.median(phi[:, 2] / phi[:, 3]) == pytest.approx(2 ** (2 / 40), rel=0.005)
 
 
@@ -128,15 +132,15 @@ def test_hopeless_orders_fall_back_on_weights(instances: float) -> None:
 def test_intervals_hold_their_probability_and_hpd_is_shortest(seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
     weights = rng.random(8)
-    law = Mixture(
+    distribution = Mixture(
         rng.normal(0, 0.2, 8),
         rng.uniform(0.5, 1.5, 8),
         weights / weights.sum(),
         df=float(rng.integers(3, 30)),
     )
-    (low, high), (left, right) = law.interval(level), law.interval(level, "equal-tailed")
-    assert law.cdf(high) - law.cdf(low) == pytest.approx(level, abs=1e-9)
-    assert law.cdf(right) - law.cdf(left) == pytest.approx(level, abs=1e-9)
+    (low, high), (left, right) = distribution.interval(level), distribution.interval(level, "equal-tailed")
+    assert distribution.cdf(high) - distribution.cdf(low) == pytest.approx(level, abs=1e-9)
+    assert distribution.cdf(right) - distribution.cdf(left) == pytest.approx(level, abs=1e-9)
     assert high - low <= right - left + 1e-6
 
 

@@ -207,12 +207,12 @@ COMPONENTS = {"topic": {"ts": 0.08, "sk": 0.0, "e": 0.06}, "both": {"ts": 0.08, 
 
 @pytest.mark.calibration
 @pytest.mark.parametrize("missing", [0.0, 0.25], ids=["full", "rows missing"])
-@pytest.mark.parametrize(("world", "generalize"), [("topic", ("topic",)), ("both", ("topic", "shard"))])
+@pytest.mark.parametrize(("scenario", "generalize"), [("topic", ("topic",)), ("both", ("topic", "shard"))])
 def test_claims_hold_their_level(
-    repetitions: float, missing: float, world: str, generalize: tuple[str, ...]
+    repetitions: float, missing: float, scenario: str, generalize: tuple[str, ...]
 ) -> None:
     reps = int(300 * repetitions)
-    rejected, estimated, actual = pair_rates(reps, (16, 6, 6), COMPONENTS[world], generalize, missing)
+    rejected, estimated, actual = pair_rates(reps, (16, 6, 6), COMPONENTS[scenario], generalize, missing)
     assert abs(rejected.mean() - 0.05) < 4 * rejected.std() / np.sqrt(reps)
     gap = estimated - actual
     assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(reps)

@@ -63,7 +63,7 @@ def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int) -> Slo
     return Slow(t, p_adjusted, np.sort(np.abs(star).max(axis=1)))
 
 
-def law(
+def distribution(
     y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1
 ) -> ResampledDistribution:
     ia, ib = pairs_of(y.shape[1])
@@ -191,7 +191,7 @@ def test_a_batch_is_its_tables() -> None:
 @pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, 5 * BLOCK + 7])
 def test_workers_change_nothing(count: int) -> None:
     y = table(5, 20, 7)
-    one, two, five = (law(y, 2, count, jobs=jobs) for jobs in (1, 2, 5))
+    one, two, five = (distribution(y, 2, count, jobs=jobs) for jobs in (1, 2, 5))
     for other in (two, five):
         for name in ("p_adjusted", "maxima"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -199,7 +199,7 @@ def test_workers_change_nothing(count: int) -> None:
 
 def test_draw_i_does_not_depend_on_the_number_of_draws() -> None:
     y = table(5, 20, 7)
-    few, many = law(y, 2, 300).maxima, law(y, 2, 700).maxima
+    few, many = distribution(y, 2, 300).maxima, distribution(y, 2, 700).maxima
     assert np.isin(few, many).all()
 
 
@@ -210,10 +210,10 @@ def test_shifts_and_scale_change_nothing(seed: int, topics: int, systems: int, s
     g = np.random.default_rng(seed)
     other = scale * (y + g.normal(size=(topics, 1)))
     np.testing.assert_allclose(moderated_statistics(other).t, moderated_statistics(y).t, rtol=1e-6, atol=1e-8)
-    # against other means the law is the same
+    # against other means the distribution is the same
     moved = y + g.normal(size=systems)
-    np.testing.assert_allclose(law(moved).maxima, law(y).maxima, rtol=1e-6)
-    np.testing.assert_array_equal(law(other).p_adjusted, law(y).p_adjusted)
+    np.testing.assert_allclose(distribution(moved).maxima, distribution(y).maxima, rtol=1e-6)
+    np.testing.assert_array_equal(distribution(other).p_adjusted, distribution(y).p_adjusted)
 
 
 @settings(max_examples=25, deadline=None)
@@ -223,14 +223,14 @@ def test_names_of_systems_change_nothing(seed: int, topics: int, systems: int, d
     order = np.array(data.draw(st.permutations(range(systems))))
     ia, ib = pairs_of(systems)
     at = _at(order[ia], order[ib], systems)  # where the pairs of the shuffled table are in the first
-    np.testing.assert_array_equal(law(y[:, order]).p_adjusted, law(y).p_adjusted[at])
+    np.testing.assert_array_equal(distribution(y[:, order]).p_adjusted, distribution(y).p_adjusted[at])
 
 
 @settings(max_examples=25, deadline=None)
 @given(KEYS)
 def test_step_down_is_at_most_a_single_step(seed: int) -> None:
     y = table(seed, 10, 5)
-    found = law(y, seed)
+    found = distribution(y, seed)
     t = moderated_statistics(y).t
     single = np.array([(1 + np.sum(found.maxima >= x * (1 - 1e-9))) / 200 for x in t**2])
     assert (found.p_adjusted <= single).all()
@@ -243,7 +243,7 @@ def test_copies_are_ties() -> None:
     y = np.repeat(table(6, 10, 3), 2, axis=1)
     found, ia, ib = moderated_statistics(y), *pairs_of(6)
     copies = (ia // 2) == (ib // 2)
-    fast = law(y)
+    fast = distribution(y)
     assert (found.t[copies] == 0.0).all()
     assert (fast.p_adjusted[copies] == 1.0).all()
     assert np.isfinite(fast.maxima).all()
@@ -252,11 +252,11 @@ def test_copies_are_ties() -> None:
 @pytest.mark.parametrize("d0", [0.0, 20.0, np.inf])
 def test_tables_without_any_spread(d0: float) -> None:
     equal = np.full((6, 3), 0.3) + np.arange(6)[:, None]
-    found = law(equal, d0=d0)
+    found = distribution(equal, d0=d0)
     assert (found.p_adjusted == 1.0).all()
     apart = equal + np.array([0.0, 0.1, 0.1])
     np.testing.assert_array_equal(moderated_statistics(apart, d0=d0).t, [-np.inf, -np.inf, 0.0])
-    found = law(apart, d0=d0)
+    found = distribution(apart, d0=d0)
     np.testing.assert_array_equal(found.p_adjusted, [1 / 200, 1 / 200, 1.0])
 
 
@@ -264,11 +264,11 @@ def test_draws_of_one_topic_alone_are_as_extreme_as_can_be() -> None:
     y = np.array([[0.1, 0.3, 0.35], [0.2, 0.7, 0.3]])
     counts = topic_counts(2, key_of(0), 0, 199)
     alone = (counts == 2).any(axis=1).sum()
-    assert np.isinf(law(y).maxima).sum() == alone
+    assert np.isinf(distribution(y).maxima).sum() == alone
 
 
 def test_too_few_draws_have_no_quantile() -> None:
-    found = law(table(1), count=9)
+    found = distribution(table(1), count=9)
     assert found.critical(0.05) == np.inf
     assert found.critical(0.1) < np.inf
 
@@ -276,7 +276,7 @@ def test_too_few_draws_have_no_quantile() -> None:
 def test_trec8(data: Path) -> None:
     y = np.genfromtxt(data / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
     assert y.shape == (50, 129)
-    found = law(y, 1, 9999, jobs=None)
+    found = distribution(y, 1, 9999, jobs=None)
     assert 3380 <= (found.p_adjusted <= 0.05).sum() <= 3450  # METHODS §9
 
 

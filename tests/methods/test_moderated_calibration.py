@@ -35,8 +35,8 @@ def md6(y: Floats) -> Decomposition:
 def alarm(y: Floats, seed: int, noise: Noise | None = None) -> bool:
     """Is any pair called different at .05?"""
     found = moderated_statistics(y, noise=noise)
-    law = resample_topics(y, *pairs_of(y.shape[1]), found, key_of(seed), DRAWS, noise=noise, jobs=1)
-    return bool(np.nanmin(law.p_adjusted) <= 0.05)
+    distribution = resample_topics(y, *pairs_of(y.shape[1]), found, key_of(seed), DRAWS, noise=noise, jobs=1)
+    return bool(np.nanmin(distribution.p_adjusted) <= 0.05)
 
 
 def rate(once: Callable[[np.random.Generator, int], bool], tables: float) -> tuple[float, float]:
@@ -54,10 +54,10 @@ def test_trec8_topics_redrawn(data: Path, repetitions: float) -> None:
     assert 0.053 - error < found < 0.053 + error
 
 
-def best_set(x: Floats, law: ResampledDistribution) -> Ints:
+def best_set(x: Floats, distribution: ResampledDistribution) -> Ints:
     """Systems that no other is significantly better than."""
     systems = x.shape[1]
-    significant = law.p_adjusted <= 0.05
+    significant = distribution.p_adjusted <= 0.05
     _, above = count_wins(significant, moderated_statistics(x).difference, *pairs_of(systems), systems)
     return np.flatnonzero(above == 0)
 
@@ -69,8 +69,8 @@ def test_the_best_set_holds_the_best(data: Path, repetitions: float) -> None:
 
     def lost(g: np.random.Generator, seed: int) -> bool:
         x = z[g.integers(50, size=50)]
-        law = resample_topics(x, *pairs_of(22), moderated_statistics(x), key_of(seed), DRAWS, jobs=1)
-        return 7 not in best_set(x, law)
+        distribution = resample_topics(x, *pairs_of(22), moderated_statistics(x), key_of(seed), DRAWS, jobs=1)
+        return 7 not in best_set(x, distribution)
 
     found, error = rate(lost, 300 * repetitions)
     assert found < 0.05 + error
@@ -84,11 +84,13 @@ def test_the_best_set_holds_equal_systems_on_few_topics(systems: int, data: Path
     spread of .15 and .13 over tables: 1,000 tables tell these from 95 % by 3.5 standard errors with a power of 99 %.
     """
     y = np.genfromtxt(data / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
-    world = tilted_scenario(y[:, similar_systems(y, most=systems)], topics=25)
+    scenario = tilted_scenario(y[:, similar_systems(y, most=systems)], topics=25)
     held = []
-    for seed, x in enumerate(world.draw(0, int(1000 * repetitions), 1)):
-        law = resample_topics(x, *pairs_of(systems), moderated_statistics(x), key_of(seed), DRAWS, jobs=1)
-        held.append(best_set(x, law).size / systems)
+    for seed, x in enumerate(scenario.draw(0, int(1000 * repetitions), 1)):
+        distribution = resample_topics(
+            x, *pairs_of(systems), moderated_statistics(x), key_of(seed), DRAWS, jobs=1
+        )
+        held.append(best_set(x, distribution).size / systems)
     assert np.mean(held) > 0.95 - 3.5 * np.std(held) / np.sqrt(len(held))
 
 

@@ -136,9 +136,9 @@ def test_pairs_without_a_common_topic_are_not_compared() -> None:
     y = table(6, 12, 4)
     y[:6, 0], y[6:, 1] = np.nan, np.nan
     found = moderated_statistics(y)
-    law_ = resample_topics(y, *pairs_of(4), found, key_of(1), 99)
-    assert np.isnan([found.t[0], found.p[0], law_.p_adjusted[0]]).all()
-    assert np.isfinite(law_.p_adjusted[1:]).all()
+    joint = resample_topics(y, *pairs_of(4), found, key_of(1), 99)
+    assert np.isnan([found.t[0], found.p[0], joint.p_adjusted[0]]).all()
+    assert np.isfinite(joint.p_adjusted[1:]).all()
 
 
 def test_cells_by_hand() -> None:
@@ -256,7 +256,7 @@ def test_strata_by_hand() -> None:
 
 
 @pytest.mark.parametrize("df", [1.0, 4.0, 36.0])
-def test_laws_of_the_random_numbers(df: float) -> None:
+def test_distributions_of_the_random_numbers(df: float) -> None:
     state = np.empty(1, dtype=np.uint64)
     start(key_of(1), 0, state)
     normals = [normal(state) for _ in range(20_000)]

@@ -72,7 +72,7 @@ def test_the_moderated_test_of_single_pairs_is_that_of_the_table(method: str) ->
     )
 
 
-def test_the_joint_law_is_the_limit_of_resampling() -> None:
+def test_the_joint_distribution_is_the_limit_of_resampling() -> None:
     y = scores(4000)
     table = xr.DataArray(y, dims=("topic", "system"), coords={"system": NAMES})
     drawn, limit = (sw.compare(one, "moderated") for one in (table, sw.ScoreMoments.of(table)))
@@ -408,7 +408,7 @@ def test_gaps_are_found_in_any_block(tmp_path: Path, margins: bool) -> None:
 
 
 @pytest.mark.calibration
-def test_the_joint_law_keeps_its_level_where_items_are_many() -> None:
+def test_the_joint_distribution_keeps_its_level_where_items_are_many() -> None:
     """Equal systems of unequal spread, two of them nearly the same: 5 % of tables with an alarm."""
     rng, alarms, tables = np.random.default_rng(5), 0, 400
     for _ in range(tables):

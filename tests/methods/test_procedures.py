@@ -283,15 +283,15 @@ def test_all_flips_are_those_of_scipy(data: st.DataObject, n: int) -> None:
     assert kernels.all_flips(d, n) == pytest.approx(np.mean(np.abs(signs @ d) >= abs(d.sum())))
 
 
-def test_rank_sum_laws_are_those_of_scipy() -> None:
-    laws = kernels.rank_sum_laws()
+def test_rank_sum_distributions_are_those_of_scipy() -> None:
+    distributions = kernels.rank_sum_laws()
     rng = np.random.default_rng(4)
     for n in (1, 2, 7, 24, 50):
         d = rng.normal(0.2, 1.0, n)
         ranks = stats.rankdata(np.abs(d))
         smaller = int(min(ranks[d > 0].sum(), ranks[d < 0].sum()))
         wanted = stats.wilcoxon(d, method="exact").pvalue
-        assert min(1.0, 2.0 * laws[n, smaller]) == pytest.approx(wanted, rel=1e-9)
+        assert min(1.0, 2.0 * distributions[n, smaller]) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_t_tests_and_intervals_are_those_of_scipy() -> None:

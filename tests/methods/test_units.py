@@ -74,7 +74,7 @@ def test_tasks_of_very_unequal_sizes_widen_intervals(questions: xr.DataArray) ->
     joint = found.decisions.outcome.joint
     assert joint.found.care == pytest.approx(care.factor, rel=1e-9)
     half = joint.half_width(0.05)[0]
-    critical = joint.laws[0].critical(0.05)
+    critical = joint.distributions[0].critical(0.05)
     assert half == pytest.approx(critical * care.factor * found.se)
 
 

@@ -74,7 +74,7 @@ def test_the_bootstrap_is_that_of_a_simulation(ff21: sw.papers.Replication, five
         raw.append((p <= 0.05).sum())
         corrected.append(by_hand.benjamini_hochberg(p, 0.05).sum())
     found = ff21["Table 5"].data.query("model == 'MD6' and approach == other").set_index("approach")["pairs"]
-    # of 276 pairs; a kernel density widens the law by less than one percent
+    # of 276 pairs; a kernel density widens the distribution by less than one percent
     assert found["bANOVA(raw)"] == pytest.approx(np.mean(raw), abs=3)
     assert found["bANOVA(BH)"] == pytest.approx(np.mean(corrected), abs=3)
 

@@ -89,7 +89,7 @@ def test_the_pattern_of_the_paper_holds_on_other_runs(found: sw.papers.Replicati
 def test_intervals_are_those_of_plain_numpy(
     found: sw.papers.Replication, cells: dict[int, np.ndarray], runs: sw.Collection
 ) -> None:
-    """Figures 3 to 5: F19 eq. 3 (Tukey), 4 (SEM) and 5 (ANOVA), with scipy's laws."""
+    """Figures 3 to 5: F19 eq. 3 (Tukey), 4 (SEM) and 5 (ANOVA), with scipy's distributions."""
     whole = sw.score(runs, "AP")["AP"].values[:, :, None]
     for panel, y, model in (("whole", whole, "MD1"), ("3 shards", cells[3][0], "MD6")):
         left, df = by_hand.residuals(y, model)

@@ -236,8 +236,10 @@ def test_sakai_says_nothing_where_its_formula_has_no_value() -> None:
 
 @pytest.mark.parametrize("method", ["exact", "blocks"])
 @pytest.mark.parametrize("df", [3.0, 20.0, 400.0])
-def test_assurance_is_the_power_averaged_over_the_law_of_the_variance(method: str, df: float) -> None:
-    """Against scipy: the noncentral F integrated over σ² = ν·s²/χ²(ν). 200 points of the law are within .002."""
+def test_assurance_is_the_power_averaged_over_the_distribution_of_the_variance(
+    method: str, df: float
+) -> None:
+    """Against scipy: the noncentral F integrated over σ² = ν·s²/χ²(ν). 200 points are within .002."""
     n, m, s_sq, d = 40, 5, 0.02, 0.1
     phi_e = (m - 1 if method == "blocks" else m) * (n - 1)
     critical = stats.f.isf(0.05, m - 1, phi_e)

@@ -43,22 +43,22 @@ def test_the_shaded_area_is_the_p_value(n_resamples: int | None) -> None:
     (tail,) = [rows for rows in rows_with(chart, "value", "density") if "system" not in rows[0]]
     x, y = (np.array([row[name] for row in tail]) for name in ("value", "density"))
     assert x[0] == fit.effects[better]
-    p = float(fit.effect_law(worse).sf(np.array([fit.effects[better]]))[0])
+    p = float(fit.effect_distribution(worse).sf(np.array([fit.effects[better]]))[0])
     assert p > 0.1
-    # the curve ends at the upper 1e-4 quantile; a kernel of .22 sd, as 2000 estimates have it, widens the law by 2.4 %,
-    # which moves a tail by .006 at most
+    # the curve ends at the upper 1e-4 quantile; a kernel of .22 sd, as 2000 estimates have it, widens the distribution
+    # by 2.4 %, which moves a tail by .006 at most
     assert np.trapezoid(y, x) == pytest.approx(p, abs=2e-4 if n_resamples is None else 0.01)
     assert f"p = {p:.3g}" in titles(chart)
     (curves,) = rows_with(chart, "system", "density", "cdf")
     assert {row["system"] for row in curves} == {better, worse}
 
 
-def test_the_p_value_is_that_of_the_marginal_law() -> None:
+def test_the_p_value_is_that_of_the_marginal_distribution() -> None:
     fit = bootstrap_anova(simulated(20, topics=20, shards=2), MD3)
     a, b = nearest(fit)
-    law = fit.estimates(null="marginal", tails=1).distribution
-    assert law is not None
-    p = law.p_values(np.array([fit.effects[a] - fit.effects[b]]))[0]
+    distribution = fit.estimates(null="marginal", tails=1).distribution
+    assert distribution is not None
+    p = distribution.p_values(np.array([fit.effects[a] - fit.effects[b]]))[0]
     assert f"p = {p:.3g}" in titles(fit.plot(pair=(a, b)))
 
 

@@ -1,4 +1,4 @@
-"""Residual charts: the quantiles of the normal law, and every score counted once."""
+"""Residual charts: the quantiles of the normal distribution, and every score counted once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shardwise.plot.fits import normal_quantiles, residual_chart
 
 
 @pytest.mark.parametrize("n", [5, 200, 20_000])
-def test_quantiles_are_those_of_the_normal_law(n: int) -> None:
+def test_quantiles_are_those_of_the_normal_distribution(n: int) -> None:
     residuals = np.random.default_rng(1).normal(3, 2, n)
     expected, found = normal_quantiles(residuals)
     assert len(expected) <= 200

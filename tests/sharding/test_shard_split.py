@@ -55,7 +55,7 @@ def test_seeds_differ() -> None:
     assert not np.array_equal(split(RUNS, 3, seed=1).shards, split(RUNS, 3, seed=2).shards)
 
 
-def test_even_over_a_known_corpus_size_has_the_law_of_a_cut_permutation() -> None:
+def test_even_over_a_known_corpus_size_has_the_distribution_of_a_cut_permutation() -> None:
     """Two documents share a shard as often as in a permutation of the whole corpus: (C/S - 1) / (C - 1)."""
     small = collection(n_docs=6, relevant=2)
     splits = split(small, 4, n_splits=20_000, seed=3, corpus=8)

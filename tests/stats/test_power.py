@@ -39,7 +39,7 @@ def test_largest_statistics_by_plain_resampling() -> None:
 
 
 def test_planning_with_and_without_a_pilot_agree_for_normal_scores() -> None:
-    """studentized_range of scipy for the critical value; the pilot is large enough to be its own law."""
+    """studentized_range of scipy for the critical value; the pilot is large enough to be its own distribution."""
     rng = np.random.default_rng(3)
     pilot = rng.normal(size=(4000, 5))
     topics = 40

@@ -1,4 +1,4 @@
-"""Shapes of laws and correlations of ranks beside scipy's."""
+"""Shapes of distributions and correlations of ranks beside scipy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The studentized range and Dunnett's law against high-precision integration, R, scipy and Student's t."""
+"""The studentized range and Dunnett's distribution against high-precision integration, R, scipy and Student's t."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_refuses_what_it_cannot_do(r: int, df: float) -> None:
 def test_dunnett_agrees_with_scipys_integral() -> None:
     for t, m, df in [(2.5, 4, 30), (1.0, 3, 10), (3.2, 10, 90)]:
         corr = np.full((m, m), 0.5) + 0.5 * np.eye(m)
-        law = stats.multivariate_t(shape=corr, df=df, seed=1)
-        inside = law.cdf(np.full(m, t), lower_limit=np.full(m, -t), maxpts=200_000)
+        distribution = stats.multivariate_t(shape=corr, df=df, seed=1)
+        inside = distribution.cdf(np.full(m, t), lower_limit=np.full(m, -t), maxpts=200_000)
         assert float(many_to_one.sf(t, m, df)) == pytest.approx(1 - inside, abs=2e-4)
 
 
@@ -136,8 +136,10 @@ def test_dunnett_with_unequal_variances_agrees_with_scipys_integral() -> None:
             np.testing.assert_allclose(loadings, np.sqrt(v[0] / (v[0] + v[1:])), rtol=1e-5)
         corr = np.outer(loadings, loadings)
         np.fill_diagonal(corr, 1.0)
-        law = stats.multivariate_t(shape=corr, df=9, seed=1)
-        inside = law.cdf(np.full(v.size - 1, 2.2), lower_limit=np.full(v.size - 1, -2.2), maxpts=100_000)
+        distribution = stats.multivariate_t(shape=corr, df=9, seed=1)
+        inside = distribution.cdf(
+            np.full(v.size - 1, 2.2), lower_limit=np.full(v.size - 1, -2.2), maxpts=100_000
+        )
         p = many_to_one.sf_unequal(np.array([2.2]), np.array([9.0]), loadings)
         assert float(p[0]) == pytest.approx(1 - inside, abs=2e-4)
         critical = many_to_one.isf_unequal(float(p[0]), np.array([9.0]), loadings)

@@ -60,7 +60,7 @@ def compare(
         For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
         ``sw.methods``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
         "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
-        for a bootstrap, which has laws of its own.
+        for a bootstrap, which has distributions of its own.
     generalize : Claim, str or iterable of str, optional
         The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
     only : sequence of str or sequence of tuple of str, optional
@@ -79,8 +79,8 @@ def compare(
         Which column of a table is what, as `read_scores` takes it.
     executor : Executor, optional
         Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
-        figures do not depend on it. Moderated tests with their joint law, max-t and drawn bootstraps take it, and it
-        is refused where nothing is drawn.
+        figures do not depend on it. Moderated tests with their joint distribution, max-t and drawn bootstraps take it,
+        and it is refused where nothing is drawn.
     **options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 

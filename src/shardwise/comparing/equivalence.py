@@ -122,9 +122,9 @@ def equivalence(
     ----------
     result : Comparisons
         Comparisons, whose pairs are judged with the same correction as their p-values; by Holm's where that is a joint
-        law of differences. Pairs keep the direction in which they were asked for, and a baseline stands second. Where
-        nobody chose a direction, the better system comes first, the worse one for "lower"; the one-sided p-values of
-        "superior" then count twice, for either might have been the better.
+        distribution of differences. Pairs keep the direction in which they were asked for, and a baseline stands
+        second. Where nobody chose a direction, the better system comes first, the worse one for "lower"; the one-sided
+        p-values of "superior" then count twice, for either might have been the better.
     margin : float
         The smallest difference that matters; 0 for plain superiority.
     side : str
@@ -219,7 +219,7 @@ def _hpd_intervals(result: Comparisons, level: float, turned: Bools) -> tuple[Fl
         result.posterior(*((labels[int(b)], labels[int(a)]) if turn else (labels[int(a)], labels[int(b)])))
         for a, b, turn in zip(result.ia, result.ib, turned, strict=True)
     ]
-    lower, upper = zip(*(law.interval(level) for law in ends), strict=True)
+    lower, upper = zip(*(distribution.interval(level) for distribution in ends), strict=True)
     return np.array(lower), np.array(upper)
 
 
@@ -390,7 +390,7 @@ def posterior_probability(
         The probability.
     """
     validate_choice(side, "side", SIDES)
-    law: Mixture = result.posterior(a, b)
+    distribution: Mixture = result.posterior(a, b)
     if side == "both":
-        return law.cdf(margin) - law.cdf(-margin)
-    return law.above(margin if side == "superior" else -margin)
+        return distribution.cdf(margin) - distribution.cdf(-margin)
+    return distribution.above(margin if side == "superior" else -margin)

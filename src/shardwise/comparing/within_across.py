@@ -147,8 +147,10 @@ def _interval_widths(
 ) -> list[float]:
     """Return widths of V17's trimmed bootstrap intervals, else of the intervals of the method."""
     if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
-        law = {name: value for name, value in claim.items() if name != "generalize"}  # only about these
-        frame = fitted.intervals(1.0 - alpha, pairs=comparisons.p, **law)
+        distribution = {
+            name: value for name, value in claim.items() if name != "generalize"
+        }  # only about these
+        frame = fitted.intervals(1.0 - alpha, pairs=comparisons.p, **distribution)
     else:
         frame = comparisons.intervals(1.0 - alpha)
     chosen = frame.loc[list(systems)]

@@ -20,7 +20,7 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import NormalScenario, Scenario, check_layout, effects_of
 from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
 from shardwise.lab.scenarios.copula import correlation_root, normal_scores
-from shardwise.lab.scenarios.margin_fits import fit_margins, law_margins
+from shardwise.lab.scenarios.margin_fits import distribution_margins, fit_margins
 from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
 
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]
@@ -43,7 +43,7 @@ USUAL = VarianceComponents.of(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SimulationOptions:
-    """What tables to draw: how large, with what truth, from what law.
+    """What tables to draw: how large, with what truth, from what distribution.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class SimulationOptions:
         What systems differ by. 0 plants no difference, a number d puts the first system d above the last and all others
         halfway, an array is added to the mean, and "like" takes the system means of the source.
     margins
-        Law of a system's scores: "normal", or a bounded one: "beta", "discrete" (few values), "kernel", or "auto",
-        which are estimated from scores.
+        Distribution of a system's scores: "normal", or a bounded one: "beta", "discrete" (few values), "kernel", or
+        "auto", which are estimated from scores.
     generalize
         What is sampled anew for each table, as a Claim, names or text; the truth is about it, and about all else as it
         is.
@@ -124,8 +124,8 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
         What systems differ by. 0, the default, plants no difference; a number d puts the first system d above the last
         and all others halfway; an array is added to the mean; "like" takes the system means of the source.
     margins : str, optional
-        Law of a system's scores: "normal", the default, or a bounded one: "beta", "discrete" (few values), "kernel", or
-        "auto", which are estimated from scores.
+        Distribution of a system's scores: "normal", the default, or a bounded one: "beta", "discrete" (few values),
+        "kernel", or "auto", which are estimated from scores.
     generalize : Claim, names or text, optional
         What is sampled anew, "topic" unless said otherwise; the truth is about it, and about all else as it is.
     deterministic : int, optional
@@ -170,7 +170,7 @@ def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> 
     attrs = {
         "truth": tuple(float(value) for value in made.truth),
         "claim": made.claim.short(made.dims),
-        "world": made.name,
+        "scenario": made.name,
         "seed": seed,
     }
     if isinstance(made, NormalScenario):
@@ -219,8 +219,12 @@ def _build_from_components(
     means = _true_means(asked, centre, r, None, components)
     if asked.margins == "normal":
         return NormalScenario(means, components, dims, shape, claim, flags)
-    laws = law_margins(means, sum(components.only(effects_of(dims)).values()), asked.margins)
-    return margins_scenario(means, laws, components, dims, shape, claim, deterministic=flags, seed=asked.seed)
+    distributions = distribution_margins(
+        means, sum(components.only(effects_of(dims)).values()), asked.margins
+    )
+    return margins_scenario(
+        means, distributions, components, dims, shape, claim, deterministic=flags, seed=asked.seed
+    )
 
 
 def _build_from_scores(source: Any, asked: SimulationOptions) -> NormalScenario | MarginsScenario:

@@ -163,7 +163,8 @@ def declared_procedure(dims: Dims, claim: Claim, error_rate: str) -> Procedure |
 def cannot_explode(procedure: Procedure) -> bool:
     """Whether a level found on some topics carries over to others: no pair has its own variance alone.
 
-    A paired t has a denominator near 0 where two systems are nearly the same, and its law then hangs on few topics.
+    A paired t has a denominator near 0 where two systems are nearly the same, and its distribution then hangs on few
+    topics.
     """
     return procedure.method.bounded_statistic
 

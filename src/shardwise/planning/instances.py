@@ -24,7 +24,7 @@ from shardwise.planning.components import variance_components
 from shardwise.stats.student import t_statistic, two_sided
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
-POINTS = 400  # of the law of a standard deviation
+POINTS = 400  # of the distribution of a standard deviation
 
 
 def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) -> pd.DataFrame:
@@ -252,7 +252,7 @@ def what_next(
 
 
 def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
-    """Power of two one-sided t-tests: the chance that difference ± t·s lies within the margin, over the law of s."""
+    """Power of two one-sided t-tests: P(difference ± t·s within the margin), averaged over the distribution of s."""
     chances = (np.arange(POINTS) + 0.5) / POINTS
     spread = np.sqrt(scipy.stats.chi2.ppf(chances, np.asarray(df)[..., None]) / np.asarray(df)[..., None])
     cut = np.asarray(scipy.stats.t.isf(alpha, df))[..., None] * spread
@@ -269,7 +269,7 @@ def two_sided_power(difference: float, se: Floats, df: Floats, alpha: float) -> 
     shift = difference / np.where(still, 1.0, se)
     upper = 1.0 - special.nctdtr(df, shift, critical)
     lower = special.nctdtr(df, shift, -critical)
-    # beyond the reach of the noncentral law in double precision the normal one is exact enough
+    # beyond the reach of the noncentral distribution in double precision the normal one is exact enough
     power = np.where(np.isfinite(upper + lower), upper + lower, special.ndtr(shift - critical))
     return np.asarray(np.where(still, 1.0, power))
 

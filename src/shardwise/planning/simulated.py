@@ -111,7 +111,7 @@ def simulated_power(
     """Simulate the planned comparison with topics drawn from one's own topic × system scores.
 
     Every repetition draws systems, moves each to the same mean, plants the
-    difference, draws topics with replacement and tests. Scores are only moved, so the shape of their law, and
+    difference, draws topics with replacement and tests. Scores are only moved, so the shape of their distribution, and
     how systems go together on a topic, stay; they are stretched by √(T/(T-1)) because the spread of T topics
     around their own mean is that much too small. Repetition i depends on (seed, i) only, and smaller numbers
     of topics are the first topics of larger ones, so that the curve over ``topics`` is smooth.

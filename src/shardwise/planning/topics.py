@@ -36,7 +36,7 @@ METHODS = {
 PAIRED = ("blocks", "paired-t", "moderated")
 # methods that find a difference of two systems; F tests find that some differ
 PAIRS = ("paired-t", "moderated")
-POINTS = 200  # of the law of a variance that is not known for sure
+POINTS = 200  # of the distribution of a variance that is not known for sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,23 +228,23 @@ def planned_test(
     """Power of a method with n topics, for the designs numbered k, as a function of the noncentrality λ.
 
     Where the variance has degrees of freedom ν it is itself uncertain, σ² = ν·variance/χ²(ν), and the power is averaged
-    over that law: the assurance of O'Hagan, Stevens and Campbell (2005).
+    over that distribution: the assurance of O'Hagan, Stevens and Campbell (2005).
     """
     systems, alpha = d["systems"][k], d["alpha"][k]
-    law: Callable[..., Floats]
+    distribution: Callable[..., Floats]
     rest: tuple[Floats, ...]
     if method == "moderated":
-        law, rest = power_of_pair, critical_pair(n, systems, alpha)
+        distribution, rest = power_of_pair, critical_pair(n, systems, alpha)
     else:
         phi_a, phi_e = systems - 1.0, ((systems - 1.0) if method in PAIRED else systems) * (n - 1.0)
-        law = power_sakai if method == "sakai" else power_exact
+        distribution = power_sakai if method == "sakai" else power_exact
         rest = phi_a, phi_e, critical_f(phi_a, phi_e, alpha)
     if "df" not in d.columns:
-        return lambda lam: law(lam, *rest)
+        return lambda lam: distribution(lam, *rest)
     df = d["df"][k][:, None]
     ratio = special.chdtri(df, (np.arange(POINTS) + 0.5) / POINTS) / df
     columns = tuple(np.broadcast_to(x, systems.shape)[:, None] for x in rest)
-    return lambda lam: law(lam[:, None] * ratio, *columns).mean(axis=1)
+    return lambda lam: distribution(lam[:, None] * ratio, *columns).mean(axis=1)
 
 
 def enough_noncentrality(d: Designs) -> Floats:

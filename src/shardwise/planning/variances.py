@@ -32,7 +32,7 @@ class VarianceEstimate(Shown):
     method: str
     measure: str = ""
     paired: bool | None = None  # whether topic difficulty is taken out; None where it may be either
-    effective_df: float = np.nan  # those of a χ² law as uncertain as the estimate
+    effective_df: float = np.nan  # those of a χ² distribution as uncertain as the estimate
 
     @property
     def sigma_t_sq(self) -> float:

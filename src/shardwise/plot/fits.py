@@ -1,4 +1,4 @@
-"""What a fit says: where the spread of scores comes from, whether what is left over is noise, and bootstrap laws."""
+"""Charts of fits: sources of variance, residuals, and bootstrap distributions."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
 
 
 def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
-    """Quantiles of the standard normal law and of the standardised residuals at the same probabilities.
+    """Quantiles of the standard normal distribution and of the standardised residuals at the same probabilities.
 
     >>> expected, found = normal_quantiles(np.array([-1.0, 0.0, 1.0]))
     >>> expected.round(2).tolist(), found.round(2).tolist()
@@ -315,9 +315,9 @@ def effect_chart(
 
 
 def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") -> alt.LayerChart:
-    """Draw the bootstrap laws of two systems' effects, the p-value as the shaded tail (V17 Fig. 3).
+    """Draw the bootstrap distributions of two systems' effects, the p-value as the shaded tail (V17 Fig. 3).
 
-    Shaded is the probability, under the law of the worse system, of an effect as large as that of the better
+    Shaded is the probability, under the distribution of the worse system, of an effect as large as that of the better
     one: V17's one-tailed p-value, not corrected for other pairs.
 
     Parameters
@@ -327,7 +327,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     a, b : str
         The two systems.
     residuals : {"raw", "scaled"}
-        Which residuals the law is of; V17 has the raw ones.
+        Which residuals the distribution is of; V17 has the raw ones.
 
     Returns
     -------
@@ -336,20 +336,20 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     """
     if a == b:
         raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
-    laws = {name: fit.effect_law(name, residuals=residuals) for name in (a, b)}
-    better, worse = sorted(laws, key=lambda name: -laws[name].estimate)
+    distributions = {name: fit.effect_distribution(name, residuals=residuals) for name in (a, b)}
+    better, worse = sorted(distributions, key=lambda name: -distributions[name].estimate)
     shown = shorten_names((better, worse), most=40)
     names = list(shown.values())
-    curves = {name: law.curve(POINTS) for name, law in laws.items()}
+    curves = {name: distribution.curve(POINTS) for name, distribution in distributions.items()}
     rows = [
         {"system": shown[name], **row} for name in (better, worse) for row in list_records(curves[name])
     ]  # fmt: skip
-    start, low = laws[better].estimate, float(curves[worse]["value"].iloc[0])
+    start, low = distributions[better].estimate, float(curves[worse]["value"].iloc[0])
     tail = np.linspace(max(start, low), max(start, float(curves[worse]["value"].iloc[-1])), POINTS)
     shaded = [
-        {"value": x, "density": y} for x, y in zip(tail, laws[worse].density(tail), strict=True)
+        {"value": x, "density": y} for x, y in zip(tail, distributions[worse].density(tail), strict=True)
     ]  # fmt: skip
-    p = float(laws[worse].sf(np.array([start]))[0])
+    p = float(distributions[worse].sf(np.array([start]))[0])
     measure = shorten_name(str(fit.anova.scores.name or "score"))
     x = alt.X(
         "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
@@ -364,7 +364,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         y=y, strokeDash=encode_dash("system", names, key), tooltip=tips
     )
     area = alt.Chart(make_data(shaded)).mark_area(color="#8c8c8c", opacity=0.55, aria=False).encode(x=x, y=y)
-    means = [{"system": shown[name], "value": laws[name].estimate} for name in (better, worse)]
+    means = [{"system": shown[name], "value": distributions[name].estimate} for name in (better, worse)]
     bars = (
         alt.Chart(make_data(means))
         .mark_rule(strokeWidth=1.5)

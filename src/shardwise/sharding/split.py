@@ -76,8 +76,9 @@ def split(
     corpus : int, path or iterable of str, optional
         Size of the whole corpus, or its documents (a list, or a file with a name a line). Documents that no run
         retrieved and nobody judged cannot influence a score, so with a size alone the seen documents' shard sizes are
-        drawn from the multivariate hypergeometric law: the same distribution, without a list. With a list, a document's
-        shard depends on the list alone, so that adding a run does not move it. None splits the seen documents.
+        drawn from the multivariate hypergeometric distribution: the same distribution, without a list. With a list, a
+        document's shard depends on the list alone, so that adding a run does not move it. None splits the seen
+        documents.
     unlisted : {"refuse", "add"}
         What becomes of seen documents that the list lacks: ``"refuse"``, or ``"add"`` to take them in; of those whose
         text is not known, ``"add"`` puts each into a shard by chance.

@@ -45,7 +45,7 @@ class Stepwise:
 
 @dataclass(frozen=True, slots=True)
 class Simultaneous:
-    """A correction through the joint law of all t-statistics: adjusted p-value of a t, and critical t."""
+    """A correction through the joint distribution of all t-statistics: adjusted p-value of a t, and critical t."""
 
     title: str
     error_rate: str
@@ -270,7 +270,7 @@ def adjust_family(name: str, family: PairFamily) -> Floats:
 
 
 def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
-    """(…, 1) p-values at or below which a correction rejects at alpha; a joint law needs no correction."""
+    """(…, 1) p-values at or below which a correction rejects at alpha; a joint distribution needs no correction."""
     if name not in STEPWISE:
         return np.full((*p.shape[:-1], 1), alpha)
     rejected = (STEPWISE[name].adjust(p) <= alpha).sum(axis=-1, keepdims=True)

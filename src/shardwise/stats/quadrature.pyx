@@ -25,7 +25,7 @@ cdef double C_FINE = FINE, C_COARSE = COARSE, C_BEND = BEND, C_W_MAX = W_MAX, C_
 cdef double C_NORMAL_DF = NORMAL_DF
 
 
-cdef struct Law:
+cdef struct Distribution:
     # log H(w) in panels of Chebyshev coefficients, and the nodes of a Gauss rule
     const double* coefficients
     int64_t n_panels
@@ -45,7 +45,7 @@ cdef inline double clenshaw(double x, const double* row) noexcept nogil:
     return min(row[0] + x * b1 - b2, 0.0)
 
 
-cdef inline double log_h(double w, const Law* law) noexcept nogil:
+cdef inline double log_h(double w, const Distribution* distribution) noexcept nogil:
     cdef int64_t panel
     cdef double x
     if w < C_BEND:
@@ -57,9 +57,9 @@ cdef inline double log_h(double w, const Law* law) noexcept nogil:
         panel = <int64_t>((w - C_BEND) / C_COARSE)
         x = 2.0 * ((w - C_BEND) / C_COARSE - <double>panel) - 1.0
         panel += N_FINE
-        if panel >= law.n_panels:
+        if panel >= distribution.n_panels:
             return -INFINITY
-    return clenshaw(x, law.coefficients + panel * (LAST_COEFFICIENT + 1))
+    return clenshaw(x, distribution.coefficients + panel * (LAST_COEFFICIENT + 1))
 
 
 cdef double log_constant(double nu) noexcept nogil:
@@ -83,17 +83,17 @@ cdef double panel_width(double v, double w, double nu) noexcept nogil:
     return min(width, min(0.4 / max(w, 0.4), 8.0 / max(1.0, w * w)))
 
 
-cdef double integrate_panel(double left, double width, double q, double nu, const Law* law) noexcept nogil:
+cdef double integrate_panel(double left, double width, double q, double nu, const Distribution* distribution) noexcept nogil:
     cdef double total = 0.0, v, log_density
     cdef int64_t k
-    for k in range(law.n_nodes):
-        v = left + 0.5 * width * (1.0 + law.nodes[k])
+    for k in range(distribution.n_nodes):
+        v = left + 0.5 * width * (1.0 + distribution.nodes[k])
         log_density = nu * (v - 0.5 * expm1(2.0 * v))
-        total += law.weights[k] * exp(log_density + log_h(q * exp(v), law))
+        total += distribution.weights[k] * exp(log_density + log_h(q * exp(v), distribution))
     return 0.5 * width * total
 
 
-cdef double upper_tail(double q, double nu, const Law* law) noexcept nogil:
+cdef double upper_tail(double q, double nu, const Distribution* distribution) noexcept nogil:
     """P(W / s > q), panel by panel outwards from near the peak of the integrand."""
     cdef double start, total = 0.0, v, last, width, left, part
     cdef int direction
@@ -104,7 +104,7 @@ cdef double upper_tail(double q, double nu, const Law* law) noexcept nogil:
     if isinf(q):
         return 0.0
     if nu > C_NORMAL_DF:
-        return exp(log_h(q, law))
+        return exp(log_h(q, distribution))
     # peak if H(w) were exp(-w²/4)
     start = -0.5 * log1p(q * q / (2.0 * nu))
     for direction in range(1, -2, -2):
@@ -113,7 +113,7 @@ cdef double upper_tail(double q, double nu, const Law* law) noexcept nogil:
         while True:
             width = panel_width(v, q * exp(v), nu)
             left = v if direction > 0 else v - width
-            part = integrate_panel(left, width, q, nu, law)
+            part = integrate_panel(left, width, q, nu, distribution)
             total += part
             v += direction * width
             # the integrand is unimodal, so only a falling panel may end the walk
@@ -125,15 +125,15 @@ cdef double upper_tail(double q, double nu, const Law* law) noexcept nogil:
     return min(exp(log_constant(nu)) * total, 1.0)
 
 
-cdef double log_excess(double x, double p, double nu, const Law* law) noexcept nogil:
+cdef double log_excess(double x, double p, double nu, const Distribution* distribution) noexcept nogil:
     """Log of tail over target, on the side where the logarithm is well conditioned."""
-    cdef double tail = upper_tail(exp(x), nu, law)
+    cdef double tail = upper_tail(exp(x), nu, distribution)
     if p <= 0.5:
         return log(max(tail, 1e-320) / p)
     return -log(max(1.0 - tail, 1e-320) / (1.0 - p))
 
 
-cdef double upper_quantile(double p, double nu, const Law* law) noexcept nogil:
+cdef double upper_quantile(double p, double nu, const Distribution* distribution) noexcept nogil:
     """The q with P(W / s > q) = p, by the Illinois variant of regula falsi in log q."""
     cdef double low = 1.0, high = 1.0, f_low, f_high, x, before, f
     cdef int side = 0, step
@@ -143,21 +143,21 @@ cdef double upper_quantile(double p, double nu, const Law* law) noexcept nogil:
         return INFINITY
     if p == 1.0:
         return 0.0
-    f_low = log_excess(low, p, nu, law)
+    f_low = log_excess(low, p, nu, distribution)
     f_high = f_low
     while f_low < 0.0:
         low -= 1.0
-        f_low = log_excess(low, p, nu, law)
+        f_low = log_excess(low, p, nu, distribution)
     while f_high > 0.0 and high < 700.0:
         high += 1.0
-        f_high = log_excess(high, p, nu, law)
+        f_high = log_excess(high, p, nu, distribution)
     x = low
     for step in range(200):
         if high - low < 1e-14 * max(1.0, fabs(low)):
             break
         before = x
         x = (low * f_high - high * f_low) / (f_high - f_low)
-        f = log_excess(x, p, nu, law)
+        f = log_excess(x, p, nu, distribution)
         if f == 0.0 or fabs(x - before) < 1e-15:
             break
         if f > 0.0:
@@ -173,11 +173,11 @@ cdef double upper_quantile(double p, double nu, const Law* law) noexcept nogil:
     return exp(x)
 
 
-cdef Law law_of(const double[:, ::1] coefficients, const double[::1] nodes, const double[::1] weights) noexcept nogil:
-    cdef Law law
-    law.coefficients, law.n_panels = &coefficients[0, 0], coefficients.shape[0]
-    law.nodes, law.weights, law.n_nodes = &nodes[0], &weights[0], nodes.shape[0]
-    return law
+cdef Distribution distribution_of(const double[:, ::1] coefficients, const double[::1] nodes, const double[::1] weights) noexcept nogil:
+    cdef Distribution distribution
+    distribution.coefficients, distribution.n_panels = &coefficients[0, 0], coefficients.shape[0]
+    distribution.nodes, distribution.weights, distribution.n_nodes = &nodes[0], &weights[0], nodes.shape[0]
+    return distribution
 
 
 def sf_many(
@@ -189,11 +189,11 @@ def sf_many(
     double[::1] out not None,
 ):
     """Put P(W / s > q) into ``out``, for each q and its degrees of freedom."""
-    cdef Law law = law_of(coefficients, nodes, weights)
+    cdef Distribution distribution = distribution_of(coefficients, nodes, weights)
     cdef int64_t i
     with nogil:
         for i in range(q.shape[0]):
-            out[i] = upper_tail(q[i], df[i], &law)
+            out[i] = upper_tail(q[i], df[i], &distribution)
 
 
 def isf_many(
@@ -205,11 +205,11 @@ def isf_many(
     double[::1] out not None,
 ):
     """Put the q with P(W / s > q) = p into ``out``, for each p and its degrees of freedom."""
-    cdef Law law = law_of(coefficients, nodes, weights)
+    cdef Distribution distribution = distribution_of(coefficients, nodes, weights)
     cdef int64_t i
     with nogil:
         for i in range(p.shape[0]):
-            out[i] = upper_quantile(p[i], df[i], &law)
+            out[i] = upper_quantile(p[i], df[i], &distribution)
 
 
 def read_table(const double[::1] y not None, const double[:, ::1] coefficients not None, double[::1] out not None):
@@ -230,7 +230,7 @@ def read_rows(
     const double[:, :, ::1] coefficients not None,
     double[:, ::1] out not None,
 ):
-    """Evaluate the weighted laws of each row, whose polynomials are mixed panel by panel as they are met."""
+    """Evaluate the weighted distributions of each row, whose polynomials are mixed panel by panel as they are met."""
     cdef int64_t panels = coefficients.shape[1]
     cdef double[:, ::1] mixed = np.empty((panels, LAST_COEFFICIENT + 1))
     cdef int64_t[::1] met = np.full(panels, -1, dtype=np.int64)

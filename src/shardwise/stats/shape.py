@@ -1,4 +1,4 @@
-"""The shape of a law as numbers show it, and whether two of them go together."""
+"""The shape of a distribution as numbers show it, and whether two of them go together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def skewness(x: Floats) -> float:
 
 
 def excess_kurtosis(x: Floats) -> float:
-    """Fourth central moment over the squared variance, less the 3 of the normal law.
+    """Fourth central moment over the squared variance, less the 3 of the normal distribution.
 
     >>> excess_kurtosis(np.array([0.0, 0.0, 0.0, 1.0])).__round__(4)
     -0.6667

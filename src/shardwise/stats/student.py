@@ -46,9 +46,9 @@ def cochran_cox_df(df: Floats, few: Floats, share: Floats) -> Floats:
     """Degrees of freedom of a t whose variance is the sum of an estimate with df and one with few, a share of it.
 
     Cochran and Cox ("Experimental designs", 1950, §4.14) take (1 - share)·c_df + share·c_few for the critical value, c
-    those of Student's laws; these are the degrees of freedom of the law that has it at 5 %. Satterthwaite's take the
-    share for known: a part that is small by chance then counts as if it were always small, which errs too often where
-    few is 4 or less.
+    those of Student's distributions; these are the degrees of freedom of the distribution that has it at 5 %.
+    Satterthwaite's take the share for known: a part that is small by chance then counts as if it were always small,
+    which errs too often where few is 4 or less.
 
     >>> cochran_cox_df(np.array([60.0]), np.array([4.0]), np.array([0.0, 0.5, 1.0])).round(2).tolist()
     [60.0, 6.67, 4.0]

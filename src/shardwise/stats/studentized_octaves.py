@@ -1,8 +1,9 @@
 """A studentized statistic for many tables, each with degrees of freedom of its own.
 
-Satterthwaite's degrees of freedom differ from table to table, and tabulating the law for each of them would cost more
-than it saves. At fixed y = sqrt(2 nu)·asinh(q / sqrt(2 nu)), log P(Q > q) is a smooth function of u = 1/nu: it is
-tabulated for a few nu per octave, and a polynomial in u through these gives the law for any nu between them.
+Satterthwaite's degrees of freedom differ from table to table, and tabulating the distribution for each of them would
+cost more than it saves. At fixed y = sqrt(2 nu)·asinh(q / sqrt(2 nu)), log P(Q > q) is a smooth function of u = 1/nu:
+it is tabulated for a few nu per octave, and a polynomial in u through these gives the distribution for any nu between
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shardwise.stats import studentize
 from shardwise.stats.quadrature import FINE, Y_MAX, read_rows
 from shardwise.stats.studentize import Studentized, TabulatedTail
 
-NODES = 9  # laws of an octave
+NODES = 9  # distributions of an octave
 LAST = 12  # the octave from 2^12 on, which has no end
 FEW = 64  # values below which single quadratures cost less than a table
 
@@ -50,7 +51,7 @@ def isf(alpha: float, df: Floats, tail: TabulatedTail) -> Floats:
 
 
 def _number_octaves(df: Floats) -> Ints:
-    """Number the octave of each df; -1 below 1, where the law changes too fast for a table."""
+    """Number the octave of each df; -1 below 1, where the distribution changes too fast for a table."""
     return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
 
 
@@ -78,7 +79,7 @@ def _log_critical(alpha: float, tail: TabulatedTail, octave: int) -> Floats:
 
 
 def _lagrange_weights(df: Floats, octave: int) -> Floats:
-    """(…, NODES) weights of the laws of an octave in the law of each df: Lagrange's polynomials in 1/nu."""
+    """(…, NODES) weights of an octave's distributions in that of each df: Lagrange's polynomials in 1/nu."""
     low, high = _octave_ends(octave)
     x = (2.0 / df - low - high) / (high - low)
     at_nodes = chebyshev.chebvander(chebyshev.chebpts1(NODES), NODES - 1)
@@ -90,12 +91,17 @@ def _by_table(q: Floats, df: Floats, octave: int, tail: TabulatedTail) -> Floats
     y = root * np.arcsinh(q / root)
     inside = y < Y_MAX
     middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
-    laws = _octave_tables(tail, octave)
-    for law in laws:
-        own_root = np.sqrt(2.0 * law.df)
-        law.sf(own_root * np.sinh(middle / own_root))  # so that the panels asked for are there
+    distributions = _octave_tables(tail, octave)
+    for distribution in distributions:
+        own_root = np.sqrt(2.0 * distribution.df)
+        distribution.sf(own_root * np.sinh(middle / own_root))  # so that the panels asked for are there
     out = np.empty(q.shape)
-    read_rows(y, _lagrange_weights(df, octave), np.stack([law.coefficients for law in laws]), out)
+    read_rows(
+        y,
+        _lagrange_weights(df, octave),
+        np.stack([distribution.coefficients for distribution in distributions]),
+        out,
+    )
     if not inside.all():
         freedom = np.broadcast_to(df[:, None], q.shape)
         out[~inside] = studentize.sf(q[~inside], freedom[~inside], tail)

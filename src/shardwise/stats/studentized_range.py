@@ -1,4 +1,4 @@
-"""The studentized range: the law of the largest of all differences between R equal systems.
+"""The studentized range: the distribution of the largest of all differences between R equal systems.
 
 Q = (max - min of R standard normal variables) / s, with s² an independent estimate of the variance on df degrees
 of freedom. Tukey's honestly significant difference reads its p-values off the upper tail of Q (F19 eq. 2).

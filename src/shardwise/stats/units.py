@@ -3,7 +3,7 @@
 The mean of a system is m = Σ_t c_t y_t with weights c_t = 1/N, or 1/(K n_k) where K tasks count alike. What cluster g
 adds to its error is Σ_{t ∈ g} c_t (y_t - ȳ_k). A table of G rows m + G·(that sum) has the means of the systems for its
 means, and the variance of the mean of a difference over its rows is the cluster-robust one: CR1 for clusters of one
-size. So every test of topics, its joint law included, becomes one of clusters.
+size. So every test of topics, its joint distribution included, becomes one of clusters.
 
 Where systems lack items (NaN), each task has the least-squares fit y_ta = m_a + τ_t of what is there: m_a is the mean
 that the system would have on all items, were it as far from the others as on those it has. With N the table of what is

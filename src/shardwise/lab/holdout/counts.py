@@ -38,11 +38,11 @@ class Outlook:
     reversed: Bools  # the means there are in the opposite order
 
 
-def check_outlook(law: Prediction, here: Floats, other: Floats, level: float) -> Outlook:
+def check_outlook(distribution: Prediction, here: Floats, other: Floats, level: float) -> Outlook:
     """Hold the predicted differences against those that came."""
     return Outlook(
-        reversal=law.reversal_probability(here),
-        inside=law.covers_difference(here, other, level),
+        reversal=distribution.reversal_probability(here),
+        inside=distribution.covers_difference(here, other, level),
         ordered=here != 0.0,
         reversed=here * other < 0.0,
     )

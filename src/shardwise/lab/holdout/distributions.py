@@ -1,4 +1,4 @@
-"""What a claim says of scores not yet seen: the law of a difference on another sample.
+"""What a claim says of scores not yet seen: the distribution of a difference on another sample.
 
 A difference of two systems estimated on T topics (and S shards) has the variance
 
@@ -49,7 +49,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """Law of the differences on another sample: those on this one plus ``se`` times Student's t."""
+    """Distribution of the differences on another sample: those on this one plus ``se`` times Student's t."""
 
     se: Floats  # (B, P) or (B, 1)
     df: Floats

@@ -127,7 +127,7 @@ def j15_scenario(
     figure : {"figure-2", "figure-3", "figure-4"}
         ``figure-2``, ``figure-3`` or ``figure-4``.
     mu : float, optional
-        Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
+        Mean of the instances' distribution: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
     sigma : float, optional
         Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
         paper does not state, .1.
@@ -177,7 +177,7 @@ def j15_preset(
     figure : {"figure-2", "figure-3", "figure-4"}
         ``figure-2``, ``figure-3`` or ``figure-4``.
     mu : float, optional
-        Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
+        Mean of the instances' distribution: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
     sigma : float, optional
         Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
         paper does not state, .1.

@@ -24,7 +24,7 @@ SHARES, SPREADS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0), (0.1, 0.3, 0.5, 0.
 def fit_margins(y: Floats, kind: Kind) -> Margins:
     """Fit the margins of (n, R) scores, each system its own.
 
-    "auto" looks whether the scores take few values. It then gives each system the parametric law or the kernel
+    "auto" looks whether the scores take few values. It then gives each system the parametric distribution or the kernel
     estimate, whichever predicts its scores better: by Akaike's criterion, and for kernel estimates by the
     leave-one-out log-likelihood that this criterion stands for.
 
@@ -93,12 +93,12 @@ def _fit_continuous(y: Floats, kind: Kind) -> Margins:
     smooth, predicted = _smooth_cells(counts, zeros, ones)
     base = _with_moments(smooth, (low + high) / 2.0, mean, y.var(axis=0, ddof=1))
     base = (1.0 - TAIL) * base + TAIL * (high > low) / CELLS
-    laws = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
-    p = laws.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
+    distributions = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
+    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
-    # a beta law never gives exactly 0 or 1
+    # a beta distribution never gives exactly 0 or 1
     kernel = (akaike <= predicted) | (zeros > 0) | (ones > 0)
-    return replace(laws, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
+    return replace(distributions, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
 
 
 def _count_cells(y: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
@@ -169,10 +169,12 @@ def _fit_discrete(y: Floats, values: Floats, trials: int) -> Margins:
         return Margins(
             values, values, np.ones(r, dtype=bool), base, mean, np.full(r, np.nan), _observed_range(y)
         )
-    laws = Margins(values, values, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
-    p = laws.cell_probabilities(np.arange(r), np.zeros(r))
+    distributions = Margins(
+        values, values, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y)
+    )
+    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
-    return replace(laws, kernel=akaike <= best)
+    return replace(distributions, kernel=akaike <= best)
 
 
 def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Floats:
@@ -213,8 +215,8 @@ def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Float
     return np.where(reached[:, None], q, p)
 
 
-def law_margins(mean: Floats, variance: float, kind: Kind) -> Margins:
-    """Beta laws, or beta-binomial ones for measures on ten documents, of given means and one variance."""
+def distribution_margins(mean: Floats, variance: float, kind: Kind) -> Margins:
+    """Beta distributions, or beta-binomial ones for measures on ten documents, of given means and one variance."""
     if kind in ("kernel", "auto"):
         raise InputError(
             (Option("margins", kind), " are estimated from scores"),

@@ -1,9 +1,9 @@
 """Bounded margins: the distribution of each system's scores, as effectiveness measures have it.
 
 Real scores lie between 0 and 1, are skewed, pile up at 0 or 1, and may take few values only (P@10 takes eleven). A
-system's margin is one of: a beta law or a kernel estimate with atoms at 0 and 1 (many values), a beta-binomial law or
-a kernel estimate on the values that occur (few values). The idea of simulating evaluation data from such margins
-joined by a copula is Urbano & Nagler's (SIGIR 2018); the estimators here are our own.
+system's margin is one of: a beta distribution or a kernel estimate with atoms at 0 and 1 (many values), a beta-binomial
+distribution or a kernel estimate on the values that occur (few values). The idea of simulating evaluation data from
+such margins joined by a copula is Urbano & Nagler's (SIGIR 2018); the estimators here are our own.
 
 All margins of a set share one support: cells from ``low`` to ``high``, of width 0 where a score is a single value;
 inside a cell a score is uniform. So a mean is a sum, and means can be set exactly.
@@ -26,16 +26,17 @@ from shardwise.lab.scenarios.kernels import GUIDES, KNOTS, REACH, SMOOTH, read_t
 class Margins:
     """Margins of R systems on one support; ``shift`` moves each system's mean, 0 leaves it as it was fitted.
 
-    A beta or beta-binomial law keeps its concentration and moves the logit of its mean by the shift; probabilities p of
-    a kernel estimate become p·exp(shift · score), rescaled. Either way all quantiles rise with the shift.
+    A beta or beta-binomial distribution keeps its concentration and moves the logit of its mean by the shift;
+    probabilities p of a kernel estimate become p·exp(shift · score), rescaled. Either way all quantiles rise with the
+    shift.
     """
 
     low: Floats  # (K,)
     high: Floats  # (K,)
-    kernel: Bools  # (R,) is it a kernel estimate, or a parametric law?
+    kernel: Bools  # (R,) is it a kernel estimate, or a parametric distribution?
     base: Floats  # (R, K) probabilities of the kernel estimates
-    mean: Floats  # (R,) of the parametric laws
-    concentration: Floats  # (R,) a + b of the parametric laws, NaN where there is none
+    mean: Floats  # (R,) of the parametric distributions
+    concentration: Floats  # (R,) a + b of the parametric distributions, NaN where there is none
     reach: Floats  # (R, 2) least and largest score seen
 
     @property

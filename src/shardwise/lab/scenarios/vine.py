@@ -106,7 +106,7 @@ def vine_scenario(
     topics
         Topics of a table; as many as there are scores for, if None.
     margins
-        How the law of each system's scores is estimated, as in `fit_margins`.
+        How the distribution of each system's scores is estimated, as in `fit_margins`.
     mean
         Mean of all systems; that of the scores, if None.
 
@@ -135,9 +135,11 @@ def vine_scenario(
         column_means - level + truth.reshape(axes_of(dims[1:], column_means.shape, ("system",)))
     ).ravel()
     columns = y.reshape(len(y), -1)
-    laws = fit_margins(columns, margins).replace_unsuited(target)
-    cut, guide = guide_quantiles(laws.cell_probabilities(np.arange(laws.size), laws.solve_shifts(target)))
-    return VineScenario(truth, laws, vine_of(columns), dims, shape, cut, guide)
+    distributions = fit_margins(columns, margins).replace_unsuited(target)
+    cut, guide = guide_quantiles(
+        distributions.cell_probabilities(np.arange(distributions.size), distributions.solve_shifts(target))
+    )
+    return VineScenario(truth, distributions, vine_of(columns), dims, shape, cut, guide)
 
 
 def vine_of(columns: Floats) -> Vine:

@@ -1,1 +1,1 @@
-"""The law of resampled means."""
+"""The distribution of resampled means."""

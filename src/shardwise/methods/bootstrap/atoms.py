@@ -19,7 +19,7 @@ ALIKE = 1e-9  # values closer than this share of the range are one
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
-    """A law of separate points."""
+    """A distribution of separate points."""
 
     values: Floats  # ascending
     shares: Floats
@@ -56,7 +56,7 @@ class Atoms:
 
 
 def enumerate_sums(draws: Draws) -> Atoms | None:
-    """Return the law of a sum of draws point by point, or None where the points are too many to list."""
+    """Return the distribution of a sum of draws point by point, or None where the points are too many to list."""
     pool = draws.pool.values
     if draws.pool.reach == 0.0:
         return Atoms(np.zeros(1), np.ones(1))
@@ -84,7 +84,7 @@ def _log_combinations(distinct: int, counts: Floats) -> float:
 
 
 def _sum_copies(atoms: Atoms, count: int) -> Atoms | None:
-    """The law of a sum of independent copies, by doubling."""
+    """The distribution of a sum of independent copies, by doubling."""
     total: Atoms | None = Atoms(np.zeros(1), np.ones(1))
     doubled: Atoms | None = atoms
     while count:

@@ -1,4 +1,4 @@
-"""Bootstrap laws as the rest of the library sees them: around an effect, and between two systems."""
+"""Bootstrap distributions as the rest of the library sees them: around an effect, and between two systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Null = Literal["difference", "marginal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectDistribution:
-    """Bootstrap law of a quantity: an estimate plus the spread of its resampled error."""
+    """Bootstrap distribution of a quantity: an estimate plus the spread of its resampled error."""
 
     estimate: float
     spread: Spread
@@ -36,14 +36,14 @@ class EffectDistribution:
         return np.asarray(self.spread.density(self._standardize_error(x)) / self.scale)
 
     def quantile(self, p: Floats | float) -> Floats:
-        """Return the values that the law stays below with probability p."""
+        """Return the values that the distribution stays below with probability p."""
         p = np.asarray(p, np.float64)
         if not ((p > 0) & (p < 1)).all():
             raise InputError("the probability of a quantile is not between 0 and 1")
         return np.asarray(self.estimate + self.scale * find_quantiles(self.spread, p))
 
     def curve(self, points: int = 201) -> pd.DataFrame:
-        """Return ``value, density, cdf`` over the middle 99.98 % of the law, for plotting (V17 Fig. 3)."""
+        """Return ``value, density, cdf`` over the middle 99.98 % of the distribution, for plotting (V17 Fig. 3)."""
         low, high = self.quantile(np.array([1e-4, 1.0 - 1e-4]))
         value = np.linspace(low, high, points)
         return pd.DataFrame({"value": value, "density": self.density(value), "cdf": self.cdf(value)})
@@ -54,12 +54,12 @@ class EffectDistribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairDistribution:
-    """What differences of two systems are measured against: the bootstrap law of an error, one a table."""
+    """What differences of two systems are measured against: the bootstrap distribution of an error, one a table."""
 
     spreads: tuple[Spread, ...]
     tails: int
     scale: float  # by which the resampled error is multiplied
-    name: str  # what law this is
+    name: str  # what distribution this is
 
     def p_values(self, differences: Floats) -> Floats:
         """(…, P) P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""

@@ -1,4 +1,4 @@
-"""What a resampled system mean is made of, and the law of any contrast of such means."""
+"""What a resampled system mean is made of, and the distribution of any contrast of such means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAR = 1.0 - 1e-6  # from here on 1 - P(X ≤ x) loses digits that P(X ≥ x) kee
 
 
 class Spread(Protocol):
-    """A law around zero, that of an effect or of a difference."""
+    """A distribution around zero, that of an effect or of a difference."""
 
     @property
     def span(self) -> tuple[float, float]:
@@ -29,7 +29,7 @@ class Spread(Protocol):
         """P(X ≥ x)."""
 
     def density(self, x: Floats) -> Floats:
-        """Density at x; for a law of separate points, that of its histogram."""
+        """Density at x; for a distribution of separate points, that of its histogram."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,15 +84,15 @@ def first_where(holds: Callable[[Floats], Bools], low: float, high: float) -> fl
     return high
 
 
-def find_quantiles(law: Spread, p: Floats) -> Floats:
+def find_quantiles(distribution: Spread, p: Floats) -> Floats:
     """Return where P(X ≤ x) reaches each p."""
 
     def find_quantile(share: float) -> float:
         def is_reached(x: Floats) -> Bools:
-            reached = law.at_most(x) >= share
-            return reached | (law.at_least(x) <= 1.0 - share) if share > FAR else reached
+            reached = distribution.at_most(x) >= share
+            return reached | (distribution.at_least(x) <= 1.0 - share) if share > FAR else reached
 
-        return first_where(is_reached, *law.span)
+        return first_where(is_reached, *distribution.span)
 
     p = np.asarray(p, np.float64)
     return np.array([find_quantile(share) for share in p.ravel().tolist()]).reshape(p.shape)

@@ -1,7 +1,8 @@
 """Bootstrap ANOVA (V17 §2.2, FF21 §3.2): the residuals, drawn anew, say how far the system effects may be off.
 
 Every system draws its n residuals from the one pool of all N. So a resampled effect is the estimate plus
-rbar_j - rbar, the laws of all systems are the same but for their place, and no resampling is needed to know them.
+rbar_j - rbar, the distributions of all systems are the same but for their place, and no resampling is needed to know
+them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BootstrapFit(Shown):
-    """A model of the scores with the bootstrap laws of its system effects."""
+    """A model of the scores with the bootstrap distributions of its system effects."""
 
     anova: AnovaFit
     means: Estimates  # system means as the model itself sees them
@@ -74,7 +75,7 @@ class BootstrapFit(Shown):
         values = self.means.values
         return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
 
-    def effect_law(
+    def effect_distribution(
         self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
     ) -> EffectDistribution:
         """Return the bootstrap distribution of one system's effect: cdf, density, quantiles (V17 Fig. 3).
@@ -126,7 +127,7 @@ class BootstrapFit(Shown):
             One row a system and value.
         """
         frames = [
-            self.effect_law(system, density=density).curve(points).assign(**{self.of: system})
+            self.effect_distribution(system, density=density).curve(points).assign(**{self.of: system})
             for system in systems
         ]
         return pd.concat(frames, ignore_index=True)[[self.of, "value", "density", "cdf"]]
@@ -140,15 +141,15 @@ class BootstrapFit(Shown):
         density: Density = "exact",
         residuals: Residuals | None = None,
     ) -> Estimates:
-        """Return the means of the systems with the bootstrap law that differences are measured against.
+        """Return the means of the systems with the bootstrap distribution that differences are measured against.
 
         Parameters
         ----------
         generalize : Claim, str or iterable of str
             The claim, as a `Claim`, names or text; it can be about these topics only, as residuals are drawn.
         null : {"difference", "marginal"}
-            ``difference`` for the law of the difference of two systems; ``marginal`` for that of one system's effect,
-            as in V17 and FF21, which is narrower by a factor √2 or more, and therefore liberal.
+            ``difference`` for the distribution of the difference of two systems; ``marginal`` for that of one system's
+            effect, as in V17 and FF21, which is narrower by a factor √2 or more, and therefore liberal.
         tails : int
             1 (V17 Fig. 3) or 2 (FF21's code).
         density : {"exact", "kde"}
@@ -167,8 +168,8 @@ class BootstrapFit(Shown):
         validate_choice(null, "null", ("difference", "marginal"))
         validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._residual_scale(residuals or usual_residuals(null))
-        words = self._describe_law(null, tails, density, scale)
-        law = PairDistribution((self._error_spread(null, density, None),), tails, scale, words)
+        words = self._describe_distribution(null, tails, density, scale)
+        distribution = PairDistribution((self._error_spread(null, density, None),), tails, scale, words)
         return replace(
             self.means,
             variance=scale**2 * self.draws.variance,
@@ -176,7 +177,7 @@ class BootstrapFit(Shown):
             difference_variance=None,
             difference_df=None,
             error="residuals",
-            distribution=law,
+            distribution=distribution,
         )
 
     def intervals(
@@ -200,13 +201,13 @@ class BootstrapFit(Shown):
         level : float
             Confidence level, 1 - alpha.
         null : {"difference", "marginal"}
-            The law that p-values and intervals are of, as for `estimates`.
+            The distribution that p-values and intervals are of, as for `estimates`.
         tails : int
-            The law that p-values and intervals are of, as for `estimates`.
+            The distribution that p-values and intervals are of, as for `estimates`.
         density : {"exact", "kde"}
-            The law that p-values and intervals are of, as for `estimates`.
+            The distribution that p-values and intervals are of, as for `estimates`.
         residuals : {"scaled", "raw"}, optional
-            The law that p-values and intervals are of, as for `estimates`.
+            The distribution that p-values and intervals are of, as for `estimates`.
         trim : {"share", "percent", "count"}
             ``share``; ``percent``, which reads the share as a percentage and drops two or three of 10,000 at either
             end (FF21's code, its Table 3); or ``count``, which drops that number of estimates, rounded, and leaves
@@ -232,8 +233,8 @@ class BootstrapFit(Shown):
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
             tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
-            law = EffectDistribution(0.0, self._error_spread("marginal", density, None), scale)
-            lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
+            distribution = EffectDistribution(0.0, self._error_spread("marginal", density, None), scale)
+            lower, upper = distribution.quantile(np.array([tail, 1.0 - tail]))
         else:
             ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
             dropped = int(part * len(ordered)) if trim != "count" else round(share)
@@ -242,12 +243,13 @@ class BootstrapFit(Shown):
         return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})
 
     def plot(self, pair: tuple[str, str] | None = None, level: float = 0.95, **options: Any) -> Any:
-        """Draw the effects with their intervals (V17 Fig. 2), or the laws of one pair (V17 Fig. 3): an altair chart.
+        """Draw the effects with their intervals (V17 Fig. 2), or the distributions of one pair (V17 Fig. 3): an altair
+        chart.
 
         Parameters
         ----------
         pair : tuple of str, optional
-            Names of two systems whose laws are drawn; without it, the effects of all.
+            Names of two systems whose distributions are drawn; without it, the effects of all.
         level : float
             Confidence level of the intervals.
         **options
@@ -280,7 +282,7 @@ class BootstrapFit(Shown):
             )
         return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
 
-    def _describe_law(self, null: str, tails: int, density: str, scale: float) -> str:
+    def _describe_distribution(self, null: str, tails: int, density: str, scale: float) -> str:
         drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
         kind = "ideal bootstrap" if self.n_resamples is None else drawn
         what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
@@ -304,7 +306,7 @@ def bootstrap_anova(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> BootstrapFit:
-    """Fit a model and find the bootstrap laws of its system effects.
+    """Fit a model and find the bootstrap distributions of its system effects.
 
     Parameters
     ----------
@@ -313,7 +315,8 @@ def bootstrap_anova(
     model : Model or str
         A `Model`, its name, or a formula, as for `anova`.
     n_resamples : int, optional
-        How many resamples to draw; without it the laws are those of infinitely many, computed and not simulated.
+        How many resamples to draw; without it the distributions are those of infinitely many, computed and not
+        simulated.
     seed : int
         Where the random numbers start; replicate i depends on (seed, i) only.
     of : str
@@ -333,7 +336,7 @@ def bootstrap_anova(
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = bootstrap_anova(scores, "topic + system")
-    >>> fit.effect_law("2").quantile([.05, .95]).round(3).tolist()
+    >>> fit.effect_distribution("2").quantile([.05, .95]).round(3).tolist()
     [0.137, 0.219]
     """
     fit = anova(scores, model)
@@ -380,7 +383,7 @@ def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | N
         values = errors.ravel()
     else:
         neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
-        values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the law is symmetric
+        values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the distribution is symmetric
     return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
 
 
@@ -399,7 +402,7 @@ def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     """How often each score of a system counts in its mean: distinct weights, and how many scores have them.
 
     Where scores are missing, the adjusted mean is a linear function of the scores that are there. It is the same for
-    all systems if they miss the same scores, and only then do all systems share one law.
+    all systems if they miss the same scores, and only then do all systems share one distribution.
     """
     if fit.incomplete is None:
         n = fit.scores.size // fit.scores.sizes[of]

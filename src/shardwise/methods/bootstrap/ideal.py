@@ -1,4 +1,4 @@
-"""The ideal bootstrap: the law that ever more resamples approach, without resampling.
+"""The ideal bootstrap: the distribution that ever more resamples approach, without resampling.
 
 The characteristic function of a sum of draws is a product of powers of that of the pool. One fast Fourier transform
 gives density and distribution function; far out, where these drown in rounding, the Lugannani-Rice saddlepoint
@@ -26,7 +26,7 @@ NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standa
 
 
 def ideal_distribution(draws: Draws) -> Spread:
-    """Return the law of a sum of draws: point by point where there are few of them, else by Fourier inversion.
+    """Return the distribution of a sum of draws: point by point where there are few of them, else by Fourier inversion.
 
     >>> coin = Draws(Pool.from_values(np.array([-1.0, 1.0])), np.array([0.25]), np.array([4.0]))
     >>> ideal_distribution(coin).at_least(np.array([0.5, 0.6]))
@@ -36,25 +36,25 @@ def ideal_distribution(draws: Draws) -> Spread:
     return invert_characteristic(draws) if atoms is None else atoms
 
 
-def smooth_distribution(draws: Draws, n: int, law: Spread | None = None) -> Spread:
-    """Return the law as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth.
+def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None) -> Spread:
+    """Return the distribution as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth.
 
-    ``law`` is the ideal one, where it is known already.
+    ``distribution`` is the ideal one, where it is known already.
     """
-    law = ideal_distribution(draws) if law is None else law
+    distribution = ideal_distribution(draws) if distribution is None else distribution
     if draws.variance == 0.0:
-        return law
-    return invert_characteristic(draws, kernel_bandwidth(absolute_deviation(law), n))
+        return distribution
+    return invert_characteristic(draws, kernel_bandwidth(absolute_deviation(distribution), n))
 
 
-def absolute_deviation(law: Spread) -> float:
+def absolute_deviation(distribution: Spread) -> float:
     """Median distance from the median."""
-    middle = float(find_quantiles(law, np.array([0.5]))[0])
+    middle = float(find_quantiles(distribution, np.array([0.5]))[0])
 
     def half_within(x: Floats) -> Bools:
-        return law.at_most(middle + x) + law.at_least(middle - x) >= 1.5
+        return distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5
 
-    return first_where(half_within, 0.0, max(abs(end - middle) for end in law.span))
+    return first_where(half_within, 0.0, max(abs(end - middle) for end in distribution.span))
 
 
 def kernel_bandwidth(deviation: float, n: int) -> float:
@@ -63,7 +63,7 @@ def kernel_bandwidth(deviation: float, n: int) -> float:
 
 
 def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
-    """Return the law by inversion of its characteristic function; ``blur`` adds a normal error of that sd."""
+    """Return the distribution by inversion of its characteristic function; ``blur`` adds a normal error of that sd."""
     sd = float(np.sqrt(draws.variance + blur**2))
     least, greatest = draws.support
     least, greatest = least - 40.0 * blur, greatest + 40.0 * blur
@@ -94,7 +94,7 @@ def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Flo
     t = np.arange(len(phi), dtype=np.float64) * (np.pi / half)
     edge = float(np.abs(phi[-8:]).max())
     if edge > RINGING:
-        # a law of nearly separate points: blur them by a few grid steps rather than let the series ring
+        # a distribution of nearly separate points: blur them by a few grid steps rather than let the series ring
         phi = phi * np.exp(-np.log(edge / RINGING) * (t / t[-1]) ** 2)
     spectrum = np.zeros(GRID // 2 + 1, np.complex128)
     spectrum[: len(phi)] = phi.conj() * np.where(np.arange(len(phi)) % 2, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""A law by Fourier inversion of its characteristic function, with saddlepoint tails, read off its tables."""
+"""A distribution by Fourier inversion of its characteristic function, with saddlepoint tails, read off its tables."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ def tail_probability(v: Floats, tail: SaddlepointTail) -> Floats:
     return np.where(v > tail.support, 0.0, np.exp(np.minimum(value, 0.0)))
 
 
-def _read_grid(v: Floats, law: Inverted) -> tuple[Floats, Floats]:
+def _read_grid(v: Floats, distribution: Inverted) -> tuple[Floats, Floats]:
     """Distribution function and density on the grid by cubic Hermite interpolation, the density being the slope.
 
     Slopes are held between 0 and three times the rise, within which a cubic cannot fall (Fritsch & Carlson 1980).
     """
-    step = 2.0 * law.half / law.cdf.size
-    position = np.clip((v + law.half) / step, 0.0, law.cdf.size - 1 - 1e-9)
+    step = 2.0 * distribution.half / distribution.cdf.size
+    position = np.clip((v + distribution.half) / step, 0.0, distribution.cdf.size - 1 - 1e-9)
     k = position.astype(np.int64)
     s = position - k
-    rise = law.cdf[k + 1] - law.cdf[k]
-    a = np.clip(law.pdf[k] * step, 0.0, 3.0 * rise) - rise
-    b = rise - np.clip(law.pdf[k + 1] * step, 0.0, 3.0 * rise)
-    value = law.cdf[k] + s * rise + s * (1.0 - s) * (a * (1.0 - s) + b * s)
+    rise = distribution.cdf[k + 1] - distribution.cdf[k]
+    a = np.clip(distribution.pdf[k] * step, 0.0, 3.0 * rise) - rise
+    b = rise - np.clip(distribution.pdf[k + 1] * step, 0.0, 3.0 * rise)
+    value = distribution.cdf[k] + s * rise + s * (1.0 - s) * (a * (1.0 - s) + b * s)
     slope = (rise + (1.0 - 2.0 * s) * (a * (1.0 - s) + b * s) + s * (1.0 - s) * (b - a)) / step
     return np.clip(value, 0.0, 1.0), slope

@@ -210,7 +210,7 @@ class BootstrapMethod(Method):
     def _error_spreads(
         self, tables: Tables, draws: list[Draws], null: Null, density: Density
     ) -> list[Spread]:
-        """The law of an error in each table: of a difference, or of one system's effect."""
+        """The distribution of an error in each table: of a difference, or of one system's effect."""
         if self.drawn:
             errors = tables.once(
                 ("errors", self.model.short),
@@ -233,8 +233,8 @@ class BootstrapMethod(Method):
         return tables.once(
             ("smoothed distributions", self.model.short, null),
             lambda: [
-                smooth_distribution(item, PAPER_RESAMPLES, law)
-                for item, law in zip(contrasts, plain, strict=True)
+                smooth_distribution(item, PAPER_RESAMPLES, distribution)
+                for item, distribution in zip(contrasts, plain, strict=True)
             ],
         )
 

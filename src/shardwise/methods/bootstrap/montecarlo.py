@@ -16,12 +16,12 @@ from shardwise.methods.bootstrap.kernels import means_of_draws
 from shardwise.stats.resampling import key_of
 
 BLOCK = 250  # replicates of one task
-GRID = 16384  # points of a smoothed law
+GRID = 16384  # points of a smoothed distribution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A law known by draws from it; probabilities are (r + 1)/(B + 1), never 0."""
+    """A distribution known by draws from it; probabilities are (r + 1)/(B + 1), never 0."""
 
     values: Floats  # ascending
 
@@ -79,8 +79,8 @@ class Smoothed:
 def smooth_draws(draws: Floats, n: int) -> Smoothed:
     """Blur draws by a Gaussian kernel whose bandwidth is that of n of them.
 
-    >>> law = smooth_draws(np.linspace(-1.0, 1.0, 201), 201)
-    >>> round(law.bandwidth, 4), round(float(law.at_most(np.array([0.0]))[0]), 4)
+    >>> distribution = smooth_draws(np.linspace(-1.0, 1.0, 201), 201)
+    >>> round(distribution.bandwidth, 4), round(float(distribution.at_most(np.array([0.0]))[0]), 4)
     (0.2719, 0.5)
     """
     h = kernel_bandwidth(float(np.median(np.abs(draws - np.median(draws)))), n)

@@ -100,8 +100,8 @@ class MixedFit(Shown, RestrictedFit):
         level
             Confidence level.
         method
-            "profile" (likelihood ratio, the other variances at their best) or "wald" (normal law of the logarithm; for
-            large samples only, NaN for a variance of 0).
+            "profile" (likelihood ratio, the other variances at their best) or "wald" (normal distribution of the
+            logarithm; for large samples only, NaN for a variance of 0).
         """
         if method not in {"profile", "wald"}:
             raise InputError(f"unknown interval {method!r}", remedy="choose profile or wald")

@@ -1,6 +1,6 @@
 """What the data say of a difference as a probability: posterior and highest-density interval (J15 §2, §5.4).
 
-Draws are taken of the variances only. Given them, a difference is normal, and the normal laws are averaged
+Draws are taken of the variances only. Given them, a difference is normal, and the normal distributions are averaged
 (Rao & Blackwell) instead of drawing from them: the ends of an interval are then stable to a fraction of what
 sorted draws give.
 """
@@ -31,7 +31,7 @@ PROPOSAL_DF = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """The law of a difference: an average of normal laws, or of Student's where the scale was integrated out."""
+    """Distribution of a difference: a mixture of normal ones, or of Student's where the scale was integrated out."""
 
     centres: Floats  # (D,)
     scales: Floats  # (D,)
@@ -87,7 +87,7 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Posterior(Shown):
-    """Posterior of a mixed model: draws of the variances, and for each the law of the system means."""
+    """Posterior of a mixed model: draws of the variances, and for each the distribution of the system means."""
 
     systems: tuple[str, ...]
     components: tuple[str, ...]

@@ -40,8 +40,8 @@ def draw_ordered(order: Order, n: int, rng: np.random.Generator) -> Floats:
 def draw_weighted(order: Order, n: int, rng: np.random.Generator) -> Floats:
     """The same for orders that chance hardly ever meets: each line above those below it, and the weight of that.
 
-    φ_k is drawn from its law cut off at the bound that the lines below set, and the probability of keeping it is the
-    weight of the draw; as many as are wanted are then taken in proportion to their weights.
+    φ_k is drawn from its distribution cut off at the bound that the lines below set, and the probability of keeping it
+    is the weight of the draw; as many as are wanted are then taken in proportion to their weights.
     """
     size, ss = PROPOSALS * n, np.maximum(order.ss, LEAST * order.ss.max())
     phi, chance = np.zeros((size, len(ss))), np.zeros(size)

@@ -3,8 +3,8 @@
 A pair's own variance is s²_k = Σ (e_a - e_b)² / ν over all cells, ν = (T - 1)(S - 1), and s̄² is twice MS(error); what
 holds for topics with T - 1 degrees of freedom then holds for cells with ν.
 
-No law drawn from the residuals holds its level everywhere (docs/validation.md); `cell_statistics(y).p` with Holm's
-correction does. So does `run_stratified`, where each pair has a variance of its own on every topic (one with few
+No distribution drawn from the residuals holds its level everywhere (docs/validation.md); `cell_statistics(y).p` with
+Holm's correction does. So does `run_stratified`, where each pair has a variance of its own on every topic (one with few
 relevant documents has unsteady scores).
 """
 

@@ -9,9 +9,9 @@ from shardwise.methods.moderated.resample import Centred, TableWithGaps
 BLOCK_SIZE: int
 
 def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> None: ...
-def largest_gaps(world: Centred, ia: Ints, ib: Ints) -> tuple[Codes, Singles]: ...
+def largest_gaps(scenario: Centred, ia: Ints, ib: Ints) -> tuple[Codes, Singles]: ...
 def count_draws(
-    world: Centred,
+    scenario: Centred,
     largest: tuple[Codes, Singles],
     targets: Targets,
     key: np.uint64,
@@ -30,7 +30,7 @@ def count_incomplete(
     maxima: Floats,
 ) -> None: ...
 def count_normal(
-    world: Limit,
+    scenario: Limit,
     targets: Targets,
     key: np.uint64,
     first_block: int,

@@ -1,6 +1,6 @@
 """Draws of whole tables: every pair's moderated t anew in each of them.
 
-Draw i depends on (key, i) only. Systems are moved to equal means first, so that no pair differs in the world that is
+Draw i depends on (key, i) only. Systems are moved to equal means first, so that no pair differs in the scenario that is
 drawn from. With w_t the times that topic t was drawn and δ_t a pair's centred differences, a draw needs Σ w δ and
 Σ w δ² of each pair. The first is a difference of system means. The second is needed only where t²
 can be the largest of the draw so far. As no term of Σ w δ² is negative, the few
@@ -125,12 +125,12 @@ def draw_noise(noise, uint64_t[::1] state not None, double[::1] effect not None,
     draw_effects(&c_noise, &state[0], &effect[0], &variance[0])
 
 
-def largest_gaps(world, const int64_t[::1] ia not None, const int64_t[::1] ib not None):
+def largest_gaps(scenario, const int64_t[::1] ia not None, const int64_t[::1] ib not None):
     """Return the topics with the largest squared differences of each pair (P, LARGEST), and their parts in its variance."""
-    cdef const double[:, ::1] z = world.z
-    cdef double floor = world.floor, square
+    cdef const double[:, ::1] z = scenario.z
+    cdef double floor = scenario.floor, square
     cdef int64_t topics = z.shape[1], k, t, j
-    cdef double part = world.share / max(topics * (topics - 1.0), 1.0)
+    cdef double part = scenario.share / max(topics * (topics - 1.0), 1.0)
     largest, parts = np.zeros((ia.shape[0], LARGEST), dtype=np.int32), np.zeros((ia.shape[0], LARGEST), np.float32)
     cdef int32_t[:, ::1] at = largest
     cdef float[:, ::1] top = parts
@@ -149,14 +149,14 @@ def largest_gaps(world, const int64_t[::1] ia not None, const int64_t[::1] ib no
 
 
 def count_draws(
-    world, largest, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
+    scenario, largest, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
 ):
     """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
-    cdef const double[:, ::1] z = world.z
-    cdef double floor = world.floor, share = world.share, pooling = world.pooling
-    cdef const double[::1] upper = world.noise.upper, lower = world.noise.lower, size = world.noise.size
-    cdef const double[::1] upper_df = world.noise.upper_df, lower_df = world.noise.lower_df
-    cdef Noise noise = noise_of(upper, lower, upper_df, lower_df, size, world.noise.shared)
+    cdef const double[:, ::1] z = scenario.z
+    cdef double floor = scenario.floor, share = scenario.share, pooling = scenario.pooling
+    cdef const double[::1] upper = scenario.noise.upper, lower = scenario.noise.lower, size = scenario.noise.size
+    cdef const double[::1] upper_df = scenario.noise.upper_df, lower_df = scenario.noise.lower_df
+    cdef Noise noise = noise_of(upper, lower, upper_df, lower_df, size, scenario.noise.shared)
     cdef bint noisy = noise.systems > 0
     cdef const int32_t[:, ::1] large_topics = largest[0]
     cdef const float[:, ::1] large_squares = largest[1]
@@ -383,10 +383,10 @@ def count_incomplete(
 
 
 def count_normal(
-    world, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
+    scenario, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
 ):
     """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
-    cdef const double[:, ::1] root = world.root, precision = world.precision
+    cdef const double[:, ::1] root = scenario.root, precision = scenario.precision
     cdef const int64_t[::1] ia = targets.ia, ib = targets.ib
     cdef const double[::1] pair_target = targets.pairs
     cdef int64_t systems = root.shape[0]

@@ -41,7 +41,7 @@ class ResampledDistribution:
         return math.inf if k < 1 else math.sqrt(float(self.maxima[-k]) / (1.0 - TIE))
 
 
-def law_of(
+def distribution_of(
     counting: Callable[[Ints, Ints], Count],
     ia: Ints,
     ib: Ints,
@@ -50,7 +50,7 @@ def law_of(
     n_resamples: int,
     jobs: int | None,
 ) -> ResampledDistribution:
-    """Draw from a world without differences, and hold its pairs against their observed t (P,).
+    """Draw from a scenario without differences, and hold its pairs against their observed t (P,).
 
     An executor that was lent draws, or else threads; with one job neither, as the work is shared out already.
 

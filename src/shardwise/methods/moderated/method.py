@@ -1,4 +1,4 @@
-"""The moderated test: each pair its own variance drawn towards the common one, with the joint law of all pairs."""
+"""The moderated test: each pair's variance shrunk towards the pooled one, and the joint distribution of all pairs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MANY_TOPICS = 5_000
 
 @dataclass(frozen=True, eq=False)
 class ModeratedJoint:
-    """The joint law of the pairs asked for, drawn when it is first looked at."""
+    """The joint distribution of the pairs asked for, drawn when it is first looked at."""
 
     test: ModeratedTest
     ia: Ints
@@ -64,21 +64,21 @@ class ModeratedJoint:
     found: Statistics
 
     @cached_property
-    def laws(self) -> tuple[ResampledDistribution, ...]:
-        """One law a table."""
+    def distributions(self) -> tuple[ResampledDistribution, ...]:
+        """One distribution a table."""
         tables, test = self.test.tables, self.test
         jobs = 1 if tables.keyed else None  # batches come in threads of their own
-        laws = []
+        distributions = []
         for i, key in enumerate(tables.keys):
             table_statistics = _of_table(self.found, i)
             drawn = (self.ia, self.ib, table_statistics, key, tables.n_resamples)
             if test.noise is None:
                 # few or unequal clusters: t counts for less than resamples would have it
                 drawn = (self.ia, self.ib, table_statistics.drawn, key, tables.n_resamples)
-                laws.append(_law_of_topics(test.y[i], drawn, jobs))
+                distributions.append(_distribution_of_topics(test.y[i], drawn, jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.select_part(i), drawn, jobs))
-        return tuple(laws)
+                distributions.append(_with_noise(test.y[i], test.noise.select_part(i), drawn, jobs))
+        return tuple(distributions)
 
     @cached_property
     def p(self) -> Floats:
@@ -103,15 +103,18 @@ class ModeratedJoint:
     @property
     def p_adjusted(self) -> Floats:
         """Step-down p-values (Romano & Wolf 2005)."""
-        return np.stack([law.p_adjusted for law in self.laws])
+        return np.stack([distribution.p_adjusted for distribution in self.distributions])
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        critical = np.array([law.critical(alpha) for law in self.laws])[:, None] * self.found.care
+        critical = (
+            np.array([distribution.critical(alpha) for distribution in self.distributions])[:, None]
+            * self.found.care
+        )
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
 
-def _law_of_topics(
+def _distribution_of_topics(
     y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
 ) -> ResampledDistribution:
     """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
@@ -124,9 +127,10 @@ def _law_of_topics(
 def _with_noise(
     y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
 ) -> ResampledDistribution:
-    """The law with chance effects on the systems, which are drawn in the order of their means, not of the table.
+    """The distribution with chance effects on the systems, which are drawn in the order of their means, not of the
+    table.
 
-    Where a system lacks topics, the law is that of the topics that all have, for the statistics of all topics.
+    Where a system lacks topics, the distribution is that of the topics that all have, for the statistics of all topics.
     """
     ia, ib, statistics, key, n_resamples = drawn
     common = np.isfinite(y).all(axis=1)
@@ -159,7 +163,7 @@ class ModeratedTest:
 
     @property
     def name(self) -> str:
-        """How many resamples are drawn for the joint law; on cells there is none."""
+        """How many resamples are drawn for the joint distribution; on cells there is none."""
         return "" if self.claim == CELLS else describe_resamples(self.tables)
 
     @property
@@ -181,7 +185,7 @@ class ModeratedTest:
         return of_instances(require_runs(self.tables)) if "instance" in self.claim else None
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs: Student's law for each by itself, and the joint law for all of them but on cells."""
+        """Test the pairs: Student's distribution for each, and the joint distribution for all, except on cells."""
         if self.claim == CELLS:
             statistics = cell_statistics(self.tables.y, ia, ib)
             return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p)

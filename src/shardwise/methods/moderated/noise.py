@@ -20,10 +20,10 @@ Instances. The same with a system's own instances: s²_k of instance means holds
 In a resample the effect itself is drawn, normal with that variance, and so is its estimate: mean squares of shards move
 as their value times χ²/df. Where upper ≤ lower there is no effect and no estimate of one.
 
-Instances are few, and the share w of their variance in that of a difference is badly known: the law of an observed t is
-that of `cochran_cox_df`. In a resample the estimate moves as the variance times χ²/df, of which Satterthwaite's df
-speak; so an observed t is held against resamples after division by the ratio of the two critical values
-(`Statistics.care`). Below two degrees of freedom even w is hardly known, and counts as w^(df/2), which is more;
+Instances are few, and the share w of their variance in that of a difference is badly known: the distribution of an
+observed t is that of `cochran_cox_df`. In a resample the estimate moves as the variance times χ²/df, of which
+Satterthwaite's df speak; so an observed t is held against resamples after division by the ratio of the two critical
+values (`Statistics.care`). Below two degrees of freedom even w is hardly known, and counts as w^(df/2), which is more;
 docs/repeats.md has what was measured.
 """
 

@@ -1,4 +1,4 @@
-"""The joint law of all moderated t where there are so many topics that their resampling has reached its limit.
+"""The joint distribution of all moderated t where there are so many topics that their resampling has reached its limit.
 
 Means of topics drawn with replacement tend to normal ones with the covariances of the systems over topics, and the
 variances in the denominators of t to those of the table. Both follow from the cross-products of the systems alone.
@@ -13,13 +13,13 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import count_normal
-from shardwise.methods.moderated.joint import ResampledDistribution, law_of
+from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
 from shardwise.methods.moderated.statistics import D0, Statistics, moderate_variances
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
 
 
 class Limit(NamedTuple):
-    """A world without differences whose means are normal, as compiled code takes it."""
+    """A scenario without differences whose means are normal, as compiled code takes it."""
 
     root: Floats  # (R, R) a square root of the covariances of the means
     precision: Floats  # (R, R) 1 / the variance of each difference that t is measured by; 0 without any
@@ -73,6 +73,6 @@ def normal_limit(
     root = (
         vectors * np.sqrt(np.maximum(values, 0.0))
     ) @ vectors.T  # the one that is symmetric: there is no other
-    world = Limit(np.ascontiguousarray(root), precision)
-    count = partial(count_normal, world)
-    return law_of(lambda ia, ib: count, ia, ib, statistics.t, key, n_resamples, jobs)
+    scenario = Limit(np.ascontiguousarray(root), precision)
+    count = partial(count_normal, scenario)
+    return distribution_of(lambda ia, ib: count, ia, ib, statistics.t, key, n_resamples, jobs)

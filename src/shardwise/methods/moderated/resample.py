@@ -1,4 +1,4 @@
-"""The joint law of all moderated t of a table: topics drawn with replacement."""
+"""The joint distribution of all moderated t of a table: topics drawn with replacement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shardwise.methods.moderated.draws import (
     count_incomplete,
     largest_gaps,
 )
-from shardwise.methods.moderated.joint import ResampledDistribution, law_of
+from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
 from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
 from shardwise.methods.paired.max_t import TIE
@@ -24,7 +24,7 @@ from shardwise.stats.student import NOISE
 
 
 class Centred(NamedTuple):
-    """A world without differences, as compiled code takes it; scores are below 1 in size."""
+    """A scenario without differences, as compiled code takes it; scores are below 1 in size."""
 
     z: Floats  # (R, T) scores without system means, and without topic means or those of the common system
     floor: float  # differences up to this are rounding
@@ -68,8 +68,8 @@ def resample_topics(
     >>> from shardwise.stats.resampling import key_of
     >>> y = np.random.default_rng(1).normal(size=(30, 3)) + [0.0, 0.0, 2.0]
     >>> ia, ib = pairs_of(3)
-    >>> law = resample_topics(y, ia, ib, moderated_statistics(y), key_of(1), 999)
-    >>> law.p_adjusted
+    >>> distribution = resample_topics(y, ia, ib, moderated_statistics(y), key_of(1), 999)
+    >>> distribution.p_adjusted
     array([0.892, 0.001, 0.001])
     """
     y = y[~np.isnan(y).all(axis=1)]
@@ -82,17 +82,19 @@ def resample_topics(
                 remedy="leave out the topics that some system lacks",
             )
         count = partial(count_incomplete, TableWithGaps(np.ascontiguousarray(y.T), floor, statistics.d0))
-        return law_of(lambda ia, ib: count, *drawn)
+        return distribution_of(lambda ia, ib: count, *drawn)
     z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
-    world = Centred(
+    scenario = Centred(
         np.ascontiguousarray(unit * z.T),
         unit * floor,
         float(own_share(np.asarray(len(y) - 1.0), statistics.d0)),
         NO_NOISE if noise is None else noise.scaled(unit),
         pooling,
     )
-    return law_of(lambda ia, ib: partial(count_draws, world, largest_gaps(world, ia, ib)), *drawn)
+    return distribution_of(
+        lambda ia, ib: partial(count_draws, scenario, largest_gaps(scenario, ia, ib)), *drawn
+    )
 
 
 def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:

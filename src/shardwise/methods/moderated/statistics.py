@@ -27,7 +27,7 @@ class Statistics:
     common: Floats  # s̄², (…)
     moderated: Floats  # v_k
     extra: Floats  # variance of the difference that topics do not show: shards, instances
-    df: Floats  # of Student's law for a single pair
+    df: Floats  # of Student's distribution for a single pair
     drawn_df: Floats  # of that in resamples: Satterthwaite's of what is drawn
     d0: float
     cluster_care: float = 1.0  # factor of intervals because clusters are few or unequal
@@ -49,14 +49,14 @@ class Statistics:
 
     @property
     def care(self) -> Floats:
-        """How much larger a t has to be than by the law of resamples, at 5 %."""
+        """How much larger a t has to be than by the distribution of resamples, at 5 %."""
         return np.asarray(
             self.cluster_care * student_critical(LEVEL, self.df) / student_critical(LEVEL, self.drawn_df)
         )
 
     @property
     def drawn(self) -> Statistics:
-        """The same with t that are as far in the law of resamples as these are in their own."""
+        """The same with t that are as far in the distribution of resamples as these are in their own."""
         return replace(self, difference=self.difference / self.care)
 
 

@@ -38,7 +38,7 @@ from shardwise.stats.threads import one_thread
 
 KIND = "moments"
 TESTS = ("moderated", "t", "MD1")
-FEW = 1_000  # items below which the joint law is better resampled from the table itself
+FEW = 1_000  # items below which the joint distribution is better resampled from the table itself
 Gaps = Literal["refuse", "drop"]
 
 
@@ -255,12 +255,12 @@ class ScoreMoments(Shown):
         Parameters
         ----------
         test : str
-            ``moderated``, whose joint law is the normal limit of resampled items; ``t``, each pair by itself; ``MD1``,
-            the analysis of variance with one error for all.
+            ``moderated``, whose joint distribution is the normal limit of resampled items; ``t``, each pair by itself;
+            ``MD1``, the analysis of variance with one error for all.
         generalize : Claim, str or iterable of str
             The claim, items like these; only MD1 also speaks of these items alone, with the same figures.
         n_resamples : int
-            Draws of the joint law.
+            Draws of the joint distribution.
         seed : int
             Seed of the draws; draw i depends on (seed, i) only.
 
@@ -395,12 +395,12 @@ class MomentsTest:
 
     @property
     def name(self) -> str:
-        """How the joint law is drawn."""
+        """How the joint distribution is drawn."""
         drawn = f"normal limit of resampled items, {self.n_resamples} draws, seed {self.seed}"
         return drawn if self.test == "moderated" else ""
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs: Student's law for each by itself, and for the moderated test the joint law."""
+        """Test the pairs: Student's distribution for each, and for the moderated test the joint distribution."""
         statistics = gram_statistics(self.gram, ia, ib, **({} if self.test == "moderated" else {"d0": 0.0}))
         joint = MomentsJoint(self, ia, ib, statistics) if self.test == "moderated" else None
         return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
@@ -408,7 +408,7 @@ class MomentsTest:
 
 @dataclass(frozen=True, eq=False)
 class MomentsJoint:
-    """The joint law of the pairs asked for, drawn when it is first looked at."""
+    """The joint distribution of the pairs asked for, drawn when it is first looked at."""
 
     test: MomentsTest
     ia: Ints
@@ -416,7 +416,7 @@ class MomentsJoint:
     found: Statistics
 
     @cached_property
-    def law(self) -> ResampledDistribution:
+    def distribution(self) -> ResampledDistribution:
         """Step-down p-values, maxima and the top group."""
         test = self.test
         return normal_limit(test.gram, self.ia, self.ib, self.found, key_of(test.seed), test.n_resamples)
@@ -424,8 +424,8 @@ class MomentsJoint:
     @property
     def p_adjusted(self) -> Floats:
         """Step-down p-values (Romano & Wolf 2005)."""
-        return self.law.p_adjusted
+        return self.distribution.p_adjusted
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        return np.where(self.found.se == 0.0, 0.0, self.found.se * self.law.critical(alpha))
+        return np.where(self.found.se == 0.0, 0.0, self.found.se * self.distribution.critical(alpha))

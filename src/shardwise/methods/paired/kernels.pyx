@@ -131,7 +131,7 @@ def rank_sum_laws():
     """Return P(W ≤ w) of the signed-rank sum without ties, for n = 0 … MOST_RANKED and all w."""
     cdef int64_t most = MOST_RANKED * (MOST_RANKED + 1) // 2, n, w
     every = np.ones((MOST_RANKED + 1, most + 1))
-    cdef double[:, ::1] laws = every
+    cdef double[:, ::1] distributions = every
     cdef double[::1] share = np.zeros(most + 1)
     cdef double total
     share[0] = 1.0
@@ -141,7 +141,7 @@ def rank_sum_laws():
         total = 0.0
         for w in range(n * (n + 1) // 2 + 1):
             total += share[w]
-            laws[n, w] = total
+            distributions[n, w] = total
     return every
 
 
@@ -196,7 +196,7 @@ cdef void sort_by_size(int64_t* d, int64_t n, int64_t* spare) noexcept nogil:
 
 
 cdef double signed_rank(
-    const int64_t* d, int64_t n, const double[:, ::1] laws, int64_t* twice, double* share, double* p
+    const int64_t* d, int64_t n, const double[:, ::1] distributions, int64_t* twice, double* share, double* p
 ) noexcept nogil:
     """Return the smaller rank sum of differences in ascending order of size; put its two-sided p-value into ``p``.
 
@@ -226,7 +226,7 @@ cdef double signed_rank(
         z = (<double>(n * (n + 1)) / 4.0 - <double>smaller / 2.0) / sqrt(variance)
         p[0] = erfc(z / sqrt(2.0))
     else:
-        at_most = laws[n, smaller // 2] if ties == 0.0 else rank_sum_cdf(twice, n, smaller, share)
+        at_most = distributions[n, smaller // 2] if ties == 0.0 else rank_sum_cdf(twice, n, smaller, share)
         p[0] = min(1.0, 2.0 * at_most)
     return <double>smaller / 2.0
 
@@ -236,11 +236,11 @@ def wilcoxon(
     const double[:, ::1] coarse not None,
     const int64_t[::1] ia not None,
     const int64_t[::1] ib not None,
-    const double[:, ::1] laws not None,
+    const double[:, ::1] distributions not None,
     double[:, ::1] smaller not None,
     double[:, ::1] p not None,
 ):
-    """Fill in smaller rank sums and two-sided p-values of signed ranks; `laws` are those without ties."""
+    """Fill in smaller rank sums and two-sided p-values of signed ranks; `distributions` are those without ties."""
     cdef int64_t topics = y.shape[1], i, k, t
     cdef int64_t[::1] d = np.empty(topics + 1, dtype=np.int64), spare = np.empty(topics + 1, dtype=np.int64)
     cdef double[::1] share = np.empty(MOST_RANKED * (MOST_RANKED + 1) + 1)
@@ -250,7 +250,7 @@ def wilcoxon(
                 for t in range(topics):
                     d[t] = <int64_t>rint((y[i, t, ia[k]] - y[i, t, ib[k]]) / coarse[i, k])
                 sort_by_size(&d[0], topics, &spare[0])
-                smaller[i, k] = signed_rank(&d[0], topics, laws, &spare[0], &share[0], &p[i, k])
+                smaller[i, k] = signed_rank(&d[0], topics, distributions, &spare[0], &share[0], &p[i, k])
 
 
 cdef int64_t list_sums(const int64_t* d, int64_t count, int64_t* out, int64_t* spare) noexcept nogil:

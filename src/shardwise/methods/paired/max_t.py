@@ -1,7 +1,7 @@
-"""Largest |t| of all pairs under sign flips of topics: each pair its own variance, all pairs their joint law.
+"""Largest |t| of all pairs under sign flips of topics: each pair its own variance, all pairs their joint distribution.
 
 Systems are moved to equal means, and what each topic did to all of them takes a random sign, one sign a topic: a
-world in which no pair differs, every pair keeps its own variance, and pairs depend on each other as they do (a wild
+scenario in which no pair differs, every pair keeps its own variance, and pairs depend on each other as they do (a wild
 bootstrap, Wu 1986, with the largest statistic of Westfall & Young 1993). Instead of t stands u = t² / (t² + T - 1),
 which rises with |t|. Under flips w of centred differences z it is (Σ w z)² / (T Σ z²), whose denominator no flip
 changes: nothing is to be divided, and flips without spread, where t would be infinite, need no special care.

@@ -70,7 +70,7 @@ def unpaired_errors(y: Floats, ia: Ints, ib: Ints) -> Floats:
 def wilcoxon_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Smaller rank sum and p-value of signed ranks without the zero differences.
 
-    Exact up to 50 differences, beyond by the normal law with the variance of tied ranks.
+    Exact up to 50 differences, beyond by the normal distribution with the variance of tied ranks.
     """
     y = np.ascontiguousarray(y, dtype=np.float64)
     smaller, p = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
@@ -89,8 +89,8 @@ def sign_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     won, lost = (np.zeros((len(y), ia.size), dtype=np.int64) for _ in range(2))
     kernels.wins(y, coarse_of(y, ia, ib), ia, ib, won, lost)
     count = np.arange(y.shape[1] + 1)
-    law = np.minimum(2.0 * scipy.stats.binom.cdf(count[None, :], count[:, None], 0.5), 1.0)
-    return won.astype(np.float64), np.asarray(law[won + lost, np.minimum(won, lost)])
+    distribution = np.minimum(2.0 * scipy.stats.binom.cdf(count[None, :], count[:, None], 0.5), 1.0)
+    return won.astype(np.float64), np.asarray(distribution[won + lost, np.minimum(won, lost)])
 
 
 def randomization_p(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) -> Floats:

@@ -350,7 +350,7 @@ NOTE = "instances are averaged, not sampled: their variance is left out, which m
 
 
 def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str, str, int, int], Mixture]:
-    """The posterior law of a difference that belongs to the unified test, of a batch of one."""
+    """The posterior distribution of a difference that belongs to the unified test, of a batch of one."""
     spread = spread_of(tables)
 
     def posterior(a: str, b: str, draws: int, seed: int) -> Mixture:

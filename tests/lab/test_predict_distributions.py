@@ -1,4 +1,4 @@
-"""The law of a difference on another sample: against statsmodels, the fits of the package, and simulated futures."""
+"""Distribution of a difference on another sample: against statsmodels, our fits, and simulated samples."""
 
 from __future__ import annotations
 
@@ -28,29 +28,31 @@ def scores(*shape: int, seed: int = 3) -> Floats:
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_interval_for_one_new_topic_is_that_of_statsmodels(level: float) -> None:
     y = scores(1, 20, 2)
-    law = predict_differences(y, TABLE, Basis(TOPICS, pooled=False), (20, 1), (1, 1))
+    distribution = predict_differences(y, TABLE, Basis(TOPICS, pooled=False), (20, 1), (1, 1))
     d = y[0, :, 0] - y[0, :, 1]
     predicted = sm.OLS(d, np.ones(20)).fit().get_prediction([1.0])
     low, high = predicted.summary_frame(alpha=1 - level)[["obs_ci_lower", "obs_ci_upper"]].to_numpy()[0]
     beyond = 1e-9 * (high - low)
-    assert not law.covers_difference(np.array([[d.mean()]]), np.array([[low - beyond]]), level)[0, 0]
-    assert law.covers_difference(np.array([[d.mean()]]), np.array([[low + beyond]]), level)[0, 0]
-    assert not law.covers_difference(np.array([[d.mean()]]), np.array([[high + beyond]]), level)[0, 0]
-    assert law.covers_difference(np.array([[d.mean()]]), np.array([[high - beyond]]), level)[0, 0]
-    assert law.df[0, 0] == 19
+    assert not distribution.covers_difference(np.array([[d.mean()]]), np.array([[low - beyond]]), level)[0, 0]
+    assert distribution.covers_difference(np.array([[d.mean()]]), np.array([[low + beyond]]), level)[0, 0]
+    assert not distribution.covers_difference(np.array([[d.mean()]]), np.array([[high + beyond]]), level)[
+        0, 0
+    ]
+    assert distribution.covers_difference(np.array([[d.mean()]]), np.array([[high - beyond]]), level)[0, 0]
+    assert distribution.df[0, 0] == 19
 
 
 def test_reversal_by_hand_and_by_scipy() -> None:
     # differences 1, 2, 3 on 3 topics: mean 2, variance 1; 3 new topics: se = sqrt(1/3 + 1/3)
     y = np.array([[[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]])
-    law = predict_differences(y, TABLE, Basis(TOPICS, pooled=False), (3, 1), (3, 1))
-    assert law.se[0, 0] == pytest.approx(np.sqrt(2 / 3), rel=1e-12)
-    assert law.reversal_probability(np.array([[2.0]]))[0, 0] == pytest.approx(
+    distribution = predict_differences(y, TABLE, Basis(TOPICS, pooled=False), (3, 1), (3, 1))
+    assert distribution.se[0, 0] == pytest.approx(np.sqrt(2 / 3), rel=1e-12)
+    assert distribution.reversal_probability(np.array([[2.0]]))[0, 0] == pytest.approx(
         stats.t.cdf(-2 / np.sqrt(2 / 3), 2), rel=1e-12
     )
     assert (
-        law.reversal_probability(np.array([[-2.0]]))[0, 0]
-        == law.reversal_probability(np.array([[2.0]]))[0, 0]
+        distribution.reversal_probability(np.array([[-2.0]]))[0, 0]
+        == distribution.reversal_probability(np.array([[2.0]]))[0, 0]
     )
 
 
@@ -69,18 +71,18 @@ def test_against_an_endless_sample_the_variance_is_that_of_the_fit(
 ) -> None:
     y = scores(2, 12, 5, 4) + np.linspace(0, 0.3, 5)[:, None] * np.linspace(-1, 1, 12)[:, None, None]
     basis = basis_of(model.short, SHARDS, generalize, BOTH)
-    law = predict_differences(y, SHARDS, basis, (12, 4), (FAR, FAR))
+    distribution = predict_differences(y, SHARDS, basis, (12, 4), (FAR, FAR))
     for k in range(2):
         fit = anova(xr.DataArray(y[k], dims=SHARDS), model).estimates(generalize=generalize)
-        assert law.se[k, 0] ** 2 == pytest.approx(2 * fit.variance, rel=1e-9)
-        assert law.df[k, 0] == pytest.approx(fit.df, rel=1e-6)
+        assert distribution.se[k, 0] ** 2 == pytest.approx(2 * fit.variance, rel=1e-9)
+        assert distribution.df[k, 0] == pytest.approx(fit.df, rel=1e-6)
 
 
 def test_without_shards_it_is_md1() -> None:
     y = scores(1, 12, 5)
-    law = predict_differences(y, TABLE, basis_of("MD1", TABLE, (), TOPICS), (12, 1), (FAR, 1))
+    distribution = predict_differences(y, TABLE, basis_of("MD1", TABLE, (), TOPICS), (12, 1), (FAR, 1))
     fit = anova(xr.DataArray(y[0], dims=TABLE), MD1).estimates()
-    assert (law.se[0, 0] ** 2, law.df[0, 0]) == pytest.approx((2 * fit.variance, fit.df))
+    assert (distribution.se[0, 0] ** 2, distribution.df[0, 0]) == pytest.approx((2 * fit.variance, fit.df))
 
 
 def test_means_over_shards_predict_topics_as_the_shards_do() -> None:
@@ -105,20 +107,20 @@ def test_variance_estimated_below_zero_counts_nothing() -> None:
     """Scores without topic:system and system:shard effects beyond chance: never less than the error alone."""
     y = scores(200, 6, 3, 3)
     least = predict_differences(y, SHARDS, Basis(frozenset(), pooled=True), (6, 3), (6, 3))
-    law = predict_differences(y, SHARDS, Basis(BOTH, pooled=True), (6, 3), (6, 3))
-    assert (law.se >= least.se * (1 - 1e-12)).all()
-    assert (law.se == least.se).any()
-    assert (law.df >= 1).all()
+    distribution = predict_differences(y, SHARDS, Basis(BOTH, pooled=True), (6, 3), (6, 3))
+    assert (distribution.se >= least.se * (1 - 1e-12)).all()
+    assert (distribution.se == least.se).any()
+    assert (distribution.df >= 1).all()
 
 
-def test_splits_and_instances_have_laws_too() -> None:
+def test_splits_and_instances_have_distributions_too() -> None:
     y = scores(2, 3, 8, 4, 2)
     each = [
         predict_differences(y[:, j], SHARDS, basis_of("MD6", SHARDS, (), TOPICS), (8, 2), (8, 2)).se
         for j in range(3)
     ]
-    law = predict_differences(y, SPLITS, basis_of("MD6", SPLITS, (), TOPICS), (8, 2), (8, 2))
-    np.testing.assert_allclose(law.se**2, np.mean([se**2 for se in each], axis=0), rtol=1e-12)
+    distribution = predict_differences(y, SPLITS, basis_of("MD6", SPLITS, (), TOPICS), (8, 2), (8, 2))
+    np.testing.assert_allclose(distribution.se**2, np.mean([se**2 for se in each], axis=0), rtol=1e-12)
     nested = predict_differences(y[:, 0], INSTANCES, basis_of("", INSTANCES, (), TOPICS), (8, 2), (8, 2))
     z = y[0, 0] - y[0, 0].mean(0) - y[0, 0].mean(2)[..., None] + y[0, 0].mean((0, 2))[:, None]
     own = (z**2).sum(
@@ -128,13 +130,13 @@ def test_splits_and_instances_have_laws_too() -> None:
 
 
 @given(st.floats(-1, 1), st.floats(1e-3, 1), st.floats(1, 200), st.floats(0.5, 0.99))
-def test_a_law_is_symmetric_and_consistent(d: float, se: float, df: float, level: float) -> None:
-    law = Prediction(np.array([[se]]), np.array([[df]]))
-    p = float(law.reversal_probability(np.array([[d]]))[0, 0])
+def test_a_distribution_is_symmetric_and_consistent(d: float, se: float, df: float, level: float) -> None:
+    distribution = Prediction(np.array([[se]]), np.array([[df]]))
+    p = float(distribution.reversal_probability(np.array([[d]]))[0, 0])
     assert 0 <= p <= 0.5
     # zero lies inside the interval exactly when the reversal is likelier than one tail of it
     if abs(p - (1 - level) / 2) > 1e-9:
-        assert bool(law.covers_difference(np.array([[d]]), np.array([[0.0]]), level)[0, 0]) == (
+        assert bool(distribution.covers_difference(np.array([[d]]), np.array([[0.0]]), level)[0, 0]) == (
             p > (1 - level) / 2
         )
 
