@@ -114,8 +114,8 @@ def test_every_surface_begins_with_the_answer(layout: str) -> None:
     assert report_json(analysis)["answer"] == answer
     shown = Text(render_report(analysis)).shown
     first = next(k for k, text in enumerate(shown) if text == answer)
-    # above it only the title of the window, the link to skip to it, and the name of the report
-    assert first <= 3
+    # above it only the title of the window, the link to skip to it, the title, and the line of data set and date
+    assert first == 4
     assert shown[first + 1] == scope
     notebook = entities.unescape(analysis._repr_html_())
     assert re.findall(r"<p>(.*?)</p>", notebook)[:2] == [f"<strong>{answer}</strong>", scope]

@@ -126,6 +126,10 @@ def test_trust_is_shown_and_fits_the_page(browser: Any, folder: Path) -> None:
     with opened(browser, folder / "some.html") as page:
         page.click("nav a[href='#trust']")
         assert page.locator("#trust").is_visible()
+        lines = page.locator("#trust dt").all_inner_texts()
+        assert lines == ["False alarms", "Intervals", "What to do"]
+        assert page.locator("#trust table").first.is_hidden(), "three lines, and the rest on demand"
+        page.click("#trust summary")
         assert "20 simulated data sets like yours" in page.inner_text("#trust")
         assert page.locator("#trust table").count() == 3  # one a claim, and one of the statements made
         assert page.locator("#trust tbody tr", has_text="(used here)").count() == 2
@@ -162,11 +166,11 @@ def test_downloads(browser: Any, folder: Path, tmp_path: Path) -> None:
 def test_the_rest_is_folded_until_it_is_asked_for(browser: Any, folder: Path) -> None:
     with opened(browser, folder / "some.html") as page:
         order = page.evaluate("[...document.querySelectorAll('main > section')].map((s) => s.id)")
-        assert order[:3] == ["answer", "systems", "pairs"]
+        assert order[:5] == ["answer", "systems", "differences", "items", "trust"]
         folded = page.evaluate(
             "[...document.querySelectorAll('section:has(> details:first-child)')].map((s) => s.id)"
         )
-        assert folded == order[3:]
+        assert folded == order[5:]
         assert page.locator("details[open]").count() == 0
         words = "document.body.innerText.split(/\\s+/).length"
         before = page.evaluate(words)

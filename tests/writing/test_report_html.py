@@ -16,12 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import shardwise
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
+from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, script_json
 from shardwise.writing.html import render_report, write_report
+from shardwise.writing.numbers import format_interval, format_signed
 
 pytestmark = pytest.mark.slow
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
@@ -34,24 +37,27 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[str] = []
-        self.inside = False
+        self.scripts: list[str] = []  # that run
+        self.data: list[str] = []  # in the order of the page: the items, then all else
+        self.inside: list[str] | None = None
         self.text: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-        self.inside = tag == "script"
-        if self.inside:
-            self.scripts.append("")
+        self.inside = None
+        if tag == "script":
+            self.inside = self.data if dict(attrs).get("type") == "application/json" else self.scripts
+            self.inside.append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = False
+        self.inside = None
 
     def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.scripts[-1] += data
-        self.text.append(data)
+        if self.inside is not None:
+            self.inside[-1] += data
+        else:
+            self.text.append(data)
 
     def count(self, tag: str) -> int:
         return sum(name == tag for name, _ in self.tags)
@@ -68,7 +74,7 @@ def page(content: Analysis) -> Page:
 
 
 def data_of(page: Page) -> dict[str, object]:
-    found: dict[str, object] = json.loads(page.scripts[0])
+    found: dict[str, object] = json.loads(page.data[-1])
     return found
 
 
@@ -81,8 +87,11 @@ def test_nothing_is_fetched(page: Page) -> None:
     policy = next(a["content"] for t, a in page.tags if t == "meta" and "http-equiv" in a)
     assert policy is not None
     assert policy.startswith("default-src 'none'")
-    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in policy
+    allowed = re.findall("'sha256-([^']+)'", policy.partition("script-src")[2].partition(";")[0])
+    assert len(page.scripts) == 2
+    assert allowed == [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in page.scripts
+    ]
 
 
 def test_sections_ids_and_labels(page: Page) -> None:
@@ -90,13 +99,13 @@ def test_sections_ids_and_labels(page: Page) -> None:
     assert len(ids) == len(set(ids))
     links = [str(a["href"])[1:] for t, a in page.tags if t == "a"]
     assert set(links) <= set(ids)
-    assert {"answer", "systems", "pairs", "variance", "stability", "power", "diagnostics", "methods", "downloads",
-            "repeat"} <= set(links)  # fmt: skip
+    assert {"answer", "systems", "differences", "items", "variance", "stability", "power", "diagnostics", "methods",
+            "downloads", "repeat"} <= set(links)  # fmt: skip
     assert page.count("h1") == 1
     for tag, attributes in page.tags:
         if tag == "svg" and attributes.get("role") == "img":
             assert attributes.get("aria-label")
-        if tag == "label":
+        if tag == "label" and "for" in attributes:
             assert attributes["for"] in ids
         if tag == "th":
             assert "scope" in attributes
@@ -183,8 +192,51 @@ def test_whole_or_not_at_all(tmp_path: Path) -> None:
         write_report(tmp_path / "nowhere" / "report.html", simulated(3))
 
 
-def test_two_systems_and_one_claim() -> None:
-    text = render_report(analyze(simulated(2), model="MD2"))
-    page = Page(text)
-    assert "NaN" not in "".join(page.text)
-    assert not any(a.get("id") == "view" for _, a in page.tags)
+def test_two_systems_have_one_difference_and_no_matrix() -> None:
+    content = analyze(simulated(2), model="MD2")
+    page = Page(render_report(content))
+    shown = "".join(page.text)
+    assert "NaN" not in shown
+    ids = {a.get("id") for _, a in page.tags}
+    assert not ids & {"view", "matrix", "search", "clear", "chosen", "differences", "pairs"}
+    assert {"answer", "systems", "items"} <= ids
+    difference = content.comparisons.to_frame(0.95).iloc[0]
+    assert f"{difference['difference']:+.{content.decimals}f}" in shown
+    ends = (f"{difference[name]:.{content.decimals}f}" for name in ("lower", "upper"))
+    assert " to ".join(ends).replace("-", "−") in shown
+
+
+def test_head_names_data_and_date(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    path = tmp_path / "scores.csv"
+    table = simulated(3, topics=12).mean("shard")
+    table.to_pandas().to_csv(path)
+    shardwise("compare", path, "--report", tmp_path / "report.html", "--calibration", 0)
+    shown = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    about = "".join(shown.text)
+    assert "scores.csv: score, 12 topics × 3 systems. 1970-01-02, shardwise " in about
+
+
+def test_what_is_to_be_done_comes_first() -> None:
+    y = simulated(4)
+    y.values[:, 2] = y.values[:, 1]
+    shown = Page(render_report(analyze(y, calibration=0)))
+    text = " ".join("".join(shown.text).split())
+    assert text.index("Identical scores: run00") < text.index("in the best set")
+    assert "leave a copy out with --exclude" in text
+    assert "Means are over 4 shards: in each shard, AP counts only the documents of that shard" in text
+    plain = "".join(Page(render_report(analyze(y.mean("shard"), calibration=0))).text)
+    assert "Means are over" not in plain
+
+
+def test_forest_is_of_the_best_or_the_baselines() -> None:
+    y = simulated(5)
+    for bases in ((), ("run003", "run001")):
+        content = analyze(y, calibration=0, baseline=bases or None)
+        shown = " ".join("".join(Page(render_report(content)).text).split())
+        for base in bases or content.systems[:1]:
+            table = tabulate_against(content.comparisons, base, 0.05)
+            for name, row in table.iterrows():
+                difference = format_signed(float(row["difference"]), content.decimals)
+                between = format_interval(float(row["lower"]), float(row["upper"]), content.decimals)
+                assert f"{name}{difference}{between}" in shown

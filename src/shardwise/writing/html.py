@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
@@ -16,8 +18,9 @@ from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import nouns_of
-from shardwise.core.text import escape_controls, script_json
+from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.globs import write_paths
 from shardwise.writing import answer, words
@@ -26,17 +29,31 @@ from shardwise.writing.axis import Axis, make_axis
 from shardwise.writing.charts import draw_charts
 from shardwise.writing.clauses import explain_method
 from shardwise.writing.downloads import MOST_PAIRS, Download, list_downloads, pack_bytes, round_figures
+from shardwise.writing.item_view import LONG, cut_names, render_items
 from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import (
     format_interval,
+    format_p,
     format_percent,
     format_ranks,
+    format_signed,
 )
-from shardwise.writing.remarks import describe_finding
+from shardwise.writing.remarks import (
+    describe_finding,
+    explain_missing_items,
+    explain_shard_means,
+    write_trust,
+)
 from shardwise.writing.tables import MARKS, explain_ranks
 from shardwise.writing.why_not import explain_choice
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
+MOST_ROWS = 30
+"""Systems that a table shows at first; a button shows all."""
+MOST_CHARACTERS = 34
+"""Characters of a name in a table."""
+MOST_FILES = 3
+"""Input files that the head of the page names."""
 ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
 
 
@@ -87,10 +104,16 @@ def save_report(analysis: Analysis, path: str | os.PathLike[str]) -> None:
 def render_report(content: Analysis) -> str:
     """Render a report as one self-contained page."""
     script, style = read_asset("report.js"), read_asset("report.css")
+    view = render_items(content)
+    scripts = (script, view.script) if view else (script,)
     files = list_downloads(content)
     drawn = {
         name: Markup(svg) for name, svg in draw_charts(content).items()
     }  # made by vl-convert, which escapes
+    findings = [
+        (finding, *describe_finding(finding, nouns_of(content.scores)))
+        for finding in list_findings(content.trust)
+    ]
     return (
         load_templates()
         .get_template("report.html")
@@ -100,18 +123,24 @@ def render_report(content: Analysis) -> str:
             answer=answer,
             widths=all(result.procedure.method.model is not None for result in content.splits),
             title=answer.write_title(content),
+            about=describe_source(content, find_date()),
             level=format_percent(1.0 - content.alpha),
             reason=explain_method(content.procedure, nouns_of(content.scores)),
             next_step=answer.write_next_step(content, _planning_command(content)),
+            shard_means=explain_shard_means(content),
             why_not=explain_choice(content),
             explain_ranks=explain_ranks,
             explain_test=explain_test,
             statuses=words.STATUSES,
             heads={result.key: answer.describe_claim(result, content) for result in content.claims},
             roles={result.key: ROLES[k] for k, result in enumerate(content.distinct_results)},
-            style=Markup(style),
+            style=Markup(style + view.style if view else style),
             script=Markup(script),
-            script_hash=hash_script(script),
+            hashes=[hash_script(text) for text in scripts],
+            view=view,
+            view_script=Markup(view.script) if view else "",
+            items=pluralize_noun(content.item_noun),
+            item_note="" if view else explain_missing_items(content, _name_inputs(content)),
             data=Markup(script_json(page_data(content, files))),
             axis=_make_axis(content),
             rows=_list_rows(content),
@@ -120,35 +149,79 @@ def render_report(content: Analysis) -> str:
             ranked={
                 result.key
                 for result in content.distinct_results
-                if result.letters is not None or result.pairs.complete
+                if len(content.systems) > 2 and (result.letters is not None or result.pairs.complete)
             },
             most_named=MOST_NAMED,
-            against=_tabulate_baselines(content),
+            most_rows=MOST_ROWS,
+            labels=shorten_names(content.systems, MOST_CHARACTERS),
+            long_labels=shorten_names(content.systems),
+            forests=_draw_forests(content),
+            simultaneous=content.comparisons.error_rate == "family",
             marks=MARKS,
             methods=methods_text(content),
             methods_latex=methods_latex(content),
             bibliography=format_bibliography(content),
             anova=_anova_rows(content),
-            trust=[
-                (finding, *describe_finding(finding, nouns_of(content.scores)))
-                for finding in list_findings(content.trust)
-            ],
+            trust=bool(findings or content.trust.recorded or content.trust.reason),
+            trust_lines=write_trust(content),
+            findings=findings,
             places={name: k for k, name in enumerate(content.systems)},
         )
     )
+
+
+def find_date() -> date:
+    """Return today's date (UTC), or that of the variable SOURCE_DATE_EPOCH, so that pages can be made again alike.
+
+    Returns
+    -------
+    date
+        The date that a page shows.
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(seconds), UTC).date() if seconds.isdigit() else datetime.now(UTC).date()
+
+
+def describe_source(analysis: Analysis, day: date) -> str:
+    """Describe the data set and the date in one line: ``trec8.csv: AP, 50 topics × 8 systems. 2026-11-17.``
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    day : date
+        When the page was written.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    names = [entry.name for entry in analysis.inputs]
+    listed = 0 < len(names) <= MOST_FILES
+    source = answer.join_names([shorten_name(name) for name in names]) if listed else f"{len(names):,} files"
+    data = answer.describe_data(analysis)
+    version = analysis.versions.get("shardwise", "")
+    return f"{source + ': ' if names else ''}{data}. {day.isoformat()}, shardwise {version}"
 
 
 def _planning_command(analysis: Analysis) -> str:
     """The command that plans with the same inputs, where a command made the report."""
     if analysis.recipe is None or not analysis.inputs:
         return ""
-    return f"shardwise design power {write_paths(entry.path for entry in analysis.inputs)}"
+    return f"shardwise design power {_name_inputs(analysis)}"
+
+
+def _name_inputs(analysis: Analysis) -> str:
+    """Paths of the inputs as a command takes them."""
+    return write_paths(entry.path for entry in analysis.inputs)
 
 
 def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
     """What the script of the page works on: names, and for each claim means, verdicts and corrected p-values."""
     return {
         "systems": [escape_controls(name) for name in content.systems],
+        "labels": [cut_names(content.systems, most) for most in (MOST_SHOWN, LONG)],
         "noun": content.noun_for("system"),
         "nouns": content.nouns_for("system"),
         "alpha": content.alpha,
@@ -205,13 +278,40 @@ def _pack_decisions(p: Floats, order: Ints, signs: Ints) -> str:
     return pack_bytes((signs + 1).astype(np.uint8).tobytes() + np.rint(decades).astype(np.uint8).tobytes())
 
 
-def _tabulate_baselines(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
-    """Every baseline with the systems compared with it, best first."""
-    tables = []
-    for base in content.baselines:
+def _draw_forests(content: Analysis) -> list[dict[str, Any]]:
+    """Differences to each baseline, or to the best system, with their intervals; of two systems one difference."""
+    bases = content.baselines or (content.systems[-1] if len(content.systems) == 2 else content.systems[0],)
+    forests = []
+    for base in bases:
         table = tabulate_against(content.comparisons, base, content.alpha)
-        tables.append((base, [(name, table.loc[name]) for name in content.systems if name in table.index]))
-    return tables
+        if not len(table):
+            continue
+        ends = table[["difference", "lower", "upper"]].to_numpy(float)
+        known = np.append(ends[np.isfinite(ends)], 0.0)
+        # room beside 0, so that its label fits
+        axis = make_axis(np.append(known, np.array([-0.05, 0.05]) * np.ptp(known)))
+        listed = [name for name in content.systems if name in table.index]
+        rows = [_draw_difference(name, table.xs(name), axis, content) for name in listed]
+        forests.append({"base": base, "axis": axis, "rows": rows})
+    return forests
+
+
+def _draw_difference(name: str, row: pd.Series[Any], axis: Axis, content: Analysis) -> dict[str, Any]:
+    """One row of a forest: the figures as text, and where they are drawn."""
+    low, high, difference = float(row["lower"]), float(row["upper"]), float(row["difference"])
+    x_low = axis.locate_value(low) if low == low else 0.0
+    return {
+        "name": name,
+        "difference": format_signed(difference, content.decimals),
+        "between": format_interval(low, high, content.decimals),
+        "x": axis.locate_value(difference),
+        "x_low": x_low,
+        "width": round(axis.locate_value(high) - x_low, 1) if low == low else None,
+        "covers": low <= 0.0 <= high,
+        "p": format_p(float(row["p_adjusted"]), content.lead.resolution),
+        "verdict": row["verdict"],
+        "class": {"better": "win", "worse": "lose"}.get(str(row["verdict"]), "none"),
+    }
 
 
 def _make_axis(content: Analysis) -> Axis:

@@ -149,7 +149,7 @@ def pack_items(analysis: Analysis) -> dict[str, Any] | None:
         "two_valued": matrix.two_valued,
         "first": [systems.index(items.a), systems.index(items.b)],
         "systems": [escape_controls(name) for name in systems],
-        "labels": {str(most): _cut_names(systems, most) for most in (60, LONG, SHORT)},
+        "labels": {str(most): cut_names(systems, most) for most in (60, LONG, SHORT)},
         "names": names,
         "constants": {"median": OF_MEDIAN, "mean": OF_MEAN, "outlying": OUTLYING, "rounding": ROUNDING},
         "few": FEW_ITEMS,
@@ -163,7 +163,7 @@ def _describe_items(matrix: ItemMatrix, topics: Sequence[str], order: list[int])
     table = matrix.table.iloc[np.argsort(order)]
     facts: dict[str, Any] = {
         "items": [escape_controls(name) for name in topics],
-        "labels": {str(most): _cut_names(topics, most) for most in (60, SHORT)},
+        "labels": {str(most): cut_names(topics, most) for most in (60, SHORT)},
         "order": order,
         "all_fail": np.flatnonzero(table["all_fail"]).tolist(),
         "all_solve": np.flatnonzero(table["all_solve"]).tolist(),
@@ -178,8 +178,24 @@ def _describe_items(matrix: ItemMatrix, topics: Sequence[str], order: list[int])
     return facts
 
 
-def _cut_names(names: Sequence[str], most: int) -> list[str] | None:
-    """Labels of names that stand together; None where all names are short enough as they are."""
+def cut_names(names: Sequence[str], most: int) -> list[str] | None:
+    """Cut names that stand together.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names.
+    most : int
+        Characters of a label.
+
+    Returns
+    -------
+    list of str or None
+        Labels in the same order, no two alike; None where all names are short enough as they are.
+
+    >>> cut_names(["bm25", "dense"], 24) is None, cut_names(["a-long-name-of-a-run", "bm25"], 12)
+    (True, ['a-long-…-run', 'bm25'])
+    """
     if all(len(escape_controls(name)) <= most for name in names):
         return None
     labels = shorten_names(names, most)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.diagnostics import Remark
-from shardwise.analysis.trust import Finding
+from shardwise.analysis.trust import Finding, list_findings
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name
+from shardwise.core.scores import is_unpaired, nouns_of
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.answer import capitalize_sentence
 from shardwise.writing.numbers import format_percent
 
@@ -60,7 +62,7 @@ def _write_non_normal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Wor
 
 
 def _write_unequal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    most, least = shorten_name(facts["most"], 40), shorten_name(facts["least"], 40)
+    most, least = shorten_names((facts["most"], facts["least"]), 40).values()
     ratio = f"{facts['ratio']:.1f} times as large for {most} as for {least}"
     return (
         "unequal variances",
@@ -120,14 +122,20 @@ def _write_uninformative(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> 
 
 def _write_identical(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
     same = facts["pairs"]
-    listed = "; ".join(f"{shorten_name(a, 40)} and {shorten_name(b, 40)}" for a, b in same[:MOST_LISTED])
+    labels = shorten_names((name for pair in same[:MOST_LISTED] for name in pair), 40)
+    listed = "; ".join(f"{labels[a]} and {labels[b]}" for a, b in same[:MOST_LISTED])
     more = f" and {format_count(len(same) - MOST_LISTED, 'more pair')}" if len(same) > MOST_LISTED else ""
     name = f"identical {pluralize_noun(nouns['system'])}"
-    return name, f"Identical scores: {listed}{more}.", "Check whether one is a copy of the other."
+    return (
+        name,
+        f"Identical scores: {listed}{more}.",
+        "Check whether one is a copy of the other; leave a copy out with --exclude.",
+    )
 
 
 def _write_missing_instances(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    counts = [f"{shorten_name(name, 40)} ({count})" for name, count in facts["counts"]]
+    labels = shorten_names((name for name, _ in facts["counts"]), 40)
+    counts = [f"{labels[name]} ({count})" for name, count in facts["counts"]]
     more = f" and {len(counts) - MOST_LISTED} more" if len(counts) > MOST_LISTED else ""
     verb = "has" if len(counts) == 1 else "have"
     text = (
@@ -208,6 +216,102 @@ def describe_finding(finding: Finding, nouns: Mapping[str, str]) -> tuple[str, s
     if finding.instead:
         return text, f"Use {finding.instead} instead; its answer is given too.{level}"
     return text, f"{level.strip()} The answer at that level is given too."
+
+
+def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
+    """Write how far the results can be trusted in three plain lines: false alarms, intervals, what to do.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed, with its simulations.
+
+    Returns
+    -------
+    list of (str, str)
+        A word or two, and the line; nothing simulated gives one line.
+    """
+    trust, nouns = analysis.trust, nouns_of(analysis.scores)
+    nominal = format_percent(analysis.alpha)
+    if trust.recorded is None and trust.calibration is None:
+        return [("Not simulated", f"{capitalize_sentence(trust.reason)}.")] if trust.reason else []
+    findings = [finding for finding in list_findings(trust) if finding.used]
+    described = [describe_finding(finding, nouns) for finding in findings]
+    if trust.recorded is not None:
+        alarms = (
+            f"With equal {pluralize_noun(nouns.get('system', 'system'))}, {trust.recorded.method} reports a false"
+            f" difference in {trust.recorded.mean:.1%} of simulated data sets of this kind and size"
+            f" (at most {trust.recorded.highest:.1%}; nominal {nominal})."
+        )
+    else:
+        alarms = " ".join(text for text, _ in described) or "Not simulated for this method."
+    remedies = list(dict.fromkeys(remedy for _, remedy in described if remedy))
+    check = trust.statements
+    if check is None:
+        intervals = "Not checked for data of this kind."
+    elif check.holds:
+        intervals = (
+            "Intervals, rank ranges and best set keep their nominal rates on resampled data like yours"
+            f" ({format_count(int(check.table['tables'].max()), 'data set')})."
+        )
+    else:
+        missed = [
+            f"{row.statement} in {row.measured:.1%} (nominal {row.kind} {100 * row.nominal:g}%)"
+            for row in check.table.itertuples()
+            if row.exceeded
+        ]
+        intervals = f"Not held on resampled data like yours: {'; '.join(missed)}."
+        remedies.append("Treat these intervals as approximate, or add items.")
+    return [
+        ("False alarms", alarms),
+        ("Intervals", intervals),
+        ("What to do", " ".join(remedies) or "Nothing; no problem was found."),
+    ]
+
+
+def explain_shard_means(analysis: Analysis) -> str:
+    """Write why means over shards are not those of the whole collection; empty without shards.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    if "shard" not in analysis.scores.dims or analysis.shards < 2:
+        return ""
+    splits = f" of {format_count(analysis.n_splits, 'split')}" if analysis.n_splits > 1 else ""
+    measure = shorten_name(analysis.measure)
+    return (
+        f"Means are over {analysis.shards:,} shards{splits}: in each shard, {measure} counts only the documents of that"
+        f" shard, so a mean differs from {measure} on the whole collection."
+    )
+
+
+def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
+    """Write why a page has no view of single items.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    inputs : str
+        Paths of the inputs, as a command takes them.
+
+    Returns
+    -------
+    str
+        One sentence; empty where no item has scores of two systems.
+    """
+    if is_unpaired(analysis.item_scores):
+        return ""
+    items = format_count(int(analysis.item_scores.sizes["topic"]), analysis.item_noun)
+    pair = ",".join(analysis.systems[:2])
+    return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --items {pair}"
 
 
 _WRITERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, str]], Words]] = {

@@ -37,8 +37,8 @@
     return one.packed && p >= 0.0001 ? `≈ ${Number(p.toPrecision(1))}` : exactly(p);
   };
   const exactly = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
-  const brief = (name, most = 60) =>
-    name.length <= most ? name : name.slice(0, Math.ceil(most * 0.62)) + "…" + name.slice(-Math.floor(most * 0.33));
+  // names that fit into a line, and beside the matrix; no two are alike
+  const [labels, short] = data.labels.map((cut) => cut || systems);
 
   const verdict = (i, j) => {
     if (!compared(0, i, j)) return "not compared";
@@ -53,6 +53,16 @@
   const rows = [...document.querySelectorAll("#board tbody tr")];
   const folded = systems.map((name) => name.toLowerCase());
   let chosen = -1;
+  const MOST = 30; // rows that are shown at first
+
+  const unfoldRows = (table) => {
+    table.classList.add("all");
+    for (const button of document.querySelectorAll(`button.all[data-table="${table.id}"]`)) {
+      button.setAttribute("aria-expanded", "true");
+      button.parentElement.hidden = true;
+    }
+  };
+  document.querySelectorAll("button.all").forEach((button) => button.addEventListener("click", () => unfoldRows($(button.dataset.table))));
 
   const search = () => {
     const wanted = $("search").value.trim().toLowerCase();
@@ -61,10 +71,11 @@
       row.hidden = wanted !== "" && !folded[k].includes(wanted);
       n += row.hidden ? 0 : 1;
     });
+    $("board").classList.toggle("searching", wanted !== "");
     $("found").textContent = wanted === "" ? "" : `${n} of ${R} ${data.nouns}`;
   };
-  $("search").addEventListener("input", search);
-  $("search").addEventListener("keydown", (event) => {
+  if ($("search")) $("search").addEventListener("input", search);
+  if ($("search")) $("search").addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
       const k = rows.findIndex((row) => !row.hidden);
       if (k >= 0) choose(k);
@@ -94,23 +105,29 @@
     $("clear").disabled = chosen < 0;
     $("chosen").hidden = chosen < 0;
     if (chosen >= 0) describe();
+    markScrolling();
     draw();
   };
 
   const describe = () => {
     const alike = claims.map((_, c) => systems.filter((_, i) => i !== chosen && !differs(c, i, chosen)).length);
-    $("chosen-h").textContent = `${brief(systems[chosen])} against all others`;
+    $("chosen-h").textContent = `${labels[chosen]} against all others`;
     $("chosen-p").textContent =
       "Tied with it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} ${one.about}`).join(", ") +
       (!alike.some(Boolean) ? "." : claims.length > 1
         ? ". Marked ≈ in the table, orange where they differ significantly for one claim."
         : ". Marked ≈ in the table.");
     const body = document.querySelector("#against tbody");
+    const folded = document.querySelector('button.all[data-table="against"]');
+    $("against").classList.toggle("all", R - 1 <= MOST);
+    folded.parentElement.hidden = R - 1 <= MOST;
+    let n = 0;
     body.replaceChildren(
       ...systems.flatMap((name, i) => {
         if (i === chosen) return [];
         const row = document.createElement("tr");
-        const head = cell("th", brief(name));
+        if (++n > MOST) row.className = "rest";
+        const head = cell("th", labels[i]);
         head.scope = "row";
         head.title = name;
         row.append(head, cell("td", num(means[chosen] - means[i]), "num"));
@@ -120,22 +137,34 @@
       }),
     );
   };
-  rows.forEach((row, k) => row.querySelector(".pick").addEventListener("click", () => choose(k)));
-  $("clear").addEventListener("click", () => choose(chosen));
+  if ($("clear")) {
+    rows.forEach((row, k) => row.querySelector(".pick").addEventListener("click", () => choose(k)));
+    $("clear").addEventListener("click", () => choose(chosen));
+  }
 
   document.querySelectorAll(".chip").forEach((chip) =>
     chip.addEventListener("click", () => {
       const k = Number(chip.dataset.k);
       if (chosen !== k) choose(k);
       rows[k].hidden = false;
+      if (rows[k].classList.contains("rest")) unfoldRows($("board"));
       rows[k].scrollIntoView({ block: "center" });
     }),
   );
 
+  // --- tables wider than the page say so
+  const markScrolling = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      if (box.scrollWidth > box.clientWidth + 1) box.dataset.more = "Wider than the page: scroll sideways →";
+      else delete box.dataset.more;
+    }
+  };
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", markScrolling));
+
   // --- what is folded opens where a link leads to it, and on paper
   const unfold = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const fold = target && (target.querySelector(":scope > details") || target.closest("details"));
+    const fold = target && (target.querySelector(":scope > details:first-child") || target.closest("details"));
     if (fold) fold.open = true;
   };
   document.querySelectorAll('a[href^="#"]').forEach((link) =>
@@ -146,7 +175,7 @@
   unfold();
 
   // --- the matrix of pairs
-  const canvas = $("matrix");
+  const canvas = $("matrix") || document.createElement("canvas"); // two systems have none
   const pen = canvas.getContext("2d");
   const view = { size: 0, x: 0, y: 0, show: "both" };
   let cursor = null;
@@ -167,16 +196,15 @@
   };
 
   const font = (px) => `${px}px system-ui, sans-serif`;
-  const NAMED = 9; // pixels that a name needs
   const layout = () => {
     const room = Math.min(canvas.parentElement.clientWidth || 700, 820);
     pen.font = font(12);
-    const longest = Math.max(...systems.map((name) => pen.measureText(brief(name, 24)).width));
+    const longest = Math.max(...short.map((name) => pen.measureText(name).width));
     view.wide = Math.ceil(Math.min(longest + 12, room * 0.3));
-    view.narrow = 34;
-    view.fits = (room - view.wide) / R >= NAMED;
-    view.total = view.fits ? Math.floor(Math.min(room - view.wide, R * 44)) + view.wide : room;
-    view.whole = (view.total - (view.fits ? view.wide : view.narrow)) / R;
+    view.gutter = view.wide;
+    view.total = Math.floor(Math.min(room - view.wide, R * 44)) + view.wide;
+    view.side = view.total - view.gutter;
+    view.whole = view.side / R;
     view.size = Math.max(view.size, view.whole);
     const dpr = Math.max(window.devicePixelRatio || 1, 2);
     canvas.style.width = canvas.style.height = `${view.total}px`;
@@ -185,20 +213,9 @@
     clamp();
   };
   const clamp = () => {
-    // many systems are numbered until the reader has zoomed in far enough for names
-    view.named = view.fits || view.size >= Math.max(NAMED, view.whole * 1.15);
-    view.gutter = view.named ? view.wide : view.narrow;
-    view.side = view.total - view.gutter;
     const most = R * view.size - view.side;
     view.x = Math.min(Math.max(view.x, 0), Math.max(most, 0));
     view.y = Math.min(Math.max(view.y, 0), Math.max(most, 0));
-  };
-
-  const fit = (text, width) => {
-    if (pen.measureText(text).width <= width) return text;
-    let most = text.length;
-    while (most > 4 && pen.measureText(brief(text, most)).width > width) most -= 1;
-    return brief(text, most);
   };
 
   // very many cells are drawn from a picture with a pixel each: shrunk, it shows the share of significant pairs
@@ -258,40 +275,30 @@
     }
     if (cursor) frame(cursor.i, cursor.j, 1, 1, 2.5);
     pen.restore();
-    labels(i0, i1, j0, j1);
+    nameAxes(i0, i1, j0, j1);
   };
 
-  const labels = (i0, i1, j0, j1) => {
-    const { gutter, side, size, named } = view;
-    const step = named ? 1 : [R > 80 ? 10 : 5, 20, 50, 100, 200, 500].find((n) => n * size >= 30) || 1000;
-    pen.font = font(named ? Math.min(12, size - 1) : 11);
+  // every name where it fits, else every second, fifth, … and that under the cursor
+  const nameAxes = (i0, i1, j0, j1) => {
+    const { gutter, side, size } = view;
+    const high = Math.min(12, Math.max(9, size - 1));
+    const step = [1, 2, 5, 10, 20, 50, 100].find((n) => n * size >= high + 1) || 200;
+    pen.font = font(high);
     pen.textBaseline = "middle";
-    const write = (k, far) => {
-      if (far < 4 || far > side - 3) return;
-      const on = k === chosen || (cursor && (k === cursor.i || k === cursor.j));
-      pen.fillStyle = on ? colours.ink : colours.muted;
-      const text = named ? fit(systems[k], gutter - 8) : String(k + 1);
-      return text;
+    const name = (k, far, turned) => {
+      if (far < high / 2 - 1 || far > side - high / 2 + 1) return;
+      pen.save();
+      pen.fillStyle = k === chosen || (cursor && k === (turned ? cursor.j : cursor.i)) ? colours.ink : colours.muted;
+      if (turned) {
+        pen.translate(gutter + far, gutter - 5);
+        pen.rotate(-Math.PI / 2);
+      } else pen.translate(gutter - 5, gutter + far);
+      pen.textAlign = turned ? "left" : "right";
+      pen.fillText(short[k], 0, 0, gutter - 8);
+      pen.restore();
     };
-    for (let k = Math.min(i0, j0); k <= Math.max(i1, j1); k++) {
-      if (!named && (k + 1) % step !== 0 && k !== 0) continue;
-      const y = (k + 0.5) * size - view.y, x = (k + 0.5) * size - view.x;
-      const left = write(k, y);
-      if (left) {
-        pen.textAlign = "right";
-        pen.fillText(left, gutter - 5, gutter + y);
-      }
-      const top = write(k, x);
-      if (top) {
-        pen.save();
-        pen.translate(gutter + x, gutter - 5);
-        if (named) pen.rotate(-Math.PI / 2);
-        else pen.translate(0, -6);
-        pen.textAlign = named ? "left" : "center";
-        pen.fillText(top, 0, 0);
-        pen.restore();
-      }
-    }
+    for (let i = Math.ceil(i0 / step) * step; i <= i1; i += step) name(i, (i + 0.5) * size - view.y, false);
+    for (let j = Math.ceil(j0 / step) * step; j <= j1; j += step) name(j, (j + 0.5) * size - view.x, true);
   };
 
   const under = (event) => {
@@ -303,7 +310,7 @@
   };
 
   const tell = (i, j) => {
-    if (i === j) return `${i + 1}. ${brief(systems[i])}: mean ${num(means[i])}`;
+    if (i === j) return `${i + 1}. ${labels[i]}: mean ${num(means[i])}`;
     const difference = means[i] - means[j];
     const said = verdict(i, j);
     const parts = claims.flatMap((one, c) => {
@@ -312,7 +319,7 @@
       const between = h === null ? "" : `${num(d - h)} to ${num(d + h)}, `;
       return [`${one.name}: ${between}p ${pval(one, at(i, j)).replace(/^(?![<≤≈])/, "= ")}`];
     });
-    return `${i + 1}. ${brief(systems[i])} (${num(means[i])}) against ${j + 1}. ${brief(systems[j])} (${num(means[j])}): ${[`difference ${num(difference)}`, ...parts].join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
+    return `${i + 1}. ${labels[i]} (${num(means[i])}) against ${j + 1}. ${labels[j]} (${num(means[j])}): ${[`difference ${num(difference)}`, ...parts].join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
   };
 
   const move = (place) => {
@@ -387,9 +394,9 @@
     else return;
     event.preventDefault();
   });
-  $("zoom-in").addEventListener("click", () => zoom(1.6));
-  $("zoom-out").addEventListener("click", () => zoom(1 / 1.6));
-  $("zoom-reset").addEventListener("click", () => zoom(0));
+  $("zoom-in")?.addEventListener("click", () => zoom(1.6));
+  $("zoom-out")?.addEventListener("click", () => zoom(1 / 1.6));
+  $("zoom-reset")?.addEventListener("click", () => zoom(0));
   if ($("view"))
     $("view").addEventListener("change", () => {
       view.show = $("view").value;
@@ -398,6 +405,8 @@
     });
 
   const redraw = () => {
+    markScrolling();
+    if (!$("matrix")) return;
     palette();
     layout();
     painted = false;
