@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
@@ -290,13 +289,14 @@ def _draw_forests(content: Analysis) -> list[dict[str, Any]]:
         known = np.append(ends[np.isfinite(ends)], 0.0)
         # room beside 0, so that its label fits
         axis = make_axis(np.append(known, np.array([-0.05, 0.05]) * np.ptp(known)))
-        listed = [name for name in content.systems if name in table.index]
-        rows = [_draw_difference(name, table.xs(name), axis, content) for name in listed]
+        figures: dict[Any, Any] = table.to_dict("index")
+        listed = [name for name in content.systems if name in figures]
+        rows = [_draw_difference(name, figures[name], axis, content) for name in listed]
         forests.append({"base": base, "axis": axis, "rows": rows})
     return forests
 
 
-def _draw_difference(name: str, row: pd.Series[Any], axis: Axis, content: Analysis) -> dict[str, Any]:
+def _draw_difference(name: str, row: Mapping[str, Any], axis: Axis, content: Analysis) -> dict[str, Any]:
     """One row of a forest: the figures as text, and where they are drawn."""
     low, high, difference = float(row["lower"]), float(row["upper"]), float(row["difference"])
     x_low = axis.locate_value(low) if low == low else 0.0

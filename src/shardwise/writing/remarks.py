@@ -256,9 +256,9 @@ def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
         )
     else:
         missed = [
-            f"{row.statement} in {row.measured:.1%} (nominal {row.kind} {100 * row.nominal:g}%)"
-            for row in check.table.itertuples()
-            if row.exceeded
+            f"{row['statement']} in {row['measured']:.1%} (nominal {row['kind']} {format_percent(row['nominal'])})"
+            for row in check.table.to_dict("records")
+            if row["exceeded"]
         ]
         intervals = f"Not held on resampled data like yours: {'; '.join(missed)}."
         remedies.append("Treat these intervals as approximate, or add items.")
