@@ -129,7 +129,7 @@ def test_a_chart_of_ones_own_is_offered_by_its_results(table: Path) -> None:
     sw.plot.register_chart(sw.Comparisons, "bars", draw_bars)
     try:
         assert pairs.plot("bars").to_dict()["mark"]["type"] == "bar"
-        with pytest.raises(sw.InputError, match="difference, cd or bars"):
+        with pytest.raises(sw.InputError, match="p-values or bars"):
             pairs.plot("unknown")
         with pytest.raises(sw.InputError, match="has a chart 'cd' already"):
             sw.plot.register_chart(sw.Comparisons, "cd", draw_bars)

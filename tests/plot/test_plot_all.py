@@ -59,12 +59,11 @@ NOT_DRAWN = {
     "J15",
     "S14",
     "V17",
-    "Analysis",
     "Splits",
     "Verdict",
 }
 # results of other parts, with tests of their own
-ELSEWHERE = {"Calibration", "Exhibit", "PredictiveCheck"}
+ELSEWHERE = {"Analysis", "Calibration", "Exhibit", "PredictiveCheck"}
 NAMES = [*HOSTILE, "zz';alert(1);'zz", 'zz"+alert(1)+"zz', "y" * 299 + "1", "y" * 299 + "2"]
 MARKS = ("alert", "zz", "onerror", "yyyy")
 
@@ -158,7 +157,25 @@ def two(one: Any) -> dict[str, Any]:
     return {NAMES[0]: one, NAMES[-1]: one}
 
 
+@cache
+def analysed() -> sw.Analysis:
+    return sw.analyze(scores(True).rename(NAMES[1]), calibration=0)
+
+
+@cache
+def repeated() -> sw.Analysis:
+    return sw.analyze(seeds().rename(NAMES[1]), calibration=0)
+
+
 DRAWN: dict[str, Callable[[], Any]] = {
+    "forest": lambda: analysed().plot(),
+    "forest, baseline": lambda: analysed().plot("forest", baseline=NAMES[0]),
+    "ranks": lambda: analysed().plot("ranks"),
+    "cd": lambda: analysed().plot("cd"),
+    "power": lambda: analysed().plot("power"),
+    "heatmap": lambda: analysed().plot("heatmap"),
+    "items": lambda: analysed().plot("items", a=NAMES[0], b=NAMES[-1]),
+    "repeats": lambda: repeated().plot("repeats"),
     "intervals": lambda: sw.plot.interval_chart(two(pairs()), measure=NAMES[1]),
     "matrix": lambda: sw.plot.matrix_chart(two(pairs())),
     "p-values": lambda: sw.plot.p_curve_chart(two(pairs())),

@@ -13,6 +13,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
 from shardwise.plot.intervals import interval_chart
+from shardwise.plot.rows import WIDTH
 from shardwise.plot.saving import save_chart
 
 
@@ -22,20 +23,21 @@ def comparisons(r: int, variance: float = 0.001, claim: str = "exactly these 50 
 
 
 @pytest.mark.parametrize("r", [2, 150])
-def test_every_system_is_drawn_with_its_interval(r: int) -> None:
+@pytest.mark.parametrize("kind", ["mean", "comparison"])
+def test_every_system_is_drawn_with_its_interval(r: int, kind: str) -> None:
     pairs = comparisons(r)
-    drawn = interval_chart(pairs).to_dict()
+    drawn = interval_chart(pairs, kind=kind).to_dict()
     (rows,) = drawn["datasets"].values()
-    expected = pairs.intervals(kind="comparison").reset_index().to_dict("records")
+    expected = pairs.intervals(kind=kind).reset_index().to_dict("records")
     assert [
         {name: row[name] for name in ("system", "estimate", "lower", "upper")} for row in rows
     ] == expected
-    assert drawn["width"] <= 1100
+    assert drawn["width"] <= WIDTH
 
 
 def test_a_comparison_draws_itself() -> None:
     pairs = comparisons(5)
-    assert pairs.plot(measure="AP").to_dict() == interval_chart(pairs, measure="AP").to_dict()
+    assert pairs.plot("intervals", measure="AP").to_dict() == interval_chart(pairs, measure="AP").to_dict()
 
 
 def test_two_claims_have_two_colours() -> None:
@@ -46,7 +48,7 @@ def test_two_claims_have_two_colours() -> None:
     assert len(set(scale["range"])) == 2
     (rows,) = drawn["datasets"].values()
     assert [(row["claim"], row["place"]) for row in rows[::3]] == [("here", 0), ("anywhere", 1)]
-    assert drawn["layer"][0]["encoding"]["y"]["title"] == "AP, 95% intervals"
+    assert drawn["layer"][0]["encoding"]["x"]["title"] == ["AP, mean and 95% CI"]
 
 
 @pytest.mark.parametrize(

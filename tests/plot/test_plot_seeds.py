@@ -32,7 +32,7 @@ def test_the_means_of_instances_best_first(scores: xr.DataArray) -> None:
     assert [row["system"] for row in middle] == ["new", "old"]
     assert middle[1]["mean"] == pytest.approx(np.mean([row["mean"] for row in points[3:]]))
     title = instance_means_chart(scores).to_dict()["layer"][0]["encoding"]["x"]["title"]
-    assert title == "mean of each seed; bar: of all"
+    assert title == ["mean of each seed; bar: mean of all"]
 
 
 def test_each_instance_by_itself(scores: xr.DataArray) -> None:

@@ -556,23 +556,28 @@ class Analysis:
         figures: dict[str, float] = late.call_bound("flat_figures", self)
         return figures
 
-    def plot(self, kind: str = "intervals", **options: Any) -> Any:
-        """Draw the comparisons that lead: an altair chart.
+    def plot(self, kind: str = "forest", **options: Any) -> Any:
+        """Draw the analysis: an altair chart, which notebooks show without a network and `save_chart` saves.
 
         Parameters
         ----------
         kind : str
-            As for ``Comparisons.plot``.
+            "forest": differences from the baseline, or of the best from the others, with confidence intervals.
+            "ranks": the range of ranks of each system. "intervals": means with confidence intervals. "cd": the
+            critical-difference diagram of up to 30 systems. "power": power by the number of items, with the number at
+            hand. "heatmap": scores of all systems on all items. "items": the sorted differences of two systems, with
+            wins, ties and losses. "repeats": the mean of each seed or sample. Also "matrix", "p-values", "kinds" and
+            "difference", as for ``Comparisons.plot``. A kind that does not fit the scores is refused with those that
+            do.
         **options
-            Those of the chart.
+            Those of the function of ``sw.plot`` that draws it, such as ``baseline``, ``a``, ``b`` or ``width``.
 
         Returns
         -------
         Chart
             The chart, an altair object.
         """
-        named = {"measure": self.measure, **options} if kind in ("intervals", "cd") else options
-        return self.comparisons.plot(kind, **named)
+        return late.call_bound("chart", self, kind, **options)
 
     def __str__(self) -> str:
         text: str = late.call_bound("summary", self)

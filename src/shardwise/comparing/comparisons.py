@@ -423,14 +423,15 @@ class Comparisons(Shown):
         alike = bool(np.ptp(critical) <= 1e-9 * critical.max(initial=0.0))
         return float(critical[0]) if alike else float("nan")
 
-    def plot(self, kind: str = "intervals", **options: Any) -> Any:
-        """Draw the comparisons: an altair chart, which notebooks show and `save_chart` saves.
+    def plot(self, kind: str = "forest", **options: Any) -> Any:
+        """Draw the comparisons: an altair chart, which notebooks show without a network and `save_chart` saves.
 
         Parameters
         ----------
         kind : str
-            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, the "difference" of a
-            single pair, or "cd", the critical-difference diagram of up to 30 systems.
+            "forest", differences with confidence intervals against the baseline or the best; "ranks", the range of
+            ranks of each system; "intervals" of the means; "cd", the critical-difference diagram of up to 30 systems;
+            the "matrix" of pairs; "p-values"; "kinds" of intervals; or the "difference" of a single pair.
         **options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
 

@@ -8,6 +8,7 @@ from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart
 from .critical import critical_chart as critical_chart
 from .dispatch import chart as chart
+from .dispatch import list_charts as list_charts
 from .dispatch import register_chart as register_chart
 from .exhibits import exhibit_chart as exhibit_chart
 from .fits import component_chart as component_chart
@@ -16,9 +17,13 @@ from .fits import effect_chart as effect_chart
 from .fits import posterior_chart as posterior_chart
 from .fits import residual_chart as residual_chart
 from .fits import variance_share_chart as variance_share_chart
+from .forest import forest_chart as forest_chart
+from .forest import rank_chart as rank_chart
 from .intervals import interval_chart as interval_chart
 from .intervals import kind_chart as kind_chart
 from .intervals import model_chart as model_chart
+from .items import heatmap_chart as heatmap_chart
+from .items import item_chart as item_chart
 from .lab import error_rate_chart as error_rate_chart
 from .lab import power_chart as power_chart
 from .lab import prediction_chart as prediction_chart
@@ -33,6 +38,7 @@ from .planning import shard_design_chart as shard_design_chart
 from .planning import simulated_power_chart as simulated_power_chart
 from .planning import topics_chart as topics_chart
 from .planning import variance_chart as variance_chart
+from .power import power_curve_chart as power_curve_chart
 from .saving import save_chart as save_chart
 from .seeds import instance_means_chart as instance_means_chart
 from .seeds import single_instance_chart as single_instance_chart

@@ -9,6 +9,7 @@ import altair as alt
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import shorten_name, shorten_names
+from shardwise.plot.rows import estimate_width
 from shardwise.plot.theme import COLOURS, INK, finish_chart, make_data
 
 MOST = 30  # systems whose names and bars can still be told apart
@@ -79,26 +80,33 @@ def critical_chart(
     ]
     deepest = max(row["depth"] for row in rows)
     title = f"{shorten_name(measure)}; joined: not significantly different at {alpha:g}"
-    axis = alt.Axis(orient="top", grid=False, titleAnchor="start")
+    axis = alt.Axis(orient="top", grid=False, titleAnchor="start", tickCount=6, labelFlush=True)
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)
     y = alt.Y("depth:Q", scale=alt.Scale(domain=[0.0, deepest + 0.5], reverse=True, nice=False), axis=None)
-    base = alt.Chart(make_data(rows))
-    down = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q")
-    across = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, x2="side:Q", y=y)
+    base = alt.Chart(make_data(rows)).encode(description="system:N")
+    down = base.mark_rule(color=INK, strokeWidth=1, aria=False).encode(
+        x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q"
+    )
+    across = base.mark_rule(color=INK, strokeWidth=1, aria=False).encode(x=x, x2="side:Q", y=y)
     worst = base.transform_filter(alt.datum.end == "left").mark_text(align="right", dx=-4)
     best = base.transform_filter(alt.datum.end == "right").mark_text(align="left", dx=4)
     end = alt.X("side:Q", scale=scale, axis=axis, title=title)
     named = [side.encode(x=end, y=y, text="system:N") for side in (worst, best)]
     layers: list[alt.Chart] = [down, across, *named]
     if groups:
-        joined = alt.Chart(make_data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
+        joined = alt.Chart(make_data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4, aria=False)
         layers.append(
             joined.encode(
                 x=alt.X("from:Q", scale=scale, axis=axis, title=title), x2="to:Q", y=alt.Y("bar:Q", axis=None)
             )
         )
         points = alt.Chart(make_data(dots)).mark_point(color=COLOURS[0], filled=True, size=60, opacity=1)
-        layers.append(points.encode(x=x, y=alt.Y("bar:Q", axis=None), tooltip=["system:N"]))
+        layers.append(
+            points.encode(x=x, y=alt.Y("bar:Q", axis=None), tooltip=["system:N"], description="system:N")
+        )
     height = int(22 * (deepest + 0.5))
-    return finish_chart(alt.LayerChart(layer=layers).properties(width=440, height=height))
+    # Names on the sides may be wider in the font of the reader.
+    side = 15 + int(0.25 * max(estimate_width(label, 11) for label in labels.values()))
+    drawn = alt.LayerChart(layer=layers, padding={"left": side, "right": side, "top": 5, "bottom": 5})
+    return finish_chart(drawn.properties(width=440, height=height))

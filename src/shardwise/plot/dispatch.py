@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 from shardwise import plot
 from shardwise.core.errors import InputError
+from shardwise.core.scores import Scores, is_unpaired
 
 # kind of chart -> the function that draws it, or its name in `shardwise.plot`
 Kinds = Mapping[str, str | Callable[..., Any]]
 
-# by the names of types and functions: to load all of them for one chart takes twice as long; the first is the usual
+# by the names of types and functions: to load all of them for one chart takes twice as long; the first is the default
 CHARTS: dict[str, Kinds] = {
+    # besides the charts of its comparisons
+    "Analysis": {
+        "power": "power_curve_chart",
+        "heatmap": "heatmap_chart",
+        "items": "item_chart",
+        "repeats": "instance_means_chart",
+    },
     "AnovaFit": {"shares": "variance_share_chart", "residuals": "residual_chart"},
     "BootstrapFit": {"effects": "effect_chart", "density": "density_chart"},
     "BudgetPlan": {"budget": "budget_chart"},
     "Calibration": {"errors": "error_rate_chart", "power": "power_chart"},
     "Comparisons": {
+        "forest": "forest_chart",
+        "ranks": "rank_chart",
         "intervals": "interval_chart",
+        "cd": "critical_chart",
         "matrix": "matrix_chart",
         "p-values": "p_curve_chart",
         "kinds": "kind_chart",
         "difference": "difference_chart",
-        "cd": "critical_chart",
     },
     "Equivalence": {"margins": "margin_chart"},
     "Exhibit": {"figure": "exhibit_chart"},
@@ -42,6 +53,8 @@ CHARTS: dict[str, Kinds] = {
     "VarianceEstimate": {"reach": "reach_chart"},
     "WithinAcross": {"widths": "width_chart"},
 }
+# charts of comparisons that an analysis lists before its own
+LEADING = ("forest", "ranks", "intervals", "cd")
 # charts of other packages and notebooks: result type -> kind -> function
 _ADDED: dict[str, dict[str, Callable[..., Any]]] = {}
 # several results of one type, by name, in one chart
@@ -66,7 +79,7 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     result : object
         Any result that has a chart, or a mapping of names to results of one type.
     kind : str, optional
-        Which of its charts, by default the first; a wrong one is refused with those there are.
+        Which of its charts, by default the first; one that the result does not have is refused with those that it has.
     **options
         Those of the function that draws it, such as ``level`` or ``measure``.
 
@@ -78,26 +91,35 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     >>> import numpy as np, shardwise as sw
     >>> from shardwise.methods.base import Estimates
     >>> pairs = sw.compare(Estimates(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
-    >>> sw.plot.chart(pairs, measure="AP").to_dict()["layer"][0]["encoding"]["y"]["title"]
-    'AP, 95% intervals'
+    >>> sw.plot.chart(pairs, measure="AP").to_dict()["layer"][0]["encoding"]["x"]["title"]
+    ['difference in AP, a − each system (95% CI)']
     >>> sw.plot.chart(pairs, "residuals")
     Traceback (most recent call last):
     ...
-    shardwise.core.errors.InputError: unknown chart 'residuals'; choose intervals, matrix, p-values, kinds,
-    difference or cd
+    shardwise.core.errors.InputError: unknown chart 'residuals'; choose forest, ranks, intervals, cd, matrix, p-values
+    or difference
     """
-    kinds = kinds_of(result)
-    wanted = next(iter(kinds)) if kind is None else kind
+    known = _list_kinds(result)
+    lacking = {name: _find_lack(result, draw) for name, draw in known.items()}
+    kinds = [name for name in known if not lacking[name]]
+    wanted = kinds[0] if kind is None else kind
     if wanted not in kinds:
+        lack = lacking.get(wanted, "")
         raise InputError(
-            f"unknown chart {kind!r}",
-            remedy=f"choose {_join_alternatives(list(kinds))}",
+            f"chart {kind!r} needs {lack}" if lack else f"unknown chart {kind!r}",
+            remedy=f"choose {_join_alternatives(kinds)}",
             argument="kind",
             value=kind,
             choices=tuple(kinds),
         )
-    draw = kinds[wanted]
-    return (getattr(plot, draw) if isinstance(draw, str) else draw)(result, **options)
+    named = known[wanted]
+    draw = getattr(plot, named) if isinstance(named, str) else named
+    if _is_analysis(result) and wanted not in _find_kinds(CHARTS, type(result).__mro__, _ADDED):
+        # A chart of comparisons is drawn at the level of the analysis, and with its measure.
+        own = {"measure": result.measure, "level": 1.0 - result.alpha, "alpha": result.alpha}
+        taken = signature(draw).parameters
+        return draw(result.comparisons, **({k: v for k, v in own.items() if k in taken} | options))
+    return draw(result, **options)
 
 
 def register_chart(result_type: type, kind: str, draw: Callable[..., Any]) -> None:
@@ -126,16 +148,30 @@ def register_chart(result_type: type, kind: str, draw: Callable[..., Any]) -> No
     _ADDED.setdefault(result_type.__name__, {})[kind] = draw
 
 
-def kinds_of(result: Any) -> Kinds:
-    """Return the charts of a result, or of several by name, or refuse what has none.
+def list_charts(result: Any) -> tuple[str, ...]:
+    """Return the kinds of charts that can be drawn of a result, or of several by name, the default first.
 
     Parameters
     ----------
-    result
+    result : object
         As for `chart`.
+
+    Returns
+    -------
+    tuple of str
+        Kinds, such as "forest"; a result without charts is refused.
     """
+    return tuple(kind for kind, draw in _list_kinds(result).items() if not _find_lack(result, draw))
+
+
+def _list_kinds(result: Any) -> Kinds:
+    """All kinds of charts of a type of results, whether or not this one has what they need."""
     # variance components are a mapping themselves, so single results come first
     kinds = _find_kinds(CHARTS, type(result).__mro__, _ADDED)
+    if _is_analysis(result):
+        pairs = _list_kinds(result.comparisons)
+        first = [kind for kind in pairs if kind in LEADING]
+        return {kind: {**pairs, **kinds}[kind] for kind in (*first, *kinds, *pairs)}
     if kinds:
         return kinds
     if isinstance(result, Mapping):
@@ -151,6 +187,58 @@ def kinds_of(result: Any) -> Kinds:
         f"a result of type {type(result).__name__} has no chart",
         remedy="give a result such as that of compare, or a table to a function of shardwise.plot",
     )
+
+
+def _is_analysis(result: Any) -> bool:
+    return any(each.__name__ == "Analysis" and _is_ours(each) for each in type(result).__mro__)
+
+
+def _find_lack(result: Any, draw: str | Callable[..., Any]) -> str:
+    """What a chart needs that this result does not have; empty where it can be drawn."""
+    need = NEEDS.get(draw) if isinstance(draw, str) and not isinstance(result, Mapping) else None
+    if need is None:
+        return ""
+    words, has = need
+    of_pairs = draw in CHARTS["Comparisons"].values()
+    return "" if has(result.comparisons if of_pairs and _is_analysis(result) else result) else words
+
+
+def _has_paper_intervals(comparisons: Any) -> bool:
+    try:
+        for kind in ("tukey", "anova", "sem"):
+            comparisons.intervals(kind=kind)
+    except InputError:
+        return False
+    return True
+
+
+def _has_items(analysis: Any) -> bool:
+    """Whether two systems have scores of the same items, and these are the items' own."""
+    scores = analysis.item_scores
+    return Scores(scores).votes is None and not is_unpaired(scores)
+
+
+def _has_power(analysis: Any) -> bool:
+    repeats = analysis.repeats
+    planned = repeats is not None and repeats.components is not None
+    return (planned and analysis.alpha < 0.4) or analysis.power is not None
+
+
+# function -> what its chart needs of a result, in words, and whether a result has it
+NEEDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "rank_chart": ("comparisons of all pairs", lambda pairs: pairs.complete),
+    "critical_chart": (
+        "comparisons of all pairs of at most 30 systems",
+        lambda pairs: pairs.complete and len(pairs.names) <= 30,
+    ),
+    "matrix_chart": ("at most 200 systems", lambda pairs: len(pairs.names) <= 200),
+    "kind_chart": ("a model with one error variance", _has_paper_intervals),
+    "difference_chart": ("a single pair of systems", lambda pairs: len(pairs) == 1),
+    "power_curve_chart": ("a variance to plan with", _has_power),
+    "heatmap_chart": ("scores of several systems on the same items", _has_items),
+    "item_chart": ("scores of several systems on the same items", _has_items),
+    "instance_means_chart": ("repeated scores", lambda analysis: "instance" in analysis.scores.dims),
+}
 
 
 def _find_kinds(

@@ -6,10 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import MOST_SHOWN, shorten_name, shorten_names
+from shardwise.plot.rows import (
+    MOST_ROWS,
+    WIDTH,
+    axis_below,
+    describe_cut,
+    encode_names,
+    fit_scale,
+    lay_out_rows,
+    make_row_legend,
+)
 from shardwise.plot.theme import (
     CROWDED,
     ON_AXIS,
@@ -31,23 +43,30 @@ def interval_chart(
     comparisons: Comparisons | Mapping[str, Comparisons],
     *,
     level: float = 0.95,
-    measure: str = "mean score",
-    kind: str | None = None,
+    measure: str = "score",
+    kind: str = "mean",
+    most: int = MOST_ROWS,
+    width: float = WIDTH,
 ) -> alt.LayerChart:
-    """Draw each system's mean and interval; several comparisons, by name, side by side.
+    """Draw each system's mean and interval, one row a system; several comparisons, by name, in several colours.
 
-    For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3).
+    The figures are those of ``Comparisons.intervals(level, kind)``. Bars of comparison intervals that do not overlap
+    differ significantly (F19 eq. 3).
 
     Parameters
     ----------
     comparisons : Comparisons or mapping of str to Comparisons
-        One result of `shardwise.compare`, or several by name.
+        One result of `shardwise.compare`, or several by name; the first one orders the systems.
     level : float
         Confidence level of the intervals.
     measure : str
         What the means are of.
-    kind : str, optional
-        Which intervals: that of `Comparisons.intervals`.
+    kind : str
+        Which intervals: "mean", the confidence interval of each mean, or another kind of `Comparisons.intervals`.
+    most : int
+        Most systems.
+    width : float
+        Pixels of the whole chart.
 
     Returns
     -------
@@ -55,10 +74,69 @@ def interval_chart(
         The chart, an altair object.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    title = f"{shorten_name(measure)}, {100 * level:g}% intervals"
-    word = next(iter(named.values())).estimates.nouns.get("system", "system")
-    shown = kind or ("comparison" if all(c.has_comparison_intervals for c in named.values()) else "mean")
-    return finish_chart(draw_points(_list_intervals(named, "claim", level, shown), "claim", title, word=word))
+    first = next(iter(named.values()))
+    rows = _list_intervals(named, "claim", level, kind)
+    interval = NAMED.get(kind, f"{KINDS.get(kind, kind)} interval")
+    title = f"{shorten_name(measure)}, mean and {100 * level:g}% {interval}"
+    word = pluralize_noun(first.estimates.nouns.get("system", "system"))
+    return finish_chart(draw_rows(rows, "claim", title, list(first.names), word, most, width))
+
+
+def draw_rows(
+    rows: list[dict[str, Any]],
+    field: str,
+    title: str,
+    order: Sequence[str],
+    word: str = "systems",
+    most: int = MOST_ROWS,
+    width: float = WIDTH,
+) -> alt.LayerChart:
+    """Draw rows of `system, estimate, lower, upper` as points with bars, one row a system.
+
+    `field` tells the bars of a system apart by colour and shape; systems come in the order of `order` and are called by
+    `word`.
+    """
+    shown = [str(name) for name in order[:most]]
+    names = shorten_names([str(row[field]) for row in rows], most=90)
+    kinds = list(names.values())
+    position = {name: number for number, name in enumerate(names)}
+    layout = lay_out_rows(shown, width)
+    marked = [
+        row
+        | {"system": layout.labels[str(row["system"])]}
+        | {field: names[str(row[field])], "place": position[str(row[field])]}
+        for row in rows
+        if str(row["system"]) in layout.labels
+    ]
+    key = make_row_legend(layout, kinds) if len(kinds) > 1 else None
+    below = axis_below(layout, title)
+    scale = fit_scale(*([row[name] for row in marked] for name in ("estimate", "lower", "upper")))
+    tips = [*text_tips("system", field), *number_tips("estimate", "lower", "upper")]
+
+    def draw_layer(values: list[dict[str, Any]]) -> alt.Chart:
+        layer = alt.Chart(make_data(values)).encode(
+            y=encode_names(layout),
+            color=encode_colour(field, kinds, key),
+            tooltip=tips,
+            description="system:N",
+        )
+        if len(kinds) > 1:
+            layer = layer.encode(yOffset=alt.YOffset("place:O", sort="ascending"))
+        return layer
+
+    layers = []
+    bounded = [row for row in marked if np.isfinite(row["lower"]) and np.isfinite(row["upper"])]
+    if bounded:
+        bars = draw_layer(bounded).mark_rule(strokeWidth=1.2 if layout.crowded else 2, aria=False)
+        layers.append(bars.encode(x=alt.X("lower:Q", scale=scale, **below), x2="upper:Q"))
+    points = draw_layer(marked).mark_point(filled=True, opacity=1, size=22 if layout.crowded else 45)
+    layers.append(
+        points.encode(x=alt.X("estimate:Q", scale=scale, **below), shape=encode_shape(field, kinds, key))
+    )
+    height = layout.height * (1.0 if len(kinds) == 1 else 0.5 + 0.5 * len(kinds))
+    drawn = alt.LayerChart(layer=layers).properties(width=layout.width, height=height)
+    cut = describe_cut(len(shown), len(order), word)
+    return drawn.properties(title=alt.Title(cut, fontSize=layout.size)) if cut else drawn
 
 
 def draw_points(
@@ -136,6 +214,10 @@ def _make_y_axis(field: str, title: str | None = None) -> alt.Y:
 
 
 FEW = 30  # systems; of more, intervals are drawn as bands
+NAMED = {
+    "mean": "CI",
+    "comparison": "comparison interval: bars that do not overlap differ significantly",
+}
 KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", "comparison": "comparison", "mean": "confidence"}
 
 

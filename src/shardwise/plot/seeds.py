@@ -8,8 +8,19 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from shardwise.analysis.analysis import Analysis
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import as_scores, level_names, nouns_of
-from shardwise.core.text import shorten_names
+from shardwise.core.text import shorten_name
+from shardwise.plot.rows import (
+    MOST_ROWS,
+    WIDTH,
+    axis_below,
+    describe_cut,
+    encode_names,
+    fit_scale,
+    lay_out_rows,
+)
 from shardwise.plot.theme import (
     COLOURS,
     check_columns,
@@ -28,13 +39,17 @@ from shardwise.plot.theme import (
 VERDICTS = ("better", "no difference", "worse")
 
 
-def instance_means_chart(scores: Any) -> alt.LayerChart:
-    """Draw the mean of each instance of each system, and the mean over them.
+def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = WIDTH) -> alt.LayerChart:
+    """Draw the mean of each instance (seed, sample, repeat) of each system, and the mean over them.
 
     Parameters
     ----------
-    scores : DataArray or table
-        Scores by topic, system and instance.
+    scores : DataArray, table or Analysis
+        Scores by topic, system and instance, or the analysis of such scores.
+    most : int
+        Most systems.
+    width : float
+        Pixels of the whole chart.
 
     Returns
     -------
@@ -46,38 +61,44 @@ def instance_means_chart(scores: Any) -> alt.LayerChart:
     >>> len(chart.to_dict()["layer"])
     2
     """
-    table = as_scores(scores, needs=("topic", "system", "instance"))
+    given = scores.scores if isinstance(scores, Analysis) else scores
+    table = as_scores(given, needs=("topic", "system", "instance"))
     nouns = nouns_of(table)
-    instance = nouns.get("instance", "instance")
+    instance, system = nouns.get("instance", "instance"), nouns.get("system", "system")
     means = table.mean([d for d in table.dims if d not in ("system", "instance")], skipna=True)
     values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
-    names = shorten_names(level_names(table, "system"))
-    order = np.argsort(-np.nanmean(values, axis=1), kind="stable")
-    shown = [list(names.values())[k] for k in order]
+    names = level_names(table, "system")
+    centres = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in values])
+    order = np.argsort(-centres, kind="stable")[:most]
+    layout = lay_out_rows([names[k] for k in order], width)
     labels = [str(x) for x in level_names(table, "instance")]
     rows = [
-        {"system": list(names.values())[k], "instance": label, "mean": value}
+        {"system": layout.labels[names[k]], "instance": label, "mean": value}
         for k in order
         for label, value in zip(labels, values[k], strict=True)
         if np.isfinite(value)
     ]
-    centres = [
-        {"system": list(names.values())[k], "instance": "all", "mean": np.nanmean(values[k])} for k in order
+    middles = [
+        {"system": layout.labels[names[k]], "instance": "all", "mean": centres[k]}
+        for k in order
+        if np.isfinite(centres[k])
     ]
-    x = alt.X(
-        "mean:Q", title=f"mean of each {instance}; bar: of all", scale=alt.Scale(zero=False, padding=14)
-    )
-    tips = [
-        *text_tips(("system", nouns.get("system", "system")), ("instance", instance)),
-        *number_tips("mean"),
-    ]
+    measure = f"{shorten_name(str(table.name), 40)}: " if table.name else ""
+    below = axis_below(layout, f"{measure}mean of each {instance}; bar: mean of all")
+    x = alt.X("mean:Q", scale=fit_scale(row["mean"] for row in rows), **below)
+    tips = [*text_tips(("system", system), ("instance", instance)), *number_tips("mean")]
 
     def draw_layer(values: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(make_data(values)).encode(x=x, y=name_axis("system", shown), tooltip=tips)
+        return alt.Chart(make_data(values)).encode(
+            x=x, y=encode_names(layout), tooltip=tips, description="system:N"
+        )
 
-    points = draw_layer(rows).mark_point(filled=True, size=45, opacity=0.55, color=COLOURS[0])
-    middle = draw_layer(centres).mark_tick(thickness=3, color=COLOURS[1], height=14)
-    return finish_chart(alt.LayerChart(layer=[points, middle]).properties(width=460, height=26 * len(shown)))
+    size = 18 if layout.crowded else 45
+    points = draw_layer(rows).mark_point(filled=True, size=size, opacity=0.5, color=COLOURS[0])
+    middle = draw_layer(middles).mark_tick(thickness=3, color=COLOURS[1], height=0.7 * layout.step)
+    drawn = alt.LayerChart(layer=[points, middle]).properties(width=layout.width, height=layout.height)
+    cut = describe_cut(len(order), len(names), pluralize_noun(system))
+    return finish_chart(drawn.properties(title=alt.Title(cut, fontSize=layout.size)) if cut else drawn)
 
 
 def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: str = "") -> alt.LayerChart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import altair as alt
 import numpy as np
@@ -28,14 +28,53 @@ Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 ChartKind = TypeVar("ChartKind", alt.Chart, alt.LayerChart, alt.HConcatChart, alt.VConcatChart)
 
 
+class _Offline:
+    """Shows a chart in a notebook as a drawing that needs no network, unless another renderer of altair was chosen."""
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
+        # Loaded here, since drawing needs the converter.
+        from shardwise.plot.saving import render_image
+
+        return {
+            "text/html": render_image(cast(Any, self)),
+            "text/plain": repr(type(self).__bases__[1].__name__),
+        }
+
+
+class _OfflineChart(_Offline, alt.Chart):
+    """A chart of one layer."""
+
+
+class _OfflineLayerChart(_Offline, alt.LayerChart):
+    """A chart of several layers."""
+
+
+class _OfflineHConcatChart(_Offline, alt.HConcatChart):
+    """Charts side by side."""
+
+
+class _OfflineVConcatChart(_Offline, alt.VConcatChart):
+    """Charts one above the other."""
+
+
+_OFFLINE: dict[type, type] = {
+    cls.__bases__[1]: cls
+    for cls in (_OfflineChart, _OfflineLayerChart, _OfflineHConcatChart, _OfflineVConcatChart)
+}
+
+
 def finish_chart(chart: ChartKind) -> ChartKind:
-    """Finish a chart: no frame, a pale grid, titles that do not shout."""
+    """Finish a chart: no frame, a pale grid, titles that do not shout, and shown without a network."""
     finished: ChartKind = (
         chart.configure_view(stroke=None)
         .configure_axis(gridColor="#e6e6e6", titleFontWeight="normal", titleFontSize=12, titlePadding=8)
         .configure_legend(titleFontWeight="normal", titleFontSize=11)
         .configure_title(fontWeight="normal", fontSize=12, anchor="start", subtitleFontSize=11)
     )
+    # Altair keeps the attributes of a chart for its specification, so that the class is set beside it.
+    object.__setattr__(finished, "__class__", _OFFLINE.get(type(finished), type(finished)))
     return finished
 
 

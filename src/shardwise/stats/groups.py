@@ -37,6 +37,10 @@ def count_wins(significant: Bools, difference: Floats, ia: Ints, ib: Ints, syste
     ([1, 1, 0], [0, 1, 1])
     """
     first, second = significant & (difference > 0.0), significant & (difference < 0.0)
+    if significant.ndim == 1:
+        # One table of many systems: the incidence below would take gigabytes.
+        counts = [np.bincount(index[won], minlength=systems) for won in (first, second) for index in (ia, ib)]
+        return counts[0] + counts[3], counts[1] + counts[2]
     shape = (*significant.shape[:-1], systems)
     below, above = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     # sums over the pairs of each system, by products with the incidence of pairs and systems

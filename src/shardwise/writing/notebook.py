@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 from html import escape
 from typing import Any
 
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.core.text import escape_controls, escape_nested
+from shardwise.core.text import escape_controls, escape_nested, shorten_names
 from shardwise.plot.dispatch import chart
-from shardwise.plot.saving import render_svg
+from shardwise.plot.saving import render_image
 from shardwise.writing import answer
+from shardwise.writing.numbers import format_percent
 from shardwise.writing.tables import show_table, tabulate_baselines
 
 MOST_ROWS = 10
+MOST_DRAWN = 20  # rows of a chart
+MOST_CHARACTERS = 44  # of a name in a table
 
 
 def render_result(result: Any) -> str:
@@ -73,7 +76,11 @@ def answer_html(analysis: Analysis) -> str:
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
     )  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
-    return f"<div>{above}{_render_table(board)}{draw_picture(analysis.comparisons)}{below}</div>"
+    forest = render_image(
+        analysis.plot("forest", most=MOST_DRAWN),
+        f"Differences with {format_percent(1.0 - analysis.alpha)} confidence intervals",
+    )
+    return f"<div>{above}{_render_table(board)}{forest}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:
@@ -92,24 +99,37 @@ def _render_table(table: pd.DataFrame | None) -> str:
     if table is None:
         return ""
     named = not isinstance(table.index, pd.RangeIndex)
-    # names may stand in cells, in the index and in headings
-    head = table.head(MOST_ROWS).map(escape_nested).rename(index=escape_nested, columns=escape_nested)
+    head = table.head(MOST_ROWS)
+    # Names are cut as those of the whole table, so that two that look alike do not meet in its first rows.
+    columns = [_shorten_column(table.iloc[:, k], head.iloc[:, k]) for k in range(len(head.columns))]
+    head = pd.concat(columns, axis=1) if columns else head
+    if named:
+        head.index = pd.Index(_shorten_column(table.index, head.index), name=table.index.name)
+    # Headings may be names too.
+    head = head.rename(columns=escape_nested)
     shown: str = head.to_html(index=named, float_format="{:.4g}".format, na_rep="–", border=0)
     more = len(table) - MOST_ROWS
+    shown = f'<div style="overflow-x: auto">{shown}</div>'
     return shown + (f"<p>and {more:,} more rows</p>" if more > 0 else "")
 
 
+def _shorten_column(whole: Any, head: Any) -> Any:
+    """Texts of a column or an index as they are shown; numbers as they are."""
+    labels = shorten_names([value for value in whole if isinstance(value, str)], MOST_CHARACTERS)
+    return head.map(lambda value: labels[value] if isinstance(value, str) else escape_nested(value))
+
+
 def draw_picture(result: Any) -> str:
-    """Return the usual chart of a result as an image, in which no script is run; empty where it cannot be drawn.
+    """Return the default chart of a result as an image, in which no script is run; empty where it cannot be drawn.
 
     Parameters
     ----------
     result
         Any result of the library.
     """
+    options: dict[str, Any] = {"most": MOST_DRAWN} if isinstance(result, Comparisons) else {}
     try:
-        drawn = render_svg(chart(result))
+        drawn = chart(result, **options)
     except InputError:  # too many systems, too few draws: the table says it
         return ""
-    packed = base64.b64encode(drawn.encode()).decode("ascii")
-    return f'<img alt="chart" style="max-width: 100%" src="data:image/svg+xml;base64,{packed}">'
+    return render_image(drawn)
