@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 import xarray as xr
 
 from shardwise.comparing.compare import compare
@@ -32,6 +31,7 @@ from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
 from shardwise.stats import intervals
 from shardwise.stats.intervals import PairMoments, Precision
+from shardwise.stats.student import student_critical, upper_tail
 
 PASSING = ("better", "no worse")
 MOST_TOPICS = 1e7
@@ -395,7 +395,7 @@ def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, 
     """Evidence of bounded scores, by the variance and the degrees of freedom of the test that was run."""
     width = bounded.bounds.width
     moments, precision = _measure_pair(bounded, se, df)
-    critical = float(scipy.stats.t.isf(alpha / 2.0, df))
+    critical = float(student_critical(alpha, df))
     lower, upper = intervals.difference_limits(moments, critical, precision)
     p = intervals.p_no_worse(moments, margin / width, precision)
     return GateEvidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
@@ -413,8 +413,8 @@ def _weigh_student(difference: float, se: float, df: float, margin: float, alpha
     if not se > 0.0:
         ahead = difference + margin
         return GateEvidence(difference, difference, 0.5 if ahead == 0.0 else float(ahead < 0.0))
-    half = float(scipy.stats.t.isf(alpha / 2.0, df)) * se
-    p = float(scipy.stats.t.sf((difference + margin) / se, df))
+    half = float(student_critical(alpha, df)) * se
+    p = float(upper_tail((difference + margin) / se, df))
     return GateEvidence(difference - half, difference + half, p)
 
 

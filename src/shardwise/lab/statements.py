@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from shardwise.comparing.bounded_intervals import bound_differences
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
@@ -33,6 +32,7 @@ from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import intervals, power
 from shardwise.stats.groups import count_wins
 from shardwise.stats.proportions import clopper_pearson
+from shardwise.stats.student import student_critical
 
 RESAMPLES = 239
 """Resamples of the default test in each simulated table."""
@@ -231,7 +231,7 @@ def _passes_gate(
         return bool(intervals.p_no_worse(moments, margin / width) <= alpha / 2.0)
     gaps = y[rows, a] - y[rows, b]
     se = gaps.std(ddof=1) / np.sqrt(len(gaps))
-    half = scipy.stats.t.isf(alpha / 2.0, len(gaps) - 1) * se
+    half = float(student_critical(alpha, len(gaps) - 1)) * se
     return bool(gaps.mean() - half > -margin)
 
 
@@ -250,7 +250,7 @@ def _check_resampled(
     truth = y.mean(axis=0)
     ia, ib = np.triu_indices(systems, 1) if pairs is None else pairs
     gaps = truth[ia] - truth[ib]
-    critical = float(scipy.stats.t.isf(alpha / 2.0, topics - 1))
+    critical = float(student_critical(alpha, topics - 1))
     # systems of equal true means may have any of their ranks
     least = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
     most = systems - (truth[None, :] < truth[:, None]).sum(axis=1)

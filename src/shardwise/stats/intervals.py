@@ -24,6 +24,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Bools, Floats
+from shardwise.stats.student import upper_tail
 
 # variances up to this share of the squared range are rounding
 NO_VARIANCE = 1e-14
@@ -366,9 +367,7 @@ def _upper_tail(moments: PairMoments, mu: Floats | float, precision: Precision |
     se = _standard_error(moments, mu, precision)
     sure = np.where(distance == 0.0, 0.5, np.where(distance > 0.0, 0.0, 1.0))
     t = distance / np.where(se > 0.0, se, 1.0)
-    normal = np.isinf(precision.df)
-    tail = np.where(normal, special.ndtr(-t), special.stdtr(np.where(normal, 1.0, precision.df), -t))
-    return np.asarray(np.where(se > 0.0, tail, sure))
+    return np.asarray(np.where(se > 0.0, upper_tail(t, precision.df), sure))
 
 
 def p_no_worse(moments: PairMoments, margin: Floats | float, precision: Precision | None = None) -> Floats:

@@ -24,9 +24,18 @@ def two_sided(t: Floats, df: Floats | float) -> Floats:
     >>> two_sided(np.array([0.0, 2.0, 2.0]), np.array([10.0, 10.0, np.inf])).round(6).tolist()
     [1.0, 0.073388, 0.0455]
     """
+    return 2.0 * upper_tail(np.abs(t), df)
+
+
+def upper_tail(t: Floats | float, df: Floats | float) -> Floats:
+    """P(Student's t ≥ t); infinitely many degrees of freedom make it normal.
+
+    >>> upper_tail(np.array([0.0, 2.0, -2.0]), np.array([10.0, 10.0, np.inf])).round(6).tolist()
+    [0.5, 0.036694, 0.97725]
+    """
     normal = np.isinf(df)
-    lower = special.stdtr(np.where(normal, 1.0, df), -np.abs(t))
-    return np.asarray(2.0 * np.where(normal, special.ndtr(-np.abs(t)), lower))
+    student = special.stdtr(np.where(normal, 1.0, df), -np.asarray(t))
+    return np.asarray(np.where(normal, special.ndtr(-np.asarray(t)), student))
 
 
 def student_critical(level: Floats | float, df: Floats | float) -> Floats:
