@@ -1,5 +1,6 @@
 """Run the cases: ``python -m fuzz.run --cases 1000000 --journal fuzz.jsonl``; stopped, it goes on where it was.
 
+``python -m fuzz.run meaning --cases 10000`` runs the family of files and commands whose meaning is known.
 Cases depend on the seed, the target and their number alone. They are tried in batches by a forked process: one that
 ends by a signal or takes over a minute for a case is a failure, and the next batch begins behind it.
 """
@@ -21,11 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import targets
-from fuzz.targets import TARGETS, tried
+from fuzz.cases import FOLDER, try_case
+from fuzz.meaning.targets import TARGETS as MEANING
 
+FAMILIES = {"bytes": targets.TARGETS, "meaning": MEANING}
+TARGETS = {**targets.TARGETS, **MEANING}
 HANG = 60  # seconds
 MEMORY = 6 << 30  # bytes beyond what the process has when it begins
-BATCH = {"line": 25, "foreign": 5, "workbook": 50}
+BATCH = {"line": 25, "foreign": 5, "workbook": 50, "commands": 50}
 
 
 def _batch(name: str, seed: int, first: int, last: int, at: Any, pipe: Any) -> None:
@@ -39,14 +43,14 @@ def _batch(name: str, seed: int, first: int, last: int, at: Any, pipe: Any) -> N
         at.value = index
         signal.alarm(HANG)
         try:
-            counts[tried(name, seed, index)] += 1
+            counts[try_case(TARGETS[name], name, seed, index)] += 1
         except BaseException as error:
             failures.append({"case": index, "error": f"{type(error).__name__}: {error}"[:500]})
     signal.alarm(0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     pipe.send({"counts": dict(counts), "failures": failures, "peak_mb": peak})
     pipe.close()
-    shutil.rmtree(targets.FOLDER, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
     os._exit(0)
 
 
@@ -97,11 +101,12 @@ def run(cases: int, seed: int, journal: Path, chosen: list[str], until: float) -
     wanted = {name: max(1, round(cases * TARGETS[name].weight / total)) for name in chosen}
     done = done_so_far(journal, seed)
     failures = 0
-    targets.prepare()
+    if set(chosen) & set(targets.TARGETS):
+        targets.prepare()
     for name in chosen:  # what is compiled and loaded here need not be by every batch
         for index in range(5):
             with suppress(Exception):
-                tried(name, -1, index)
+                try_case(TARGETS[name], name, -1, index)
     with journal.open("a") as stream:
         while any(done[name] < wanted[name] for name in chosen):
             for name in chosen:  # in turn, so that a run that is stopped has tried something of all
@@ -147,6 +152,7 @@ def summary(journal: Path) -> str:
 def main() -> None:
     """Read the options and run."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("family", nargs="?", default="bytes", choices=list(FAMILIES))
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--journal", type=Path, default=Path("fuzz.jsonl"))
@@ -155,9 +161,9 @@ def main() -> None:
     parser.add_argument("--case", type=int, help="try this one case of one target here, with its traceback")
     parser.add_argument("--summary", action="store_true", help="print what the journal says")
     options = parser.parse_args()
-    chosen = options.target or list(TARGETS)
+    chosen = options.target or list(FAMILIES[options.family])
     if options.case is not None:
-        print(tried(chosen[0], options.seed, options.case))
+        print(try_case(TARGETS[chosen[0]], chosen[0], options.seed, options.case))
     elif options.summary:
         print(summary(options.journal))
     else:

@@ -13,14 +13,9 @@ import io
 import itertools
 import json
 import math
-import os
 import random
 import sys
-import tempfile
-import warnings
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -34,7 +29,8 @@ import xarray as xr
 from scipy import stats
 
 import shardwise as sw
-from fuzz.guard import guarded, guarded_parser
+from fuzz.cases import FOLDER, Target, Wrong
+from fuzz.guard import guarded
 from fuzz.mutate import NASTY, mutated
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
@@ -53,10 +49,6 @@ from shardwise.sharding.splits import Splits
 from shardwise.writing.embedded import read_report
 
 TABLES = 24  # that are damaged, of each format
-FOLDER = (
-    Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm")
-    / f"shardwise-fuzz-{os.getpid()}"
-)
 TREC = {
     "AP": "map",
     "P@5": "P_5",
@@ -65,19 +57,6 @@ TREC = {
     "Rprec": "Rprec",
     "Bpref": "bpref",
 }
-
-
-class Wrong(AssertionError):
-    """The program and an independent one differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """How cases are made and tried; ``weight`` is its share of the cases."""
-
-    make: Callable[[random.Random], Any]
-    attempt: Callable[[Any], str]
-    weight: float
 
 
 def _path(name: str, content: bytes) -> Path:
@@ -667,15 +646,3 @@ def prepare() -> None:
         for ending in dict.fromkeys(ENDINGS):
             for layout in ("long", "wide"):
                 _written(seed, ending, layout)
-
-
-def tried(name: str, seed: int, index: int) -> str:
-    """Try case ``index`` of a target; what is wrong is raised."""
-    target = TARGETS[name]
-    case = target.make(random.Random(f"{seed}/{name}/{index}"))
-    try:
-        with warnings.catch_warnings(), guarded_parser():
-            warnings.simplefilter("error")
-            return target.attempt(case)
-    except InputError:
-        return "refused"

@@ -12,22 +12,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fuzz.cases import try_case
 from fuzz.guard import guarded
 from fuzz.kill import kill_all
 from fuzz.mutate import minimised
-from fuzz.run import done_so_far, summary, tried_batch
-from fuzz.targets import TARGETS, tried
+from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
 from shardwise.io.files import PADDING
 
-FEW = {"workbook": 5, "foreign": 2, "line": 20}
+FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_no_case_goes_wrong(name: str) -> None:
     for index in range(FEW.get(name, 60)):
-        tried(name, 7, index)
+        try_case(TARGETS[name], name, 7, index)
 
 
 def test_a_batch_is_told_and_counted(tmp_path: Path) -> None:

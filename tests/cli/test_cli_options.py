@@ -294,3 +294,45 @@ def test_a_gate_by_another_method_has_its_interval(folder: Path, monkeypatch: py
     assert (row["difference"], row["lower"], row["upper"]) == pytest.approx(
         tuple(pairs[0][name] for name in ("difference", "lower", "upper"))
     )
+
+
+def write_scores_table(folder: Path) -> Path:
+    values = np.random.default_rng(3).random((12, 3)).round(3)
+    frame = pd.DataFrame(
+        values, columns=["a", "b", "c"], index=pd.Index([f"q{k}" for k in range(12)], name="topic")
+    )
+    frame.to_csv(folder / "t.csv")
+    return folder / "t.csv"
+
+
+def test_options_of_pages_and_of_text_know_the_format(tmp_path: Path) -> None:
+    path = write_scores_table(tmp_path)
+    page = shardwise("leaderboard", path, "--format", "html", "--fragment")
+    assert (page.returncode, page.stderr) == (0, "")
+    assert "<html" not in page.stdout
+    refused = shardwise("leaderboard", path, "--format", "csv", "--fragment")
+    assert (refused.returncode, "--fragment has no effect in this format" in refused.stderr) == (2, True)
+    trimmed = shardwise("compare", path, "--fit", "bootstrap", "--trim", "percent", "--format", "json")
+    assert (trimmed.returncode, "--trim has no effect in this format" in trimmed.stderr) == (2, True)
+
+
+def test_a_margin_that_no_statement_uses_is_refused_by_calibrate(tmp_path: Path) -> None:
+    path = write_scores_table(tmp_path)
+    line = ("calibrate", path, "--method", "t holm", "--repetitions", "25", "--margin", "0.1")
+    done = shardwise(*line)
+    assert (done.returncode, "--margin has no effect unless moderated is tried" in done.stderr) == (2, True)
+
+
+def test_more_shards_than_documents_are_refused_before_a_replication_keeps_anything(tmp_path: Path) -> None:
+    lines = [f"{t} Q0 d{d} {d} {20 - d} {{name}}\n" for t in range(1, 6) for d in range(20)]
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"{t} 0 d{d} {(t + d) % 2}\n" for t in range(1, 6) for d in range(20))
+    )
+    for name in "ab":
+        rows = lines if name == "a" else lines[::-1]
+        (tmp_path / f"{name}.run").write_text("".join(rows).replace("{name}", name))
+    out = tmp_path / "f19"
+    done = shardwise(
+        "replicate", "f19", tmp_path / "qrels.txt", tmp_path / "a.run", tmp_path / "b.run", "--out", out
+    )
+    assert (done.returncode, "50 shards for 20 documents" in done.stderr, out.exists()) == (2, True, False)

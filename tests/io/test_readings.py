@@ -413,3 +413,87 @@ def test_an_arrow_table_passes_the_same_gate() -> None:
         {"topic": ITEMS, **{name: VALUES[:, k] for k, name in enumerate(SYSTEMS)}, "mean": VALUES.mean(1)}
     )
     assert_read(read_scores(table))
+
+
+def test_a_system_whose_name_ends_in_a_word_for_systems_is_kept(tmp_path: Path) -> None:
+    frame = TABLE.set_axis(["Baseline", "Our method", "prompt"], axis=1)
+    frame.insert(0, "topic", ITEMS)
+    path = tmp_path / "t.csv"
+    path.write_text(frame.to_csv(index=False))
+    assert list(read_scores(path)["system"].values) == ["Baseline", "Our method", "prompt"]
+    path.write_text(frame.drop(columns="topic").to_csv(index=False))
+    assert list(read_scores(path)["system"].values) == ["Baseline", "Our method", "prompt"]
+
+
+def test_systems_named_after_measures_are_not_crossed_with_them(tmp_path: Path) -> None:
+    frame = TABLE.set_axis(["recall-tuned", "f1-loss", "score-fusion"], axis=1)
+    frame.insert(0, "topic", ITEMS)
+    (path := tmp_path / "t.csv").write_text(frame.to_csv(index=False))
+    assert list(read_scores(path)["system"].values) == ["recall-tuned", "f1-loss", "score-fusion"]
+
+
+def test_summary_columns_and_footnotes_of_a_turned_table_are_left_out(tmp_path: Path) -> None:
+    frame = TABLE.T.set_axis(ITEMS, axis=1).assign(Moyenne=VALUES.mean(axis=0).round(6))
+    frame.insert(0, "model", SYSTEMS)
+    path = tmp_path / "t.csv"
+    path.write_text(frame.to_csv(index=False) + "* all runs of May" + "," * 13 + "\n")
+    assert_read(read_scores(path))
+
+
+def test_a_turned_table_with_numbers_for_systems_is_not_read_by_columns(tmp_path: Path) -> None:
+    frame = TABLE.T.set_axis(ITEMS, axis=1)
+    frame.insert(0, "model", ["0.1", "0.5", "0.9"])
+    (path := tmp_path / "t.csv").write_text(frame.to_csv(index=False))
+    assert list(read_scores(path)["system"].values) == ["0.1", "0.5", "0.9"]
+
+
+def test_quotes_around_cells_between_bars_are_no_part_of_them(tmp_path: Path) -> None:
+    path = write_long(tmp_path / "t.csv", "topic", "system", "score")
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    path.write_text("\n".join("|".join(f'"{cell}"' for cell in row) for row in rows))
+    assert_read(read_scores(path))
+
+
+def test_columns_whose_names_cannot_be_listed_are_offered_by_number(tmp_path: Path) -> None:
+    frame = TABLE.set_axis(["a, b", "c+d", "e"], axis=1).assign(Mean=np.arange(12) % 5 * 0.1 + 0.05)
+    frame.insert(0, "topic", ITEMS)
+    (path := tmp_path / "t.csv").write_text(frame.to_csv(index=False))
+    with pytest.raises(InputError, match=r"'#2\+#3\+e'") as refused:
+        read_scores(path)
+    scores = read_scores(path, columns=refused.value.choices[0])
+    assert list(scores["system"].values) == ["a, b", "c+d", "e"]
+
+
+def test_items_called_best_among_right_and_wrong_answers_do_not_vanish(tmp_path: Path) -> None:
+    names = ["apple", "best", "cat", "total", "dog", "egg", "fig", "gnu"]
+    rows = [f"{name},{s},{(k + j) % 2}" for k, name in enumerate(names) for j, s in enumerate("ab")]
+    (path := tmp_path / "t.csv").write_text("\n".join(["item,system,correct", *rows]))
+    with pytest.raises(InputError, match="may be an item, or sum up others"):
+        read_scores(path)
+    numbered = ["word 1", "word 2", "word 3", "word 4", "word 5", "best", "word 7", "word 8"]
+    wide = [f"{name},{(k * 37 % 11) / 11:.3f},{(k * 29 % 13) / 13:.3f}" for k, name in enumerate(numbered)]
+    path.write_text("\n".join(["topic,bm25,dense", *wide]))
+    with pytest.raises(InputError, match="row 'best' may be an item, or sum up others"):
+        read_scores(path)
+
+
+def test_one_score_that_happens_to_be_the_mean_of_the_others_is_an_item(tmp_path: Path) -> None:
+    for name, scores in (("a", (0.1, 0.2, 0.6, 0.3)), ("b", (0.4, 0.2, 0.5, 0.1))):
+        lines = [f"map                   \t{301 + k}\t{value:.4f}" for k, value in enumerate(scores)]
+        (tmp_path / f"{name}.txt").write_text("\n".join([*lines, "map\tall\t0.3000"]) + "\n")
+    scores = read_scores([tmp_path / "a.txt", tmp_path / "b.txt"])
+    assert scores.sizes == {"topic": 4, "system": 2}
+
+
+def test_dates_that_name_items_stay_as_written_in_json_lines(tmp_path: Path) -> None:
+    rows = [{"topic": f"2024-03-0{k + 1}", "a": k / 10, "b": k / 7} for k in range(5)]
+    (path := tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert read_scores(path)["topic"].values[0] == "2024-03-01"
+
+
+def test_a_column_that_crosses_items_by_chance_is_a_system_where_seeds_tell_rows_apart(
+    tmp_path: Path,
+) -> None:
+    rows = [f"q{k},{seed},{k % 2},{seed - 1}" for k in range(6) for seed in (1, 2)]
+    (path := tmp_path / "t.csv").write_text("\n".join(["question,seed,A,B", *rows]))
+    assert list(read_scores(path)["system"].values) == ["A", "B"]

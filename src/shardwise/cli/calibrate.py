@@ -12,8 +12,9 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, show_progress, write_chart
+from shardwise.cli.shared import was_given
 from shardwise.core.claim import pluralize_noun
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
@@ -42,6 +43,12 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         scores = scores.isel(split=0, drop=True)
     chosen = _list_methods(options.model, options.method, scores)
     claims = [_parse_claim(text) for text in options.generalize] if options.generalize else None
+    stated = _makes_statements(chosen, claims, scores)
+    if was_given("margin") and not stated:
+        raise InputError(
+            (Option("margin"), f" has no effect unless {DEFAULT} is tried for new topics on a plain table"),
+            remedy=("remove it, or add ", Option("method", DEFAULT)),
+        )
     with on_cluster(options.cluster, quiet) as executor:
         with show_progress("simulating", quiet) as bar:
             lab = calibrate(
@@ -76,7 +83,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
             facts["halves"] = check.table.reset_index().to_dict("records")
             lines += str(check).splitlines()
         statements = None
-        if _makes_statements(chosen, claims, scores):
+        if stated:
             with show_progress("checking statements", quiet):
                 statements = check_statements(
                     scores,

@@ -130,7 +130,7 @@ REPORT = Condition(
 )
 PAGE = Condition(lambda now: _is_page(now), "in this format", ("add ", Option("format", "html")))
 TEXT = Condition(
-    lambda now: str(getattr(now.options, "shown", "text")) == "text",
+    lambda now: str(now.value("chosen_format", "text")) == "text",
     "in this format",
     ("add ", Option("format", "text")),
 )
@@ -155,7 +155,7 @@ def unless_table(*tables: str) -> Condition:
 
 
 def _is_page(now: Situation) -> bool:
-    return str(getattr(now.options, "shown", "")) == "html"
+    return str(now.value("chosen_format", "")) == "html"
 
 
 def refuse_idle(

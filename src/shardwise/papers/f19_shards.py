@@ -142,6 +142,8 @@ class F19(PaperExperiment):
         """Fit the whole collection, then each number of shards."""
         steps: dict[str, Step] = {"whole": partial(self.fit_whole, source.scores)}
         if source.collection is not None:
+            # more shards than documents are refused before any step is kept
+            split(source.collection, max(self.shards), corpus=self.corpus, unlisted="add")
             for count in self.shards:
                 steps[f"{count}-shards"] = partial(self.fit_shards, source.collection, count, source.scores)
         return steps

@@ -148,6 +148,8 @@ class FF21(PaperExperiment):
         """Measure widths by number of shards, then approaches and fills by model."""
         runs = source.collection
         assert runs is not None, "refused before"
+        # more shards than documents are refused before any step is kept
+        split(runs, max((*self.shards, *self.fill_shards)), corpus=self.corpus, unlisted="add")
         steps: dict[str, Step] = {f"widths-{n}": partial(self.measure_widths, runs, n) for n in self.shards}
         steps |= {f"methods-{model}": partial(self.compare_approaches, runs, model) for model in MODELS}
         for shards in self.fill_shards:

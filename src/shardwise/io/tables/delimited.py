@@ -185,7 +185,8 @@ def _split_rows(
                 continue
             if delimiter:
                 bars = line.strip()
-                cells = (bars[1:] if bars.startswith("|") else bars).removesuffix("|").split("|")
+                inside = (bars[1:] if bars.startswith("|") else bars).removesuffix("|")
+                cells = next(csv.reader([inside], delimiter="|"), [])
                 yield number, [cell.strip() for cell in cells]
             else:
                 wide = _SPACES.split(line.strip())

@@ -14,7 +14,7 @@ from shardwise.core.errors import InputError, Option, Part
 from shardwise.io.tables.column import Column
 from shardwise.io.tables.roles import Choice, show_column
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import is_bookkeeping, is_score, is_summary_header, list_roles
+from shardwise.io.tables.words import ends_in_word, is_bookkeeping, is_score, is_summary_header, list_roles
 
 AHEAD = 3.0  # points by which a reading has to be better than any other
 ENOUGH = 3.0  # points that a reading needs
@@ -55,7 +55,13 @@ class Facts:
 
     def words(self, name: str) -> tuple[str, ...]:
         """Return what a column may be by its name, but for those that the caller names."""
-        return () if name in self.taken else list_roles(name)
+        if name in self.taken:
+            return ()
+        roles = list_roles(name)
+        # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items
+        column = self.sheet.columns[name]
+        scored = bool(roles) and ends_in_word(name) and is_numeric(column)
+        return () if scored and not (roles == ("topic",) and column.counts) else roles
 
     def by_word(self, role: str) -> list[str]:
         """Return columns whose first meaning is a role, the caller's before all others."""
@@ -128,7 +134,7 @@ def quote_column(sheet: Sheet, name: str) -> str:
 
 
 def refuse_readings(
-    sheet: Sheet, problem: str, choices: Sequence[Mapping[str, str]], more: str = ""
+    sheet: Sheet, problem: str, choices: Sequence[Mapping[str, str | Sequence[str]]], more: str = ""
 ) -> InputError:
     """Return the refusal of a table that can be read in several ways, with the columns that choose each.
 
@@ -139,12 +145,18 @@ def refuse_readings(
     problem
         What cannot be decided.
     choices
-        Columns by role, for each reading.
+        Column or columns by role, for each reading.
     more
         What else may be done.
     """
     spelled = [
-        Choice({role: show_column(sheet, name) for role, name in choice.items()}) for choice in choices
+        Choice(
+            {
+                role: "+".join(show_column(sheet, n) for n in ([name] if isinstance(name, str) else name))
+                for role, name in choice.items()
+            }
+        )
+        for choice in choices
     ]
     options: list[Part] = []
     for choice in spelled:

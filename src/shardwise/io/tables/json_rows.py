@@ -69,6 +69,12 @@ def _read_lines(text: bytes, path: Path) -> Sheet:
             raise pa.ArrowInvalid("no objects")
         options = pyarrow.json.ParseOptions(newlines_in_values=False)
         table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
+        dates = [part.name for part in table.schema if pa.types.is_temporal(part.type)]
+        if dates:
+            # names stay as they are written
+            schema = pa.schema([(name, pa.string()) for name in dates])
+            options = pyarrow.json.ParseOptions(newlines_in_values=False, explicit_schema=schema)
+            table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
         if len(table) != len(starts) or _loses_digits(table):
             raise pa.ArrowInvalid("not one object a line, or numbers that floats cannot hold")
     except pa.ArrowException:

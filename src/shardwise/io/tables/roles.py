@@ -104,7 +104,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
 
 
 def show_column(sheet: Sheet, name: str) -> str:
-    """Return what the caller can call a column: its name, or its number where it has none.
+    """Return what the caller can call a column: its name, or its number where it has none that can be listed.
 
     Parameters
     ----------
@@ -113,7 +113,8 @@ def show_column(sheet: Sheet, name: str) -> str:
     name
         A column of it.
     """
-    return name if name else f"#{list(sheet.columns).index(name) + 1}"
+    listed = name == name.strip() and not set(name) & set(",+")
+    return name if name and listed else f"#{list(sheet.columns).index(name) + 1}"
 
 
 def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = None) -> tuple[str, ...]:

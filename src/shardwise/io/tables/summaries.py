@@ -28,7 +28,7 @@ def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
     exclude
         Items that the caller leaves out.
     """
-    if "topic" not in reading.roles or not reading.scores or reading.turned:
+    if "topic" not in reading.roles or not reading.scores:
         return reading
     reading = _drop_footnotes(reading) if _is_wide(reading) else reading
     dropped = _find_wide(reading, exclude) if _is_wide(reading) else _find_long(reading, exclude)
@@ -95,6 +95,9 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     for row in candidates:
         name = names[row]
         statistic = signs.find_statistic(table[row], body) if len(body) > 1 else ""
+        if statistic in signs.LOOSE and not signs.has_many_values(body):
+            # any right answer is the best of right and wrong ones
+            statistic = ""
         formulas = bool(np.isinf(table[row]).any())
         by_word = is_summary(name) or _sums_up(name)
         apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
@@ -102,7 +105,9 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
             raise InputError(
                 f"column {reading.roles['topic']!r} is empty", where=sheet.place(row), remedy="fill it in"
             )
-        if statistic or (by_word and row in edge and (apart or formulas)):
+        # below or above all items, and not between them
+        outside = all(k in candidates for k in range(row, rows)) or all(k in candidates for k in range(row))
+        if statistic or (by_word and outside and (apart or formulas)):
             dropped.append(row)
         elif is_summary(name) or row in edge:
             raise _refuse_row(sheet, row, name)
@@ -121,6 +126,11 @@ def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[
     statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
     if names[last].strip().lower() in SUMMARIES and statistic:
         return [last]
+    if table.shape[1] == 1:
+        # one number may be a mean by chance, unless it has more digits than the scores
+        digits = [signs.decimals_of(float(value)) for value in table[np.isfinite(table)]]
+        if digits[-1] <= max(digits[:-1]):
+            return []
     # where cells have few values, as right and wrong, the row has to be of another kind
     apart = not np.isin(table[last], table[:last]).any()
     several = table.shape[1] > 1 and signs.has_many_values(table)
@@ -157,6 +167,7 @@ def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
     body = ~np.isin(items.codes, codes)
     ordinary = [name for k, name in enumerate(items.names) if k not in codes][:50]
     apart = is_numbered(ordinary) or share_of_items(ordinary) > 0.8
+    many = signs.has_many_values(values[body])
     for code in codes:
         rows = np.flatnonzero(items.codes == code)
         others = np.flatnonzero(body)
@@ -164,13 +175,10 @@ def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
         matches = []
         for row in rows.tolist():
             column = values[body & (systems == systems[row])]
-            matches.append(
-                bool(
-                    signs.find_statistic(
-                        values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None]
-                    )
-                )
+            statistic = signs.find_statistic(
+                values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None]
             )
+            matches.append(bool(statistic) and (many or statistic not in signs.LOOSE))
         if (edge and apart) or np.mean(matches) >= signs.NEARLY_ALL:
             dropped.append(rows)
         else:

@@ -106,6 +106,9 @@ def _refuse_crossed(facts: Facts, roles: Mapping[str, str], rest: Sequence[str])
     """Refuse a table that two further columns of labels cross: then its rows are items and systems."""
     sheet = facts.sheet
     names = [roles["topic"]] if "topic" in roles and "topic" not in facts.named else []
+    keys = [sheet.columns[roles[role]] for role in ("topic", "instance") if role in roles]
+    if len(keys) == 2 and count_keys(keys) == sheet.rows:
+        return
     for name in rest:
         column = sheet.columns[name]
         labels = not column.blank and (not is_numeric(column) or (column.whole and not is_score(name)))
@@ -186,7 +189,7 @@ def _choose_item(facts: Facts, names: Sequence[str]) -> str | None:
     sheet = facts.sheet
     words = [
         name for name in names
-        if "topic" in facts.words(name) and not sheet.columns[name].blank
+        if "topic" in facts.words(name) and not sheet.columns[name].blank and not _is_scored(facts, name)
         and (simplify_header(name) not in SWING or name == next(iter(sheet.columns))
              or not is_numeric(sheet.columns[name]) or sheet.columns[name].unique)
     ]  # fmt: skip
@@ -220,6 +223,16 @@ def _choose_item(facts: Facts, names: Sequence[str]) -> str | None:
     return first_column if column.counts and _numbers_rows(facts, first_column) else None
 
 
+def _is_scored(facts: Facts, name: str) -> bool:
+    """Tell whether a column with a word for items holds fractions as other columns do, so that it is a system."""
+    column = facts.get_column(name)
+    if not is_numeric(column) or column.whole or column.words:
+        return False
+    others = [facts.get_column(other).values for other in facts.numbers if other != name]
+    first = name == next(iter(facts.sheet.columns))
+    return not first and bool(others) and not signs.is_of_another_scale(column.values, others)
+
+
 def _numbers_rows(facts: Facts, name: str) -> bool:
     """Tell whether whole numbers in the first column name the rows: they count up, or differ in kind from scores."""
     values = facts.get_column(name).values
@@ -242,6 +255,7 @@ def _same_items(facts: Facts, item: str) -> dict[str, str]:
         if name != item
         and facts.words(name)[:1] == ("topic",)
         and not (is_numeric(sheet.columns[name]) and not sheet.columns[name].unique)
+        and not _is_scored(facts, name)
     }
 
 
@@ -275,6 +289,8 @@ def _turn_table(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> 
     """Return the reading of a table whose rows are systems and whose columns are items; None where it is none."""
     sheet = facts.sheet
     numbers = [name for name in rest if is_numeric(sheet.columns[name])]
+    headed = [name for name in facts.by_word("system") if simplify_header(name) not in SWING]
+    numbers = [name for name in numbers if name not in headed]
     candidates = [name for name in sheet.columns if name not in numbers and sheet.columns[name].unique]
     forced = facts.roles.get("system")
     named = next((name for name in candidates if "system" in list_roles(name)), None)
@@ -314,7 +330,11 @@ def _turn_table(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> 
     texts = {
         name: explain_text(sheet.columns[name]) for name in rest if name not in numbers and name != label
     }
-    scores, others, _ = _choose_systems(inner, {"topic": "item"}, [n for n in turned.columns if n != "item"])
+    names = [name for name in turned.columns if name != "item"]
+    footnotes = [n for n in names if " " in n.strip() and bool(np.isnan(turned.columns[n].values).all())]
+    names = [name for name in names if name not in footnotes]
+    scores, others = (tuple(names), {}) if forced is not None else _choose_rows(inner, names, label)
+    others |= dict.fromkeys(footnotes, "no scores")
     flat = tuple(n for n in scores if turned.rows >= FEW and turned.columns[n].constant)
     return Reading(
         turned,
@@ -326,6 +346,32 @@ def _turn_table(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> 
         notes=("rows are systems, columns are items",),
         turned=True,
     )
+
+
+def _choose_rows(facts: Facts, names: Sequence[str], label: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Choose the systems of a turned table: all rows but those that sum up others by a word and by numbers."""
+    omitted: dict[str, str] = {}
+    ordinary = [name for name in names if _word_sign(name) != "strong"]
+    values = {name: facts.get_column(name).values for name in ordinary}
+    for name in names:
+        if name in ordinary or len(ordinary) < 2:
+            continue
+        sign = _number_sign(facts.sheet, name, values)
+        if not sign:
+            raise InputError(
+                f"row {name!r} may be a system, or sum up others",
+                where=facts.sheet.source,
+                remedy=(
+                    "leave it out with ",
+                    Option("exclude", name),
+                    ", or say ",
+                    Option("columns", Choice({"system": label})),
+                ),
+                argument="columns",
+                choices=[Choice({"system": label})],
+            )
+        omitted[name] = sign
+    return tuple(name for name in names if name not in omitted), omitted
 
 
 def _rate_turned(facts: Facts, label: str, labels: list[str], numbers: Sequence[str]) -> float:
@@ -442,9 +488,7 @@ def _choose_systems(
         raise refuse_readings(
             sheet,
             f"{', '.join(measures[:3])} may be measures of one system, or systems",
-            [{"system": "+".join(kept)}, {"score": "+".join(measures)}]
-            if not others
-            else [{"system": "+".join(kept)}],
+            [{"system": kept}, {"score": measures}] if not others else [{"system": kept}],
             "" if not others else "or give a file for each system",
         )
     return tuple(kept), omitted, {}
@@ -505,8 +549,10 @@ def _split_measures(
         parts = {name: pair for name in numbers if (pair := split(name)) is not None}
         kinds = {kind: [n for n in parts if parts[n][1] == kind] for _, kind in parts.values()}
         scores = [kind for kind in kinds if is_score(kind)]
-        systems = {system for system, kind in parts.values() if kind in scores}
-        if len(parts) < len(numbers) or len(systems) < 2 or not scores or len(kinds) < 2:
+        if len(parts) < len(numbers) or not scores or len(kinds) < 2:
+            continue
+        # recall-tuned and f1-loss are two systems: a measure is that of several
+        if all(len({parts[name][0] for name in kinds[kind]}) < 2 for kind in scores):
             continue
         kept = [name for name in numbers if parts[name][1] in scores]
         omitted = {name: "no score" for name in numbers if name not in kept}
@@ -550,7 +596,7 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             raise refuse_readings(
                 sheet,
                 f"columns {', '.join(numbers[:4])} may be systems, or numbers of one system",
-                [{"system": "+".join(numbers)}, {"score": numbers[0]}],
+                [{"system": numbers}, {"score": numbers[:1]}],
             )
         return {}
     values = {name: sheet.columns[name].values for name in numbers}
@@ -568,7 +614,7 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             raise refuse_readings(
                 sheet,
                 f"column {name!r} may be a system, or a number beside the scores",
-                [{"system": "+".join(plain_names)}, {"system": "+".join(numbers)}],
+                [{"system": [n for n in numbers if worded[n] != "strong"]}, {"system": numbers}],
             )
         elif sign.startswith("constant"):
             omitted[name] = sign
@@ -577,7 +623,7 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             raise refuse_readings(
                 sheet,
                 f"column {name!r} is {sign}, so it may be no system",
-                [{"system": "+".join(rest)}, {"system": "+".join([*rest, name])}],
+                [{"system": rest}, {"system": [*rest, name]}],
             )
     return omitted
 

@@ -355,10 +355,30 @@ def list_roles(header: str) -> tuple[str, ...]:
     if word in ROLE_OF and ROLE_OF[word] not in roles:
         roles.append(ROLE_OF[word])
     if not roles and not is_score(word):
-        # a longer name that ends in a known word: eval_question, llm_model
-        last = word.rsplit("_", 1)[-1]
-        roles = [role for role, words in known[3:5] if "_" in word and last in words]
+        roles = [role for role, words in known[3:5] if ends_in_word(word, words)]
     return tuple(roles)
+
+
+def ends_in_word(header: str, words: frozenset[str] = ITEMS | SYSTEMS) -> bool:
+    """Tell whether a header is a longer name that ends in a known word: eval_question, llm_model.
+
+    Parameters
+    ----------
+    header : str
+        The header.
+    words : frozenset of str
+        The known words.
+
+    Returns
+    -------
+    bool
+        Whether it does; not where it is a known word itself.
+
+    >>> ends_in_word("llm_model"), ends_in_word("Our method"), ends_in_word("method"), ends_in_word("query_id")
+    (True, True, False, False)
+    """
+    word = simplify_header(header)
+    return word not in words and "_" in word and word.rsplit("_", 1)[-1] in words
 
 
 def is_value(header: str) -> bool:

@@ -1,0 +1,290 @@
+"""Random valid command lines, made of the options as they are declared, with their conditions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+
+from fuzz.cases import Wrong
+from fuzz.meaning.inputs import INPUTS, Given
+from fuzz.meaning.terminal import Done, run_line, write_inputs
+from shardwise.cli.commands import list_leaf_options
+from shardwise.cli.conditions import Situation
+from shardwise.cli.groups import Printed
+from shardwise.cli.options import Format, format_of
+from shardwise.cli.schema import RESULTS, make_schema
+from shardwise.cli.shared import parameters_of_options
+from shardwise.methods.registry import list_procedures
+
+WEIGHTS = {
+    "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,
+    "design power": 4, "design interval": 3, "design table": 2, "design pools": 1, "design budget": 2,
+    "design repeats": 2, "design equivalence": 2, "replicate s14": 1, "replicate v17": 1, "replicate f19": 1,
+}  # fmt: skip
+"""Commands and how often they are tried."""
+LEFT_OUT = {
+    "demo": "runs for seconds and takes no input", "serve": "does not end", "repeat": "tried by changes",
+    "replicate ff21": "takes minutes", "replicate j15": "takes minutes", "replicate open-questions": "takes minutes",
+    "replicate all": "takes minutes",
+}  # fmt: skip
+Values = Callable[[random.Random, Given], Sequence[str]]
+BASE = "--baseline"
+
+
+def _any(*values: str) -> Values:
+    return lambda g, given: [g.choice(values)]
+
+
+def _system(g: random.Random, given: Given) -> list[str]:
+    return [g.choice(given.systems)]
+
+
+def _some_systems(g: random.Random, given: Given) -> list[str]:
+    return g.sample(given.systems, 2)
+
+
+CHOICES: dict[str, Values] = {
+    "measure": lambda g, given: g.sample(given.measures, 1),
+    "columns": lambda g, given: [given.columns] if given.columns else [],
+    "task": lambda g, given: [g.choice(given.tasks)] if given.tasks else [],
+    "pair-by": _any("item"), "decimal": _any("point"), "missing": _any("leave", "zero", "refuse"),
+    "max-memory": _any("1GB", "500MB"), "fill": _any("zero", "mean", "leave", "drop", "one", "lq"),
+    "names": _any("auto", "tag", "file"), "depth": _any("5", "20"), "complete": lambda g, given: [""],
+    "like": _any("trec_eval-10", "ir_measures", "ranx", "undefined"), "judged-only": lambda g, given: [""],
+    "generalize": _any("topic", "these", "topic,instance"), "baseline": _system, "only": _some_systems, "new": _system,
+    "repeats": _any("seeds", "samples"), "range": _any("0,1", "-1,2"), "transform": _any("log"), "exclude": _system,
+    "lower-is-better": lambda g, given: [""], "margin": _any("0.01", "0.1", "0.5"), "side": _any("both", "lower",
+        "superior"),
+    "contrast": lambda g, given: [f"x: {given.systems[0]} vs {given.systems[1]}"],
+    "alpha": _any("0.05", "0.1", "0.01"), "method": lambda g, given: [g.choice(list_quick_methods())],
+    "model": _any("MD1", "MD2", "topic + system"), "random": _any("topic", "question"), "fit": _any("anova",
+        "bootstrap"),
+    "resamples": _any("50", "200"), "null": _any("difference", "marginal"), "tails": _any("1", "2"),
+    "density": _any("exact", "kde"), "design": _any("unified", "nested", "crossed"), "verdict": _any("tost",
+        "interval", "hpd"),
+    "seed": _any("0", "1", "7"), "shards": _any("2", "3"), "splits": _any("2", "3"), "kind": _any("even", "die",
+        "attribute"),
+    "by": _any("^d[0-4]"), "proportions": _any("2,1"), "corpus": _any("100", "500"), "deterministic": _system,
+    "format": lambda g, given: [g.choice([f.value for f in Format])], "out": lambda g, given: [given.out],
+    "table": _any("systems", "pairs", "seeds", "summary", "agreement"), "items": lambda g,
+    given: [",".join(given.systems[:2])],
+    "trim": _any("0.1", "percent"), "report": _any("report.html"), "calibration": _any("0", "5"),
+    "chart": _any("chart.json", "chart.html"), "save-moments": _any("a.moments"), "fragment": lambda g, given: [""],
+    "table-columns": _any("1", "2"), "quiet": lambda g, given: [""], "jobs": _any("1", "2"), "power": _any("0.8",
+        "0.9"),
+    "min-diff": _any("0.1", "0.3"), "systems": _any("2", "4"), "topics": _any("10", "40"), "width": _any("0.1", "0.4"),
+    "test": _any("moderated", "paired-t", "exact", "sakai", "blocks"), "variance": _any("0.05", "AP=0.05"),
+    "variance-method": _any("residual", "two-way", "one-way", "percentile95"), "pool": _any("5", "10"),
+    "judgments": _any("100", "5000"), "topic-cost": _any("0", "3"), "answer-cost": _any("1", "0.5"),
+    "difference": _any("0", "0.005"), "scenario": _any("normal", "flip", "permute"), "repetitions": _any("25"),
+    "budget": _any("10"), "halves": _any("0", "2"), "relevant": _any("3"),
+}  # fmt: skip
+"""Values of options by key; an empty text is a flag."""
+UNTRIED = {
+    "system": "names files of one system each", "sheet": "of workbooks", "instances": "of runs with repeats",
+    "subtopics": "of other judgments", "intents": "of other judgments", "pre": "of unpaired scores",
+    "human": "takes another file", "texts": "takes another file", "cluster": "starts processes",
+    "sequential": "keeps a state",
+    "also": "takes another collection", "related": "takes another file", "fill-shards": "of ff21", "pools": "of j15",
+    "inputs": "of repeat", "port": "of serve", "host": "of serve", "token": "of serve", "folder": "of serve",
+    "open": "of serve", "workers": "of serve", "limit": "of serve", "memory": "of serve",
+}  # fmt: skip
+"""Options that are not tried here, and why."""
+DEMANDED = {
+    "gate": lambda given: [BASE, given.systems[0], "--new", given.systems[1]],
+    "paper": lambda given: ["--out", "paper"],
+    "calibrate": lambda given: ["--repetitions", "25", "--method", "t holm"],
+    **dict.fromkeys(("design pools", "design budget"), lambda given: ["--pool", "5", "--pool",
+        "10"] if given.runs else []),
+    "simulate": lambda given: ["--out", "made", "--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "400"],
+    "replicate s14": lambda given: ["--out", "s14"],
+    "replicate v17": lambda given: ["--out", "v17", "--resamples", "50"],
+    "replicate f19": lambda given: ["--out", "f19", "--shards", "2", "--shards", "3"],
+}  # fmt: skip
+"""What a command needs to be quick, or at all."""
+OUTPUTS = {
+    "text": "o.txt",
+    "json": "o.json",
+    "csv": "o.csv",
+    "latex": "o.tex",
+    "markdown": "o.md",
+    "html": "o.html",
+}
+TELLING = {
+    "alpha", "baseline", "only", "exclude", "transform", "task", "items", "contrast", "margin", "lower-is-better",
+    "min-diff", "topics", "power", "systems", "width", "side", "depth", "topic-cost", "answer-cost",
+}  # fmt: skip
+"""Options that change the JSON of a result, unless they repeat the default."""
+
+
+@cache
+def list_quick_methods() -> list[str]:
+    """Return names of procedures, the quick ones."""
+    return [name for name in list_procedures() if not name.startswith(("banova", "mixed"))]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line with its inputs, and whether an option in it has no effect, so that it must be refused."""
+
+    words: tuple[str, ...]
+    files: Mapping[str, bytes]
+    idle: tuple[str, ...]
+    removable: tuple[tuple[str, ...], ...]
+
+
+def make_line(g: random.Random) -> Line:
+    """Return a random command line."""
+    command = g.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    options = list_leaf_options()[tuple(command.split())]
+    kinds = [name for name, made in INPUTS.items() if made.suits(command)]
+    given = INPUTS[g.choice(kinds)].make(g)
+    given = given.with_out(OUTPUTS[g.choice(list(OUTPUTS))])
+    declared = {
+        item.key: item for item in parameters_of_options(options) if not item.argument and item.key in CHOICES
+    }
+    base = DEMANDED.get(command, lambda given: [])(given)
+    if len(given.measures) > 1 and not given.runs and g.random() < 0.8:
+        base = [*base, "--measure", given.measures[0]]
+    if not given.inputs and command != "simulate":
+        base = [*base, "--variance", "0.05"]
+    free = [key for key in declared if f"--{key}" not in base]
+    chosen = {
+        key: CHOICES[key](g, given) for key in g.sample(free, min(len(free), g.choice((0, 1, 2, 2, 3, 4))))
+    }
+    chosen = {
+        key: values if declared[key].several else values[:1] for key, values in chosen.items() if values
+    }
+    if "out" in chosen and command.split()[0] in ("score",):
+        chosen["out"] = ["o.csv"]
+    _agree_on_format(chosen)
+    idle = _list_idle(chosen, base, declared, options, given)
+    if idle and g.random() < 0.85:
+        chosen = {key: values for key, values in chosen.items() if key not in idle}
+        while more := _list_idle(chosen, base, declared, options, given):
+            chosen = {key: values for key, values in chosen.items() if key not in more}
+        idle = []
+    parts = [
+        (f"--{key}", value) if value else (f"--{key}",) for key, values in chosen.items() for value in values
+    ]
+    g.shuffle(parts)
+    words = (*command.split(), *given.inputs, *base, *(word for part in parts for word in part))
+    removable = tuple(part for part in parts if part[0].removeprefix("--") in TELLING)
+    return Line(words, given.files, tuple(idle), removable)
+
+
+def _agree_on_format(chosen: dict[str, list[str]]) -> None:
+    """Leave out the format where it conflicts with the ending of the file."""
+    ending = {name: key for key, name in OUTPUTS.items()}
+    if "out" in chosen and "format" in chosen and ending.get(chosen["out"][0]) != chosen["format"][0]:
+        del chosen["format"]
+
+
+def _list_idle(
+    chosen: Mapping[str, Sequence[str]],
+    base: Sequence[str],
+    declared: Mapping[str, Any],
+    options: type,
+    given: Given,
+) -> list[str]:
+    """Options whose declared conditions do not hold here, by the declarations alone."""
+    values = {item.name: _find_default(item) for item in fields(options)}
+    for key, texts in chosen.items():
+        parameter = declared[key]
+        parsed = [parameter.parse_value(text) if text else True for text in texts]
+        values[parameter.name] = parsed if parameter.several else parsed[-1]
+    printed = issubclass(options, Printed)
+    shown = (
+        values.get("format") or Format.text if printed else format_of(values.get("format"), values.get("out"))
+    )
+    now = Situation(SimpleNamespace(**values, chosen_format=shown), runs=given.runs, dims=given.dims)
+    ignored = set(getattr(options, "ignored", ()))
+    return [
+        key
+        for key in chosen
+        if not all(condition.holds(now) for condition in declared[key].only_with)
+        or declared[key].name in ignored
+    ]
+
+
+def _find_default(item: Any) -> Any:
+    if item.default is not MISSING:
+        return item.default
+    return item.default_factory() if item.default_factory is not MISSING else None
+
+
+@cache
+def _validator(command: str) -> Any:
+    return jsonschema.Draft202012Validator(make_schema(command))
+
+
+def command_of(words: Sequence[str]) -> str:
+    """Return the words of the command in a line."""
+    return " ".join(words[:2]) if words[0] in ("design", "replicate") else words[0]
+
+
+def read_json(done: Done) -> Any:
+    """Return the JSON of a result, checked against its schema; None where there is none."""
+    command = command_of(done.words)
+    texts = [text.decode() for name, text in done.files.items() if name == "o.json"]
+    if not texts and _says_json(done.words) and "--out" not in done.words:
+        texts = [done.out]
+    if not texts or command not in RESULTS or (command == "score" and "o.json" in done.files):
+        return None
+    value = json.loads(texts[0])
+    errors = sorted(_validator(command).iter_errors(value), key=str)
+    if errors:
+        raise Wrong(f"{done.explain()} JSON {list(errors[0].absolute_path)}: {errors[0].message[:200]}")
+    return value
+
+
+def _says_json(words: Sequence[str]) -> bool:
+    return any(a in ("--format", "-f") and b == "json" for a, b in pairwise(words))
+
+
+def try_line(line: Line) -> str:
+    """Run a command line; where it succeeds, check its JSON, and that no option in it was idle."""
+    folder = write_inputs(dict(line.files))
+    done = run_line(folder, *line.words)
+    if line.idle and done.code != 2:
+        raise Wrong(f"{line.idle} has no effect and is accepted: {done.explain()}")
+    if done.code == 2:
+        return "refused"
+    read_json(done)
+    if line.removable and sum(map(len, line.words)) % 3 == 0:
+        _compare_without(line, done)
+    return "right"
+
+
+def _compare_without(line: Line, done: Done) -> None:
+    """Leave out one option: the JSON must become another."""
+    part = line.removable[0]
+    words = list(line.words)
+    k = next(k for k in range(len(words)) if tuple(words[k : k + len(part)]) == part)
+    shorter = [*words[:k], *words[k + len(part) :]]
+    plain = [[word for word in text if word != "--quiet"] for text in (words, shorter)]
+    if "--out" in words or "--format" in words:
+        return
+    folder = write_inputs(dict(line.files))
+    both = [run_line(folder, *text, "--format", "json") for text in plain]
+    if any(one.code == 2 for one in both):
+        return
+    first, second = (read_json(one) for one in both)
+    if first is not None and first == second and not _is_default(line, part):
+        raise Wrong(f"{' '.join(part)} changes nothing: {both[0].explain()}")
+
+
+def _is_default(line: Line, part: tuple[str, ...]) -> bool:
+    options = list_leaf_options()[tuple(command_of(line.words).split())]
+    parameter = next(item for item in parameters_of_options(options) if f"--{item.key}" == part[0])
+    default = next(_find_default(item) for item in fields(options) if item.name == parameter.name)
+    value = parameter.parse_value(part[1]) if len(part) > 1 else True
+    return value == default or default == [value]

@@ -1,0 +1,14 @@
+"""The targets of this family."""
+
+from __future__ import annotations
+
+from fuzz.cases import Target
+from fuzz.meaning.commands import make_line, try_line
+from fuzz.meaning.logs import make_log, try_log
+from fuzz.meaning.tables import make_table, try_table
+
+TARGETS = {
+    "tables": Target(make_table, try_table, 40.0),
+    "logs": Target(make_log, try_log, 20.0),
+    "commands": Target(make_line, try_line, 25.0),
+}
