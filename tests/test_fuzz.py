@@ -15,9 +15,12 @@ import pytest
 from fuzz.cases import try_case
 from fuzz.guard import guarded
 from fuzz.kill import kill_all
+from fuzz.meaning.commands import CHOICES, LEFT_OUT, UNTRIED, WEIGHTS
 from fuzz.mutate import minimised
 from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
+from shardwise.cli.commands import list_leaf_options
+from shardwise.cli.shared import parameters_of_options
 from shardwise.io.files import PADDING
 
 FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15}
@@ -28,6 +31,18 @@ FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15}
 def test_no_case_goes_wrong(name: str) -> None:
     for index in range(FEW.get(name, 60)):
         try_case(TARGETS[name], name, 7, index)
+
+
+def test_every_command_and_option_is_tried_or_left_out_for_a_reason() -> None:
+    leaves = list_leaf_options()
+    assert {" ".join(words) for words in leaves} == {*WEIGHTS, *LEFT_OUT}
+    keys = {
+        item.key
+        for options in leaves.values()
+        for item in parameters_of_options(options)
+        if not item.argument
+    }
+    assert keys == {*CHOICES, *UNTRIED}
 
 
 def test_a_batch_is_told_and_counted(tmp_path: Path) -> None:

@@ -117,28 +117,21 @@ def _make_nothing(g: random.Random) -> Given:
     return Given({}, (), SYSTEMS, ["AP"], frozenset(), runs=None)
 
 
-TABLES = (
-    "compare",
-    "leaderboard",
-    "paper",
-    "gate",
-    "calibrate",
-    "design power",
-    "design interval",
-    "design table",
-)
+COMPARING = ("compare", "leaderboard", "paper", "gate")
+TABLES = (*COMPARING, "calibrate", "design power", "design interval", "design table")
 DESIGNS = ("design power", "design interval", "design table", "design pools", "design budget")
 INPUTS = {
     "wide": Kind(_make_wide, (*TABLES, "replicate s14", "replicate v17")),
-    "gaps": Kind(lambda g: _make_wide(g, gaps=True), ("compare", "leaderboard", "paper", "gate")),
+    "gaps": Kind(lambda g: _make_wide(g, gaps=True), COMPARING),
     "long": Kind(_make_long, TABLES),
-    "repeats": Kind(lambda g: _make_long(g, repeats=g.randint(2, 4)), ("compare", "leaderboard", "paper", "gate",
-        "design power", "design repeats", "design equivalence", "design budget")),
-    "tasks": Kind(lambda g: _make_long(g, tasks=True), ("compare", "leaderboard", "paper", "gate")),
-    "measures": Kind(lambda g: _make_long(g, measures=2), ("compare", "leaderboard", "paper", "gate")),
-    "runs": Kind(_make_runs, ("compare", "leaderboard", "paper", "gate", "stability", "score", "calibrate", *DESIGNS,
-        "replicate")),
+    "repeats": Kind(
+        lambda g: _make_long(g, repeats=g.randint(2, 4)),
+        (*COMPARING, "design power", "design repeats", "design equivalence", "design budget"),
+    ),
+    "tasks": Kind(lambda g: _make_long(g, tasks=True), COMPARING),
+    "measures": Kind(lambda g: _make_long(g, measures=2), COMPARING),
+    "runs": Kind(_make_runs, (*COMPARING, "stability", "score", "calibrate", *DESIGNS, "replicate")),
     "votes": Kind(_make_votes, ("compare", "leaderboard")),
     "nothing": Kind(_make_nothing, ("simulate", "design power", "design interval", "design table")),
-}  # fmt: skip
+}
 """Kinds of input by name."""
