@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,16 @@ def entered() -> Visitor:
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
 def test_without_the_token_everything_is_refused(path: str, method: str) -> None:
-    assert Visitor().request(method, path).status_code == 403
+    answer = Visitor().request(method, path)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert ("json" in answer.headers["content-type"]) is path.startswith("/api/")
 
 
 @pytest.mark.parametrize(
     "bearer", ["", "Bearer", "Bearer ", f"bearer{TOKEN}", TOKEN, f"Bearer {TOKEN}x", "Bearer ü"]
 )
 def test_a_wrong_bearer_is_refused(bearer: str) -> None:
-    assert Visitor().get("/", headers={b"authorization": bearer.encode()}).status_code == 403
+    assert Visitor().get("/", headers={b"authorization": bearer.encode()}).status_code == 401
 
 
 def test_the_token_in_the_address_gives_a_cookie_and_leaves_the_address() -> None:
@@ -227,6 +229,37 @@ def test_other_users_of_the_machine_cannot_read_the_folder(tmp_path: Path) -> No
     with pytest.raises(InputError, match="another server keeps its analyses here"):
         Store(tmp_path / "kept")
     store.close()
+
+
+async def slow() -> AsyncIterator[bytes]:
+    for _ in range(3):
+        yield b"item,a,b\n"
+    await asyncio.sleep(600)
+
+
+async def steady() -> AsyncIterator[bytes]:
+    for _ in range(8):
+        await asyncio.sleep(0.1)
+        yield bytes(100)
+
+
+@pytest.mark.parametrize(("body", "status"), [(slow, 408), (steady, 201)])
+def test_bodies_that_do_not_come_are_not_waited_for(
+    small: tuple[Visitor, Store],
+    body: Callable[[], AsyncIterator[bytes]],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A steady one takes longer than the patience that one without bytes meets."""
+    monkeypatch.setattr(protocol, "BODY_PATIENCE", 0.5)
+    visitor, store = small
+    id = store.create_entry().id
+    path = f"/api/analyses/{id}/inputs/x.csv"
+    answer = visitor.request("PUT", path, content=body(), headers=BEARER)
+    assert answer.status_code == status
+    if status == 408:
+        assert answer.json() == {"error": "The request came too slowly; send it again."}
+        assert list(store.input_folder(id).iterdir()) == []
 
 
 @pytest.mark.parametrize(

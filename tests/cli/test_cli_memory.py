@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +119,37 @@ def test_a_thread_that_cannot_be_started_is_said_in_one_line(monkeypatch: pytest
     done = shardwise("compare", "scores.csv")
     assert done.returncode == 2
     assert done.stderr == "not enough memory to start a thread; allow more memory, or use --jobs 1\n"
+
+
+REPORT = ("--report", "r.html", "--calibration", "0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to a limit of address space")
+@pytest.mark.parametrize(
+    ("megabytes", "options", "code", "said"),
+    [
+        (300, (), 2, "the limit of 300 MB of virtual memory is too small to load numpy and pandas"),
+        (300, ("--help",), 0, ""),
+        (1000, (), 0, ""),
+        (2000, REPORT, 2, "drawings of charts reserve 66 GB of virtual memory"),
+    ],
+)
+def test_a_limit_of_virtual_memory_is_met_in_one_line(
+    megabytes: int, options: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    """Under 300 MB loading numpy waited for ever, and a report under any limit ended with 39 lines of its engine."""
+    import resource
+
+    (tmp_path / "t.csv").write_text("topic,a,b\n1,.1,.2\n2,.2,.2\n3,.3,.5\n4,.1,.4\n")
+    limits = (megabytes * 10**6, megabytes * 10**6)
+    done = subprocess.run(
+        [sys.executable, "-m", "shardwise", "compare", "t.csv", *options],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(Path(sw.__file__).parents[1])},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == (1 if said else 0), done.stderr
+    assert bool(done.stdout) is (code == 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.choices import ALLOWED
+from shardwise.app.choices import ALLOWED, LONGEST, MOST
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.store import (
     CANCELLED,
@@ -78,12 +78,36 @@ async def body_of(request: Request) -> dict[str, Any]:
         if len(held) > MOST_BODY:
             raise Refused(413, "The request is too long.")
     try:
-        body = json.loads(held or b"{}")
+        body = json.loads(held or b"{}", parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Refused(400, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
         raise Refused(400, "The request is not a JSON object.")
     return body
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinities, which Python reads and JSON does not have."""
+    raise ValueError(name)
+
+
+class PlainJSON(JSONResponse):
+    """JSON in ASCII: names from files may hold what UTF-8 does not, as half a pair of surrogates."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes of an answer.
+
+        Parameters
+        ----------
+        content : Any
+            What is answered.
+
+        Returns
+        -------
+        bytes
+            JSON.
+        """
+        return json.dumps(content, allow_nan=False).encode()
 
 
 async def create_analysis(request: Request) -> Response:
@@ -93,13 +117,13 @@ async def create_analysis(request: Request) -> Response:
     if not isinstance(kind, str) or kind not in ALLOWED:
         raise Refused(400, f"An analysis is one of {', '.join(ALLOWED)}.")
     desk = desk_of(request)
-    return JSONResponse(describe_entry(desk, desk.store.create_entry(kind)), status_code=201)
+    return PlainJSON(describe_entry(desk, desk.store.create_entry(kind)), status_code=201)
 
 
 async def list_analyses(request: Request) -> Response:
     """Return all analyses, the newest first."""
     entries = desk_of(request).store.list_entries()
-    return JSONResponse(
+    return PlainJSON(
         [
             {
                 "id": entry.id,
@@ -116,7 +140,7 @@ async def list_analyses(request: Request) -> Response:
 async def get_status(request: Request) -> Response:
     """Return how an analysis stands."""
     desk = desk_of(request)
-    return JSONResponse(describe_entry(desk, desk.find_entry(id_of(request))))
+    return PlainJSON(describe_entry(desk, desk.find_entry(id_of(request))))
 
 
 async def put_file(request: Request) -> Response:
@@ -125,27 +149,27 @@ async def put_file(request: Request) -> Response:
     name = str(request.path_params["name"])
     size = int(length) if length.isdecimal() else 0
     path = await desk_of(request).receive_file(id_of(request), name, size, request.stream())
-    return JSONResponse({"name": path.name, "bytes": path.stat().st_size}, status_code=201)
+    return PlainJSON({"name": path.name, "bytes": path.stat().st_size}, status_code=201)
 
 
 async def read_files(request: Request) -> Response:
     """Have the files read."""
     desk = desk_of(request)
     entry = desk.submit_reading(id_of(request), await body_of(request))
-    return JSONResponse(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
+    return PlainJSON(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
 
 
 async def run_analysis(request: Request) -> Response:
     """Put the analysis into the queue."""
     desk = desk_of(request)
     entry = desk.submit_run(id_of(request), await body_of(request))
-    return JSONResponse(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
+    return PlainJSON(describe_entry(desk, desk.find_entry(entry.id)), status_code=202)
 
 
 async def cancel_analysis(request: Request) -> Response:
     """Stop an analysis."""
     desk = desk_of(request)
-    return JSONResponse(describe_entry(desk, await desk.cancel_entry(id_of(request))))
+    return PlainJSON(describe_entry(desk, await desk.cancel_entry(id_of(request))))
 
 
 async def delete_analysis(request: Request) -> Response:
@@ -174,7 +198,7 @@ async def get_result_file(request: Request) -> Response:
 
 async def get_description(request: Request) -> Response:
     """Return the OpenAPI description of all this."""
-    return JSONResponse(describe_api())
+    return PlainJSON(describe_api())
 
 
 ROUTES = (
@@ -214,6 +238,19 @@ ROUTES = (
 """Method, path, function, meaning, schema of the body, and status of every request of the API."""
 
 
+REFUSALS = {
+    "400": "Cannot be understood.",
+    "401": "Without the token.",
+    "403": "From another page or for another host.",
+    "404": "No such thing.",
+    "408": "Too slow.",
+    "409": "Not now, or not for this kind of analysis.",
+    "413": "Too much.",
+    "507": "No space left.",
+}
+"""Status and meaning of refusals."""
+
+
 def list_api_routes() -> list[Route]:
     """Return the routes of the API."""
     return [Route(path, function, methods=[method]) for method, path, function, *_ in ROUTES]
@@ -225,42 +262,36 @@ def describe_api() -> dict[str, Any]:
     >>> sorted(describe_api()["paths"]["/api/analyses"])
     ['get', 'post']
     """
+    refusals = {
+        status: {"description": why, "content": {"application/json": {"schema": _refer_to("Refusal")}}}
+        for status, why in REFUSALS.items()
+    }
+    # an analysis that was made is what the other requests are about
+    links = {
+        function.__name__: {"operationId": function.__name__, "parameters": {"id": "$response.body#/id"}}
+        for _, path, function, *_ in ROUTES
+        if "{id}" in path
+    }
     paths: dict[str, dict[str, Any]] = {}
     for method, path, function, meaning, body, code in ROUTES:
         plain = path.replace(":path", "")
         names = [part[1:-1] for part in plain.split("/") if part.startswith("{")]
-        json_answer = code != 204 and not path.endswith("/results/{name}")
-        schema = (
-            {"type": "array", "items": _refer_to("Listed")}
-            if function is list_analyses
-            else _refer_to("Analysis")
-            if function in (create_analysis, get_status, read_files, run_analysis, cancel_analysis)
-            else {"type": "object"}
-        )
-        content = {"application/json": {"schema": schema}} if json_answer else {}
-        refusals = {"400": "Cannot be understood.", "403": "No token.", "404": "No such thing.", "409": "Not now.",
-                    "413": "Too much."}  # fmt: skip
+        answer: dict[str, Any] = {"description": meaning}
+        if code != 204 and function is not get_result_file:
+            answer["content"] = {"application/json": {"schema": _describe_answer(function)}}
+        if function is create_analysis:
+            answer["links"] = links
         operation: dict[str, Any] = {
             "operationId": function.__name__,
             "summary": meaning,
             "parameters": [
-                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+                for name in names
             ],
-            "responses": {
-                str(code): {"description": meaning, **({"content": content} if content else {})},
-                **{
-                    status: {
-                        "description": why,
-                        "content": {"application/json": {"schema": _refer_to("Refusal")}},
-                    }
-                    for status, why in refusals.items()
-                },
-            },
+            "responses": {str(code): answer, **refusals},
         }
         if body == "File":
-            operation["requestBody"] = {
-                "content": {"application/octet-stream": {"schema": {"type": "string"}}}
-            }
+            operation["requestBody"] = {"content": {"application/octet-stream": {"schema": {}}}}
         elif body:
             operation["requestBody"] = {"content": {"application/json": {"schema": _refer_to(body)}}}
         paths.setdefault(plain, {})[method.lower()] = operation
@@ -276,6 +307,14 @@ def describe_api() -> dict[str, Any]:
     }
 
 
+def _describe_answer(function: Any) -> dict[str, Any]:
+    """The schema of what a request answers with."""
+    if function is list_analyses:
+        return {"type": "array", "items": _refer_to("Listed")}
+    analysis = function in (create_analysis, get_status, read_files, run_analysis, cancel_analysis)
+    return _refer_to("Analysis") if analysis else {"type": "object"}
+
+
 def _refer_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -284,7 +323,9 @@ def _list_schemas() -> dict[str, Any]:
     text, number = {"type": "string"}, {"type": "number"}
     states = [DRAFT, READING, READY, QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED]
     options = sorted({name for names in ALLOWED.values() for name in names})
-    several = {"oneOf": [text, number, {"type": "array", "items": {"oneOf": [text, number]}}]}
+    value = {"oneOf": [{"type": "string", "maxLength": LONGEST}, number]}
+    several = {"oneOf": [*value["oneOf"], {"type": "array", "items": value, "maxItems": MOST}]}
+    count = {"type": "integer", "minimum": 0}
     listed: dict[str, Any] = {
         "id": text,
         "kind": {"enum": list(ALLOWED)},
@@ -296,7 +337,7 @@ def _list_schemas() -> dict[str, Any]:
         "Kind": {"type": "object", "properties": {"kind": {"enum": list(ALLOWED)}}},
         "Choices": {
             "type": "object",
-            "properties": dict.fromkeys(options, several),
+            "properties": {**dict.fromkeys(options, several), "corpus": count},
             "additionalProperties": False,
             "description": "Options of the command, as `shardwise compare --help` has them.",
         },

@@ -66,6 +66,10 @@ def list_claim_choices(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]
 MOST, LONGEST = 200, 500  # values of an option, and characters of one
 
 
+class Misplaced(InputError):
+    """A choice that another analysis may have, but not this one."""
+
+
 def validate_choices(given: Any, kind: str) -> Choices:
     """Return choices that are lists of text under names of options, or refuse them.
 
@@ -84,9 +88,12 @@ def validate_choices(given: Any, kind: str) -> Choices:
     choices: Choices = {}
     for name, value in given.items():
         if name not in ALLOWED[kind]:
+            if any(name in names for names in ALLOWED.values()):
+                raise Misplaced(f"{kind} has no option {name}", remedy="leave it out")
             raise refuse_unknown("option", name, ALLOWED[kind])
         values = value if isinstance(value, list) else [value]
-        if len(values) > MOST or not all(isinstance(item, str | int | float) for item in values):
+        plain = all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in values)
+        if len(values) > MOST or not plain:
             raise InputError(f"{name} must be text, a number or a list of them")
         texts = [str(item).strip() for item in values]
         if any(len(text) > LONGEST for text in texts):
@@ -100,7 +107,7 @@ def validate_choices(given: Any, kind: str) -> Choices:
     return choices
 
 
-def not_sent(name: str) -> InputError:
+def not_sent(name: str) -> Misplaced:
     """Return the refusal of a file that is none of those of the analysis.
 
     Parameters
@@ -108,7 +115,7 @@ def not_sent(name: str) -> InputError:
     name
         The file.
     """
-    return InputError(f"{name!r} is not one of the files that were sent", remedy="send it with them")
+    return Misplaced(f"{name!r} is not one of the files that were sent", remedy="send it with them")
 
 
 def keep_common_choices(choices: Choices, kind: str) -> Choices:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shardwise.app import uploads
-from shardwise.app.choices import ALLOWED, keep_common_choices, validate_choices
+from shardwise.app.choices import ALLOWED, Misplaced, keep_common_choices, validate_choices
 from shardwise.app.queue import Queue
 from shardwise.app.settings import Settings
 from shardwise.app.store import DONE, DRAFT, Choices, Entry, Store
@@ -130,4 +130,4 @@ def _accept_choices(given: Any, kind: str) -> Choices:
     try:
         return validate_choices(given, kind)
     except InputError as error:
-        raise Refused(400, f"{error}.") from None
+        raise Refused(409 if isinstance(error, Misplaced) else 400, f"{error}.") from None

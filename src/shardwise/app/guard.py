@@ -7,9 +7,10 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shardwise.app.protocol import limit_waiting
 from shardwise.app.settings import Settings
 
 SAFE = frozenset({"GET", "HEAD"})
@@ -51,9 +52,10 @@ class Guard:
             await send(message)
 
         refused = self._find_refusal(scope, Headers(scope=scope))
-        await (refused or self.app)(scope, receive, careful)
+        await (refused or self.app)(scope, limit_waiting(receive), careful)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        """An answer in place of that of the app, where there is one."""
         host = headers.get("host", "")
         if self.settings.local and _strip_port(host) not in {
             "127.0.0.1",
@@ -61,7 +63,7 @@ class Guard:
             "[::1]",
             self.settings.host,
         }:
-            return _make_refusal("the request names another host than this server")
+            return _make_refusal(scope, 403, "the request names another host than this server")
         if (entered := self._enter_by_token(scope)) is not None:
             return entered
         bearer = headers.get("authorization", "")
@@ -70,18 +72,26 @@ class Guard:
         )
         if not program and not _compare_secrets(_read_cookie(headers, self.cookie), self.session):
             return _make_refusal(
-                "open the address that shardwise serve printed: it holds the token that lets you in"
+                scope,
+                401,
+                "open the address that shardwise serve printed: it holds the token that lets you in",
             )
+        why = self._find_stranger(scope, headers, program)
+        return _make_refusal(scope, 403, why) if why else None
+
+    def _find_stranger(self, scope: Scope, headers: Headers, program: bool) -> str:
+        """Why a request that knows a secret is still not from the page or a program; empty where it is."""
+        host = headers.get("host", "")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return _make_refusal("the request comes from another page")
+            return "the request comes from another page"
         if scope["method"] in SAFE:
-            return None
+            return ""
         if site not in ("same-origin", "none"):
-            return _make_refusal("the request comes from another page")
+            return "the request comes from another page"
         if not program and not _compare_secrets(headers.get(CSRF, ""), self.csrf):
-            return _make_refusal("the request does not come from the page; reload it")
-        return None
+            return "the request does not come from the page; reload it"
+        return ""
 
     def _enter_by_token(self, scope: Scope) -> Response | None:
         """The way in: an address with the token gives a cookie, and the address without it."""
@@ -96,8 +106,12 @@ class Guard:
         return answer
 
 
-def _make_refusal(why: str) -> Response:
-    return PlainTextResponse(f"Refused: {why}.\n", status_code=403)
+def _make_refusal(scope: Scope, status: int, why: str) -> Response:
+    """A refusal for a program as JSON, and for people as text."""
+    headers = {"www-authenticate": "Bearer"} if status == 401 else {}
+    if scope["path"].startswith("/api/"):
+        return JSONResponse({"error": f"Refused: {why}."}, status, headers)
+    return PlainTextResponse(f"Refused: {why}.\n", status, headers)
 
 
 def _compare_secrets(a: str, b: str) -> bool:

@@ -14,13 +14,14 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from shardwise.app import api, pages
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.guard import Guard
-from shardwise.app.protocol import TimedProtocol
+from shardwise.app.protocol import TimedProtocol, TooSlow
 from shardwise.app.queue import Queue
 from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
 from shardwise.app.store import Store
@@ -53,11 +54,21 @@ def build_app(settings: Settings) -> Starlette:
             store.close()
 
     return Starlette(
-        routes=[*pages.list_page_routes(), *api.list_api_routes()],
+        routes=list_routes(),
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers={Refused: _handle_refusal, HTTPException: _handle_http_error},
+        exception_handlers={
+            Refused: _handle_refusal,
+            HTTPException: _handle_http_error,
+            TooSlow: _handle_slow_body,
+            ClientDisconnect: _handle_slow_body,
+        },
         lifespan=life,
     )
+
+
+def list_routes() -> list[Route]:
+    """Return the routes of the pages and of the API."""
+    return [*pages.list_page_routes(), *api.list_api_routes()]
 
 
 async def _handle_refusal(request: Request, error: Exception) -> Response:
@@ -67,13 +78,24 @@ async def _handle_refusal(request: Request, error: Exception) -> Response:
 
 async def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _render_refusal(request, error.status_code, str(error.detail))
+    answer = _render_refusal(request, error.status_code, str(error.detail))
+    if error.status_code == 405:
+        matching = (route for route in list_routes() if route.matches(request.scope)[0] is not Match.NONE)
+        answer.headers["allow"] = ", ".join(
+            sorted({name for route in matching for name in route.methods or ()})
+        )
+    return answer
+
+
+async def _handle_slow_body(request: Request, error: Exception) -> Response:
+    """Answer a client that sends nothing more; one that has gone does not hear it."""
+    return _render_refusal(request, 408, "The request came too slowly; send it again.")
 
 
 def _render_refusal(request: Request, status: int, why: str) -> Response:
     """A refusal for a program as JSON, and for people as a page."""
     if request.url.path.startswith("/api/"):
-        return JSONResponse({"error": why}, status_code=status)
+        return api.PlainJSON({"error": why}, status_code=status)
     return pages.render_page(request, "refused.html", status, why=why)
 
 

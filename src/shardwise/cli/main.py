@@ -21,6 +21,7 @@ from shardwise.cli.interrupt import leave_at_once, run_interruptibly
 from shardwise.cli.shared import make_command
 from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
+from shardwise.core.limits import fit_address_space
 from shardwise.core.text import escape_controls
 
 TAGLINE = "Find out which systems are really different, and what you may claim."
@@ -114,6 +115,8 @@ def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _open_streams()
     try:
+        if not {"-h", "--help", "--version"} & set(sys.argv):
+            fit_address_space()
         work = partial(_run_here, sys.argv[1:])
         # A server hears signals by itself.
         code = work() if sys.argv[1:2] == ["serve"] else run_interruptibly(work)

@@ -5,12 +5,43 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from shardwise.core.errors import InputError
 from shardwise.core.extras import import_if_there
 
 resource = import_if_there("resource")
 
 # of winnt.h: kinds of limits of a job object, and the number of the structure that holds them
 _PROCESS_TIME, _PROCESS_MEMORY, _EXTENDED = 0x2, 0x100, 9
+
+
+LEAST_SPACE = 10**9
+"""Bytes of address space in which numpy, pandas and Arrow can be loaded and a small table compared."""
+
+
+def read_space_limit() -> int | None:
+    """Return the bytes of address space that this process may use (``ulimit -v``), None where there is no limit."""
+    if resource is None:
+        return None
+    limit: int = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def fit_address_space() -> None:
+    """Refuse a limit of address space that is too small, and let linear algebra start no more threads than fit.
+
+    To be called before numpy is loaded, which fails in many ways where memory is short, or waits for ever.
+    """
+    limit = read_space_limit()
+    if limit is None:
+        return
+    if limit < LEAST_SPACE:
+        raise InputError(
+            f"the limit of {limit // 10**6:,} MB of virtual memory is too small to load numpy and pandas",
+            remedy="allow 1 GB or more, as with ulimit -v 1000000",
+        )
+    # each thread sets aside tens of megabytes for its products and its stack
+    if limit // LEAST_SPACE < (os.cpu_count() or 1):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", str(limit // LEAST_SPACE))
 
 
 def limit_processor(seconds: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
+from shardwise.core.limits import read_space_limit
 from shardwise.core.text import escape_controls, escape_nested, script_json
 from shardwise.io.atomic import write_atomically
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # so that the command line may ask for the endings without lo
 
 ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
 PPI = 144
+RESERVED = 66 << 30
+"""Bytes of address space that the engine of the drawings (V8) sets aside; it peaks at 64.3 GB."""
 PADDING = {"left": 25, "right": 15, "top": 5, "bottom": 5}
 """Pixels around an SVG: the font of whoever looks may be wider than the one that it was laid out with."""
 # the policy keeps the promise that the page needs no network; Vega compiles expressions, hence unsafe-eval
@@ -101,7 +104,17 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def import_converter() -> Any:
-    """Import what draws charts without a browser; drawing takes long to load."""
+    """Import what draws charts without a browser; drawing takes long to load.
+
+    Its engine ends the process where it cannot reserve its address space.
+    """
+    limit = read_space_limit()
+    if limit is not None and limit < RESERVED:
+        raise InputError(
+            f"drawings of charts reserve {RESERVED >> 30} GB of virtual memory, of which they use little, and "
+            f"{limit / 2**30:.3g} GB are allowed",
+            remedy="lift the limit (ulimit -v unlimited), or ask for tables and text only",
+        )
     return import_extra("vl_convert", "drawings of charts")
 
 
