@@ -17,6 +17,7 @@ from pathlib import Path
 from shardwise.cli.main import run_command
 
 DOCS = Path(__file__).parent
+EXAMPLES = DOCS.parent / "src" / "shardwise" / "app" / "examples"
 HOME, START = DOCS / "index.md", DOCS / "start.md"
 PAGES = (HOME, START)
 BLOCK = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -52,7 +53,7 @@ def prepare(folder: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         run_command([*CAMPAIGN, "--out", str(folder)])
     for name in ("answers.csv", "scores.csv"):
-        (folder / name).write_bytes((DOCS / "start-answers.csv").read_bytes())
+        (folder / name).write_bytes((EXAMPLES / "answers.csv").read_bytes())
 
 
 def sections(page: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ SERIOUS = ("serious", "critical")
 
 @cache
 def axe_script() -> str:
-    """The text of axe.min.js: from SHARDWISE_AXE, from the cache of this environment, or by npm; else the test skips."""
+    """The text of axe.min.js: from SHARDWISE_AXE, the cache of this environment, or npm; else the test skips."""
     kept = Path(os.environ.get("SHARDWISE_AXE") or Path(sys.prefix) / "share" / f"axe-core-{VERSION}.min.js")
     if kept.exists():
         return kept.read_text(encoding="utf-8")

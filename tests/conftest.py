@@ -56,8 +56,8 @@ def covid_runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trec3() -> Path:
-    """AP of 40 systems on the 50 topics of TREC-3, as a wide table; it comes with the tests."""
-    return ROOT / "tests" / "data" / "trec3" / "adhoc3_ap.csv"
+    """AP of 40 systems on the 50 topics of TREC-3, as a wide table; it comes with the package."""
+    return ROOT / "src" / "shardwise" / "app" / "examples" / "adhoc3_ap.csv"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,9 +1,10 @@
-"""Four people in a real browser: runs of TREC-COVID, a table with seeds, logs of lm-eval, planning."""
+"""People in a real browser, on a desk, on a phone, in the dark, by keyboard: every page and every control."""
 
 from __future__ import annotations
 
 import csv
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from app_server import TOKEN, Served
+from axe import list_findings
+from layout import list_faults
 from shardwise.planning.topics import min_diff_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -53,30 +56,37 @@ def sent(page: Any, *files: Path) -> None:
     page.wait_for_selector("#choices")
 
 
-def answered(page: Any) -> Any:
-    """Compare without a trust check, and wait for the answer: the frame with the report."""
+def answered(page: Any, calibration: int = 0) -> None:
+    """Compare, and wait for the answer."""
     page.click("summary:has-text('Settings')")
-    page.fill("input[name=calibration]", "0")
+    page.fill("input[name=calibration]", str(calibration))
     page.click("button.main")
-    page.wait_for_selector("#shown")
-    frame = page.frame_locator("#shown")
-    frame.locator("#headline").wait_for()
-    return frame
+    page.wait_for_selector("#headline")
+
+
+def opened(page: Any, view: str) -> Any:
+    """The frame with the report or the leaderboard."""
+    page.click(f"button.view:text-is('{view}')")
+    page.wait_for_selector(f"#shown[title='{view}']:visible")
+    return page.frame_locator("#shown")
 
 
 def result(page: Any, served: Served) -> Any:
-    return served.ask("GET", f"/api/analyses/{page.url.rpartition('/')[2]}/result")
+    return served.ask("GET", f"/api/analyses/{page.url.rpartition('/')[2].partition('#')[0]}/result")
 
 
-def agrees(frame: Any, found: Any) -> None:
-    """The report in the frame shows the numbers of the JSON."""
+def agrees(page: Any, found: Any) -> None:
+    """The page and the report in its frame show the numbers of the JSON."""
+    assert page.inner_text("#headline") == found["answer"]
+    names = {row["system"]: row for row in found["systems"]}
+    shown = page.locator(".result tbody tr")
+    assert shown.count() == len(names) - (1 if found["configuration"]["baseline"] else 0)
+    for k in (0, shown.count() - 1):
+        name, mean, *_ = shown.nth(k).locator("th, td").all_inner_texts()
+        assert abs(float(mean) - names[name]["mean"]) < 0.001
+    frame = opened(page, "Report")
+    frame.locator("#headline").wait_for()
     assert frame.locator("#headline").inner_text() == found["answer"]
-    rows = frame.locator("#board tbody tr")
-    assert rows.count() == len(found["systems"])
-    for k in (0, rows.count() - 1):
-        cells = rows.nth(k).locator("th, td").all_inner_texts()
-        assert cells[1] == found["systems"][k]["system"]
-        assert abs(float(cells[2]) - found["systems"][k]["mean"]) < 0.001
 
 
 def test_an_organiser_with_all_runs_of_a_track(browser: Any, served: Served, data: Path) -> None:
@@ -86,13 +96,13 @@ def test_an_organiser_with_all_runs_of_a_track(browser: Any, served: Served, dat
         sent(page, archive, data / "trec-covid-r1" / "qrels.covid-round1.txt")
         assert "143 systems" in page.inner_text(".headline")
         looked_at(page, "covid-reading")
-        frame = answered(page)
-        agrees(frame, result(page, served))
-        looked_at(page, "covid-answer", full=False)
-        page.click("button.view:has-text('Leaderboard')")
-        page.frame_locator("#shown").locator("tbody tr").nth(142).wait_for()
+        answered(page)
+        looked_at(page, "covid-answer")
+        assert list_faults(page) == []
+        agrees(page, result(page, served))
+        opened(page, "Leaderboard").locator("tbody tr").nth(142).wait_for()
         looked_at(page, "covid-leaderboard", full=False)
-        page.click("summary:has-text('Downloads')")
+        page.click("summary:has-text('Single files')")
         with page.expect_download() as kept:
             page.click("a:has-text('leaderboard.csv')")
         with open(kept.value.path(), newline="", encoding="utf-8") as file:
@@ -134,11 +144,13 @@ def test_a_team_with_seeds_on_a_phone_in_the_dark(browser: Any, served: Served, 
         page.select_option("select[name=baseline]", "b")
         assert page.is_checked("input[value=baseline]")
         looked_at(page, "seeds-reading-phone-dark")
-        frame = answered(page)
+        answered(page)
         found = result(page, served)
-        agrees(frame, found)
-        assert found["configuration"]["baseline"] == "b"
         looked_at(page, "seeds-answer-phone-dark")
+        assert list_faults(page) == []
+        assert "better than b;" in page.inner_text("#headline")
+        agrees(page, found)
+        assert found["configuration"]["baseline"] == "b"
 
 
 def test_an_engineer_with_logs_and_a_keyboard(browser: Any, served: Served, data: Path) -> None:
@@ -171,14 +183,98 @@ def test_an_engineer_with_logs_and_a_keyboard(browser: Any, served: Served, data
         looked_at(page, "logs-reading")
         tab_to(page, "button.main")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#shown")
-        frame = page.frame_locator("#shown")
-        frame.locator("#headline").wait_for()
-        agrees(frame, result(page, served))
-        tab_to(page, "button.view:last-child")
+        page.wait_for_selector("#headline")
+        tab_to(page, "button.view[data-view=leaderboard]")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#shown[title=Leaderboard]")
+        page.wait_for_selector("#shown[title=Leaderboard]:visible")
         looked_at(page, "logs-leaderboard", full=False)
+        agrees(page, result(page, served))
+
+
+def test_an_example_is_answered_and_its_error_rates_follow(browser: Any, served: Served) -> None:
+    """From the first page to error rates, items, a plan and back, without a file and without a reload."""
+    with visited(browser, served, **DESKTOP, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.click("button:has-text('3 language models')")
+        page.wait_for_selector("#choices")
+        values = page.locator(".roles tbody tr").all_inner_texts()
+        assert [row.split("\t")[1] for row in values] == [
+            "q1, q2, q3, … (60)",
+            "large, medium, small",
+            "0, 1, 2",
+            "1, 0",
+        ]
+        page.evaluate("window.stays = true")
+        answered(page, calibration=20)
+        answer = page.inner_text("#headline")
+        assert "large" in answer
+        # the strip is there with the answer, and fills in
+        page.wait_for_selector(".strip button:text-is('Details in the report')")
+        assert page.evaluate("window.stays")
+        assert page.inner_text("#headline") == answer == result(page, served)["answer"]
+        assert "nominal 5%" in page.inner_text(".strip")
+        assert page.locator("#native .warn").count() == 0
+        page.click(".strip button:text-is('Details in the report')")
+        page.frame_locator("#shown").locator("#trust").wait_for()
+        page.click("button.view:text-is('Items')")
+        page.wait_for_selector(".sw-items[data-started] .si-lists li")
+        assert list_faults(page) == []
+        looked_at(page, "example-items")
+        page.click("button:has-text('Copy link')")
+        page.wait_for_selector("button:has-text('Copied')")
+        assert page.evaluate("navigator.clipboard.readText()") == page.url
+        here = page.url.partition("#")[0]
+        page.goto(page.url)
+        page.reload()
+        page.wait_for_selector(".sw-items[data-started]")  # the address names the view
+        page.click("button.view:text-is('Answer')")
+        assert page.is_visible(".result")
+        with page.expect_download() as kept:
+            page.click("a:has-text('Download all')")
+        with zipfile.ZipFile(kept.value.path()) as archive:
+            assert {"report.html", "report.json", "pairs.csv", "leaderboard.csv"} <= set(archive.namelist())
+        page.click("a:has-text('Plan the next one')")
+        assert page.inner_text("#figures .headline").startswith(
+            "60 questions with 3 seeds each detect a difference"
+        )
+        assert page.locator(".curve circle").count() == 1
+        page.focus("#s-topics")
+        page.keyboard.press("PageUp")
+        page.wait_for_selector(".curve circle.present")
+        looked_at(page, "example-plan")
+        page.goto(here)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.click("button:has-text('Delete')")
+        page.wait_for_selector("#drop")
+
+
+def test_a_table_with_two_readings_among_other_files(browser: Any, served: Served, small: Path) -> None:
+    """What cannot be read offers other files, and readings to choose from, each a click away."""
+    rows = [f"{a},{b},{(ord(a) * 7 + ord(b) * 3) % 11 / 10}" for a in "abcdef" for b in "uvwxyz"]
+    doubtful = small.with_name("doubtful.csv")
+    doubtful.write_text("\n".join(["one,other,points", *rows]) + "\n")
+    with visited(browser, served, **DESKTOP) as page:
+        sent(page, doubtful, small)
+        assert "doubtful.csv" in page.inner_text(".note.warn")
+        looked_at(page, "doubtful")
+        assert list_faults(page) == []
+        page.click("button:has-text('Only scores.csv')")
+        page.wait_for_selector(".headline:has-text('20 questions × 3 models')")
+        page.click("summary:has-text('2 files')")
+        assert "not used" in page.inner_text("details[open]")
+        page.click("button:has-text('Use all files')")
+        page.wait_for_selector("h1:has-text('This needs your help')")
+        page.click("button:has-text('Only doubtful.csv')")
+        page.wait_for_selector(".readings li:has-text('6 ones')")
+        readings = page.locator(".readings li").all_inner_texts()
+        assert readings == [
+            "items are in one, systems are in other 6 ones × 6 others",
+            "items are in other, systems are in one 6 others × 6 ones",
+        ]
+        page.click(".readings button >> nth=1")
+        page.wait_for_selector("h1:has-text('Is this right?')")
+        answered(page)  # the reading is kept
+        assert result(page, served)["configuration"]["topic"] == 6
+        assert {row["system"] for row in result(page, served)["systems"]} == set("abcdef")
 
 
 @pytest.mark.parametrize("screen", ["desktop", "phone"])
@@ -190,7 +286,7 @@ def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> No
         planned = {n: min_diff_at(n=n, variance=0.02, systems=10, method="moderated") for n in (50, 100)}
         assert before.startswith(f"50 topics detect a difference of {planned[50]:.3g}")
         page.focus("#s-topics")
-        for _ in range(10):
+        for _ in range(50):
             page.keyboard.press("ArrowRight")
         page.wait_for_selector("#figures .headline:has-text('100 topics')")
         assert f"{planned[100]:.3g}" in page.inner_text("#figures .headline")
@@ -212,10 +308,9 @@ def test_rates_fill_in_until_it_is_cancelled_and_deleted(browser: Any, served: S
             "POST", f"/api/analyses/{id}/run", 202, json={"repetitions": 200_000, "method": ["t holm"]}
         )
         page.goto(f"{served.address}/a/{id}")
-        told = page.locator("#partial .facts")
-        first = told.inner_text()  # comes by itself, as do the next
+        first = page.locator("#partial .rates .num").nth(1).inner_text()  # comes by itself, as do the next
         page.wait_for_function(
-            "told => document.querySelector('#partial .facts').innerText !== told", arg=first
+            "told => document.querySelectorAll('#partial .rates .num')[1].innerText !== told", arg=first
         )
         assert "t holm" in page.inner_text("#partial tbody")
         looked_at(page, "rates-so-far")
@@ -251,34 +346,61 @@ CONTRAST = """() => {
 }"""
 
 
-def test_every_page_by_keyboard_and_in_the_dark(browser: Any, served: Served, small: Path) -> None:
-    """The Tab key reaches all that can be used, where one sees it; text has WCAG AA's contrast in light and dark."""
-    ready, done = served.send(small), served.send(small)
-    served.ask("POST", f"/api/analyses/{ready}/read", 202, json={})
-    served.done(done, method="t holm")
+@pytest.fixture
+def addresses(served: Served, small: Path) -> dict[str, str]:
+    """Every page, in the states that it has."""
+    doubtful = small.with_name("doubtful.csv")
+    doubtful.write_text(
+        "one,other,points\n" + "".join(f"{a},{b},{ord(a) % 5}\n" for a in "abcdef" for b in "uvwxyz")
+    )
+    ready, unread, done, other = (served.send(path) for path in (small, doubtful, small, small))
     lab = served.send(small, kind="calibrate")
-    served.done(lab, repetitions=20, method=["t holm"])
-    served.wait(ready, "ready")
-    pages = {
+    for id in (ready, unread):
+        served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
+    served.done(done, method="t holm", calibration=20)
+    served.done(other, baseline=["b"])
+    served.done(lab, repetitions=20, method=["t holm", "max-t"])
+    for id in (ready, unread):
+        served.wait(id, "ready")
+    return {
         "home": "/",
         "reading": f"/a/{ready}",
+        "unread": f"/a/{unread}",
         "answer": f"/a/{done}",
+        "items": f"/a/{done}#items",
+        "baseline": f"/a/{other}",
         "calibrated": f"/a/{lab}",
-        "two": f"/compare?with={done}&with={done}",
-        "plan": "/plan",
+        "two": f"/compare?with={done}&with={other}",
+        "plan": f"/plan?source={done}",
         "nothing": "/a/0123456789abcdef",
     }
-    for scheme in ("light", "dark"):
-        with visited(browser, served, **DESKTOP, color_scheme=scheme) as page:
-            for name, path in pages.items():
-                if name == "nothing":  # the browser itself says of a 404 that it is one
-                    page.route("**/a/0123456789abcdef", lambda route: route.fulfill(
-                        response=route.fetch(), status=200))  # fmt: skip
-                page.goto(f"{served.address}{path}")
-                page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
-                assert page.evaluate(CONTRAST) == [], f"{name}, {scheme}"
-                looked_at(page, f"{name}-{scheme}")
-                if scheme == "dark":
+
+
+def turned_to(page: Any, served: Served, name: str, path: str) -> None:
+    """Go to a page, with everything on it unfolded."""
+    if name == "nothing":  # the browser itself says of a 404 that it is one
+        page.route("**/a/0123456789abcdef", lambda route: route.fulfill(response=route.fetch(), status=200))
+    page.goto("about:blank")  # another part of the same address is no visit
+    page.goto(f"{served.address}{path}")
+    if name == "items":
+        page.wait_for_selector(".sw-items[data-started]")
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+
+
+def test_every_page_by_keyboard_and_in_the_dark(
+    browser: Any, served: Served, addresses: dict[str, str]
+) -> None:
+    """All controls are reached and seen, no text is cut or covered, and contrast suffices on every screen."""
+    for scheme, screen in (("light", DESKTOP), ("dark", DESKTOP), ("dark", PHONE)):
+        with visited(browser, served, **screen, color_scheme=scheme) as page:
+            for name, path in addresses.items():
+                turned_to(page, served, name, path)
+                where = f"{name}-{scheme}-{screen['viewport']['width']}"
+                looked_at(page, where)
+                assert list_faults(page) == [], where
+                if name != "items":
+                    assert page.evaluate(CONTRAST) == [], where
+                if scheme == "dark" or name == "items":  # whose address begins in the middle of the page
                     continue
                 wanted = page.evaluate(f"({FOCUSABLE})().length")
                 for _ in range(wanted):
@@ -292,3 +414,12 @@ def test_every_page_by_keyboard_and_in_the_dark(browser: Any, served: Served, sm
                     f"({FOCUSABLE})().filter((e) => !e.dataset.reached).map((e) => e.outerHTML)"
                 )
                 assert missed == [], name
+
+
+def test_no_page_keeps_anybody_out(browser: Any, served: Served, addresses: dict[str, str]) -> None:
+    """axe-core has no serious finding on any page."""
+    for screen in (DESKTOP, PHONE):
+        with visited(browser, served, **screen) as page:
+            for name, path in addresses.items():
+                turned_to(page, served, name, path)
+                assert list_findings(page) == [], f"{name}-{screen['viewport']['width']}"

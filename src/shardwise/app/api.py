@@ -10,8 +10,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.choices import ALLOWED, LONGEST, MOST
-from shardwise.app.desk import Desk, Refused
+from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES
+from shardwise.app.desk import NO_TRUST, SIMULATED, SIMULATING, Desk, Refused
 from shardwise.app.store import (
     CANCELLED,
     DONE,
@@ -66,6 +66,7 @@ def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
         "choices": entry.choices,
         "progress": desk.queue.describe_progress(entry.id) or None,
         "reading": desk.store.read_reading(entry.id) or None,
+        "trust": desk.describe_trust(entry),
         "results": [path.name for path in desk.list_results(entry.id)],
     }
 
@@ -325,6 +326,7 @@ def _list_schemas() -> dict[str, Any]:
     options = sorted({name for names in ALLOWED.values() for name in names})
     value = {"oneOf": [{"type": "string", "maxLength": LONGEST}, number]}
     several = {"oneOf": [*value["oneOf"], {"type": "array", "items": value, "maxItems": MOST}]}
+    files = {"oneOf": [*value["oneOf"], {"type": "array", "items": value, "maxItems": MOST_FILES}]}
     count = {"type": "integer", "minimum": 0}
     listed: dict[str, Any] = {
         "id": text,
@@ -337,7 +339,7 @@ def _list_schemas() -> dict[str, Any]:
         "Kind": {"type": "object", "properties": {"kind": {"enum": list(ALLOWED)}}},
         "Choices": {
             "type": "object",
-            "properties": {**dict.fromkeys(options, several), "corpus": count},
+            "properties": {**dict.fromkeys(options, several), "corpus": count, "files": files},
             "additionalProperties": False,
             "description": "Options of the command, as `shardwise compare --help` has them.",
         },
@@ -350,9 +352,10 @@ def _list_schemas() -> dict[str, Any]:
                 "choices": {"type": "object", "additionalProperties": {"type": "array", "items": text}},
                 "progress": {"type": ["object", "null"]},
                 "reading": {"type": ["object", "null"]},
+                "trust": {"enum": [NO_TRUST, SIMULATING, SIMULATED]},
                 "results": {"type": "array", "items": text},
             },
-            "required": [*listed, "message", "choices", "progress", "reading", "results"],
+            "required": [*listed, "message", "choices", "progress", "reading", "trust", "results"],
         },
         "Refusal": {"type": "object", "properties": {"error": text}, "required": ["error"]},
     }

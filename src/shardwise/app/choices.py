@@ -13,7 +13,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
 """What a column may be, in the words of the option columns."""
 
-_READING = ("measure", "columns", "missing", "names", "depth")
+_READING = ("files", "measure", "columns", "missing", "names", "depth")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "compare": (
         *_READING, "generalize", "baseline", "shards", "splits", "kind", "corpus", "human", "model", "method", "alpha",
@@ -22,7 +22,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "calibrate": (*_READING, "shards", "kind", "corpus", "alpha", "fill", "seed", "method", "repetitions", "budget"),
     "repeat": (),
 }  # fmt: skip
-"""Options that may be chosen: none of them names a file, but that of people's scores one of those that were sent."""
+"""Options that may be chosen: none of them names a file, but files and people's scores some of those that were sent."""
 
 SHARDS = "5"  # how many are suggested
 
@@ -64,6 +64,7 @@ def list_claim_choices(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]
 
 
 MOST, LONGEST = 200, 500  # values of an option, and characters of one
+MOST_FILES = 2000  # that are named as those to be used
 
 
 class Misplaced(InputError):
@@ -93,7 +94,7 @@ def validate_choices(given: Any, kind: str) -> Choices:
             raise refuse_unknown("option", name, ALLOWED[kind])
         values = value if isinstance(value, list) else [value]
         plain = all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in values)
-        if len(values) > MOST or not plain:
+        if len(values) > (MOST_FILES if name == "files" else MOST) or not plain:
             raise InputError(f"{name} must be text, a number or a list of them")
         texts = [str(item).strip() for item in values]
         if any(len(text) > LONGEST for text in texts):
@@ -101,8 +102,10 @@ def validate_choices(given: Any, kind: str) -> Choices:
         if kept := [text for text in texts if text]:
             if name == "corpus" and not kept[-1].isdecimal():
                 raise InputError("the corpus is a number of documents here", remedy="count them")
-            if name == "human" and kept[-1] != str(sanitize_name(kept[-1])):
-                raise not_sent(kept[-1])
+            if name in ("human", "files"):
+                for file in kept:
+                    if file != str(sanitize_name(file)):
+                        raise not_sent(file)
             choices[name] = kept
     return choices
 

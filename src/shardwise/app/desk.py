@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
+import shutil
+import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +13,15 @@ from typing import Any
 
 from shardwise.app import uploads
 from shardwise.app.choices import ALLOWED, Misplaced, keep_common_choices, validate_choices
-from shardwise.app.queue import Queue
+from shardwise.app.examples import EXAMPLES
+from shardwise.app.queue import READ, TRUST, Queue
 from shardwise.app.settings import Settings
-from shardwise.app.store import DONE, DRAFT, Choices, Entry, Store
+from shardwise.app.store import DONE, DRAFT, Choices, Entry, Store, read_json
 from shardwise.core.errors import InputError
 
-SHOWN = frozenset({"summary.json"})  # results that are for the page, not for people
+NO_TRUST, SIMULATING, SIMULATED = "none", "simulating", "simulated"
+"""What there is of the error rates of an analysis."""
+SHOWN = re.compile(r"summary\.json|items-view(-\d+)?\.html")  # results that are for the page, not for people
 
 
 class Refused(Exception):
@@ -57,14 +64,24 @@ class Desk:
         except OSError as error:
             raise Refused(507, f"The file could not be written: {error.strerror or error}.") from None
 
+    def create_example(self, key: str) -> Entry:
+        """Make an analysis of a table that comes with the package, and have it read."""
+        if key not in EXAMPLES:
+            raise Refused(404, "There is no such example.")
+        entry = self.store.create_entry()
+        with EXAMPLES[key].open_path() as path:
+            shutil.copyfile(path, self.store.input_folder(entry.id) / path.name)
+        return self.submit_reading(entry.id, {})
+
     def submit_reading(self, id: str, given: Any) -> Entry:
         """Have the files read, or read again in another way."""
         entry = self._at_rest(id)
         if entry.state == DONE:
             raise Refused(409, "This analysis is finished; change its settings in a new one.")
         choices = _accept_choices(given, entry.kind)
-        entry = self.store.update_entry(id, choices={**entry.choices, **choices})
-        self.queue.submit_entry(entry, reading=True)
+        known = entry.choices if "files" not in choices else _drop_columns(entry.choices)
+        entry = self.store.update_entry(id, choices={**known, **choices})
+        self.queue.submit_entry(entry, READ)
         return entry
 
     def submit_run(self, id: str, given: Any) -> Entry:
@@ -77,9 +94,29 @@ class Desk:
             raise Refused(409, f"The files could not be read: {problem}")
         if self.store.read_reading(id).get("kind") == "report":
             entry = self.store.update_entry(id, kind="repeat")
-        entry = self.store.update_entry(id, choices=_accept_choices(given, entry.kind))
+        # how the files were read was chosen before, and is not asked again
+        read_so = {name: value for name, value in entry.choices.items() if name in ("files", "columns")}
+        choices = _accept_choices(given, entry.kind)
+        entry = self.store.update_entry(id, choices=(read_so if entry.kind != "repeat" else {}) | choices)
         self.queue.submit_entry(entry)
         return entry
+
+    def submit_trust(self, id: str) -> Entry:
+        """Have the error rates of a finished comparison simulated."""
+        entry = self._at_rest(id)
+        if entry.state != DONE or entry.kind != "compare":
+            raise Refused(409, "Error rates are simulated once a comparison is done.")
+        if self.describe_trust(entry) != NO_TRUST:
+            raise Refused(409, "The error rates of this analysis are simulated already.")
+        self.queue.submit_entry(entry, TRUST)
+        return entry
+
+    def describe_trust(self, entry: Entry) -> str:
+        """Return whether the error rates of an analysis are there, being simulated, or neither."""
+        if self.queue.is_simulating(entry.id):
+            return SIMULATING
+        summary = read_json(self.store.result_folder(entry.id) / "summary.json")
+        return SIMULATED if summary.get("trust") else NO_TRUST
 
     def copy_entry(self, id: str, kind: str) -> Entry:
         """Make another analysis of the same files."""
@@ -117,13 +154,33 @@ class Desk:
     def list_results(self, id: str) -> list[Path]:
         """Return the results that are there."""
         folder = self.store.result_folder(id)
-        return sorted(path for path in folder.iterdir() if path.name not in SHOWN) if folder.is_dir() else []
+        if not folder.is_dir():
+            return []
+        return sorted(path for path in folder.iterdir() if not SHOWN.fullmatch(path.name))
+
+    def find_items(self, id: str, number: str = "") -> Path | None:
+        """Return the view of the items behind an answer, where there is one."""
+        path = self.store.result_folder(self.find_entry(id).id) / f"items-view{number}.html"
+        return path if path.is_file() else None
+
+    def pack_results(self, id: str) -> bytes:
+        """Return all results of an analysis as one zip archive."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in self.list_results(id):
+                archive.write(path, path.name)
+        return packed.getvalue()
 
     def _at_rest(self, id: str) -> Entry:
         entry = self.find_entry(id)
         if entry.moving:
             raise Refused(409, "A worker has this analysis; wait, or cancel it.")
         return entry
+
+
+def _drop_columns(choices: Choices) -> Choices:
+    """Choices without those about the columns of files that are no longer used."""
+    return {name: value for name, value in choices.items() if name != "columns"}
 
 
 def _accept_choices(given: Any, kind: str) -> Choices:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from importlib import import_module, resources
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 from markupsafe import escape
@@ -20,9 +21,10 @@ import shardwise
 from shardwise.app.api import desk_of, get_result_file, id_of
 from shardwise.app.choices import ROLES, from_form, list_claim_choices
 from shardwise.app.desk import Desk, Refused
+from shardwise.app.examples import EXAMPLES
 from shardwise.app.store import DONE, Entry, read_json
 from shardwise.app.together import compare_reports
-from shardwise.app.wording import LABELS, describe_error
+from shardwise.app.wording import LABELS, describe_error, describe_result
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name
@@ -32,7 +34,10 @@ STATIC = {
     "app.js": "text/javascript",
     "htmx.min.js": "text/javascript",
     "report.css": "text/css",
+    "items.css": "text/css",
+    "items.js": "text/javascript",
 }
+SHARED = frozenset({"report.css", "items.css", "items.js"})  # with the report
 STATES = {
     "draft": "no files yet",
     "reading": "being read",
@@ -45,13 +50,14 @@ STATES = {
     "interrupted": "not finished",
 }
 PLANNING = "shardwise.app.planning"  # takes seconds to load, which the first page need not wait for
+VERDICTS = {"better": "significantly better", "worse": "significantly worse", "tied": "tied"}
 METHODS = ("moderated", "moderated holm", "moderated bh", "t holm", "t bh", "max-t", "unified holm")
 """Methods that the page suggests; others can be typed."""
 
 
 def read_packaged(name: str) -> str:
-    """Return a template, script or style of the app, or the style that it shares with the report."""
-    room, folder = ("writing", "templates") if name == "report.css" else (
+    """Return a template, script or style of the app, or one that it shares with the report."""
+    room, folder = ("writing", "templates") if name in SHARED else (
         "app", "templates" if name.endswith(".html") else "static"
     )  # fmt: skip
     return resources.files(f"shardwise.{room}").joinpath(folder, name).read_text(encoding="utf-8")
@@ -91,7 +97,13 @@ ENVIRONMENT.filters.update(
     when=lambda seconds: datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M"),
 )
 ENVIRONMENT.globals.update(
-    version=shardwise.__version__, labels=LABELS, roles=ROLES, states=STATES, methods=METHODS
+    version=shardwise.__version__,
+    labels=LABELS,
+    roles=ROLES,
+    states=STATES,
+    methods=METHODS,
+    examples=EXAMPLES,
+    describe_result=describe_result,
 )
 
 
@@ -102,10 +114,22 @@ def render_page(request: Request, name: str, status: int = 200, **content: Any) 
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
+def _render_home(request: Request, desk: Desk, status: int = 200, **content: Any) -> HTMLResponse:
+    """The first page: what can be sent, and every analysis with the files it is made of."""
+    entries = desk.store.list_entries()
+    files = {
+        entry.id: [file["name"] for file in desk.store.read_reading(entry.id).get("files", ())]
+        for entry in entries
+    }
+    return render_page(
+        request, "home.html", status, entries=entries, files=files, settings=desk.settings, **content
+    )
+
+
 async def show_home(request: Request) -> Response:
     """Where files are dropped, and all analyses that there are."""
     desk = desk_of(request)
-    shown = render_page(request, "home.html", entries=desk.store.list_entries(), settings=desk.settings)
+    shown = _render_home(request, desk)
     shown.background = BackgroundTask(import_module, PLANNING)  # while one looks at it
     return shown
 
@@ -120,6 +144,12 @@ def describe_entry_page(desk: Desk, entry: Entry, problem: str = "") -> dict[str
         "claims": list_claim_choices(desk.store.read_reading(entry.id)),
         "progress": desk.queue.describe_progress(entry.id),
         "summary": summary,
+        "trust": desk.describe_trust(entry),
+        "item_views": [
+            number
+            for k in range(len(summary.get("measures", ())))
+            if desk.find_items(entry.id, number := f"-{k + 1}" if k else "")
+        ],
         "results": [path.name for path in desk.list_results(entry.id)],
         "partial": read_json(folder / "partial.json"),
         "problem": problem,
@@ -135,6 +165,52 @@ async def show_entry(request: Request) -> Response:
     """One analysis, at its own address: what it shows depends on how it stands."""
     desk = desk_of(request)
     return render_page(request, "entry.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+
+
+async def show_stage(request: Request) -> Response:
+    """The part of an analysis' page that changes with its state."""
+    desk = desk_of(request)
+    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+
+
+async def show_trust(request: Request) -> Response:
+    """What is known of the error rates of an analysis; a POST has them simulated, or stops that."""
+    desk = desk_of(request)
+    entry = desk.find_entry(id_of(request))
+    if request.url.path.endswith("/stop"):
+        entry = await desk.cancel_entry(entry.id)
+    elif request.method == "POST":
+        entry = desk.submit_trust(entry.id)
+    return render_page(request, "trust.html", **describe_entry_page(desk, desk.find_entry(entry.id)))
+
+
+async def show_items(request: Request) -> Response:
+    """The view of the items behind an answer, as the worker wrote it."""
+    number = request.query_params.get("measure", "1")
+    path = desk_of(request).find_items(
+        id_of(request), f"-{number}" if number.isdecimal() and number != "1" else ""
+    )
+    if path is None:
+        raise Refused(404, "There is no view of items.")
+    return HTMLResponse(path.read_bytes())
+
+
+async def open_example(request: Request) -> Response:
+    """Make an analysis of a table that comes with the package, and go there."""
+    made = desk_of(request).create_example(str(request.path_params["key"]))
+    return Response(headers={"HX-Redirect": f"/a/{made.id}"})
+
+
+async def send_archive(request: Request) -> Response:
+    """All results of an analysis in one file."""
+    desk = desk_of(request)
+    entry = desk.find_entry(id_of(request))
+    if not desk.list_results(entry.id):
+        raise Refused(404, "There are no results yet.")
+    packed = await run_in_threadpool(desk.pack_results, entry.id)
+    name = f"shardwise-{entry.kind}-{entry.id[:6]}.zip"
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(packed, media_type="application/zip", headers=headers)
 
 
 async def show_partial(request: Request) -> Response:
@@ -203,14 +279,24 @@ async def show_compared(request: Request) -> Response:
     desk = desk_of(request)
     chosen = request.query_params.getlist("with")
     if len(chosen) != 2:
-        return render_page(request, "home.html", 400, entries=desk.store.list_entries(), settings=desk.settings,
-                    problem="Choose two analyses to compare.")  # fmt: skip
+        return _render_home(request, desk, 400, problem="Choose two analyses to compare.")
     entries = [desk.find_entry(id) for id in chosen]
+    if any(entry.kind != "compare" or entry.state != DONE for entry in entries):
+        raise Refused(409, "Only comparisons that are done can be compared.")
+    # the older one first, unless the order was chosen
+    if "order" not in request.query_params:
+        entries.sort(key=lambda entry: entry.created)
     reports = [
         await run_in_threadpool(read_json, desk.find_result(entry.id, "report.json")) for entry in entries
     ]
     return render_page(
-        request, "compare.html", entries=entries, both=compare_reports(*reports), reports=reports
+        request,
+        "compare.html",
+        entries=entries,
+        both=compare_reports(*reports),
+        reports=reports,
+        verdicts=VERDICTS,
+        address=f"/compare?{urlencode([('with', entry.id) for entry in entries])}&order=given",
     )
 
 
@@ -223,8 +309,8 @@ async def show_plan(request: Request) -> Response:
         summary = (
             read_json(desk.store.result_folder(entry.id) / "summary.json") if entry.state == DONE else {}
         )
-        if summary.get("variance") or summary.get("components"):
-            sources.append({"id": entry.id, "title": entry.title, **summary})
+        if plan := summary.get("plan"):
+            sources.append({"id": entry.id, "title": entry.title, **plan})
     chosen = planning.PlanForm.parse_query(request.query_params, sources)
     try:
         figures = await run_in_threadpool(planning.compute_figures, chosen)
@@ -254,9 +340,15 @@ def list_page_routes() -> list[Route]:
         Route("/", show_home),
         Route("/plan", show_plan),
         Route("/compare", show_compared),
+        Route("/examples/{key}", open_example, methods=["POST"]),
         Route("/static/{name}", send_static),
         Route("/favicon.ico", send_no_icon),
         Route("/a/{id}", show_entry),
+        Route("/a/{id}/stage", show_stage),
+        Route("/a/{id}/trust", show_trust, methods=["GET", "POST"]),
+        Route("/a/{id}/trust/stop", show_trust, methods=["POST"]),
+        Route("/a/{id}/items", show_items),
+        Route("/a/{id}/download", send_archive),
         Route("/a/{id}/partial", show_partial),
         Route("/a/{id}/events", stream_events),
         Route("/a/{id}/files/{name}", get_result_file),

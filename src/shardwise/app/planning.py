@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.repeats import evaluate_design, plan_from_components
+from shardwise.planning.repeats import evaluate_design, plan_from_components, repeat_power
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
-from shardwise.writing.planning import write_repeat_plan
+from shardwise.writing.axis import WIDTH, make_axis
+from shardwise.writing.planning import REPEAT_NOUNS, write_repeat_plan
 
 AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy
+POINTS = 60  # of the curve
+MOST_SHOWN = 40  # times the topics that the curve shows
+WIDE, HIGH = 600.0, 240.0  # units of its drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +40,26 @@ class PlanForm:
     per_judgment: float = 0.0
     per_answer: float = 0.0
     source: str = ""
+    present: int = 0  # topics of the analysis that the plan was opened from
+    kind: str = ""  # seeds or samples, where the analysis says so
+    nouns: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse_query(cls, query: Mapping[str, str], sources: Sequence[Mapping[str, Any]] = ()) -> PlanForm:
-        """Return what a query says, within what makes sense; what it does not say is as usual.
+        """Return what a query says, within what makes sense; what it does not say is as in the analysis it names.
 
         Parameters
         ----------
         query
             Fields of the form.
         sources
-            Analyses whose variance can be taken: id, variance, components.
+            Analyses to plan from: id, and the figures of `describe_plan`.
 
         >>> PlanForm.parse_query({"topics": "80", "alpha": "7"}).topics, PlanForm.parse_query({"alpha": "x"}).alpha
         (80, 0.05)
         """
-        known: dict[str, Any] = {}
+        source = next((item for item in sources if item["id"] == query.get("source")), None)
+        known: dict[str, Any] = {} if source is None else _take_source(source)
         for item in fields(cls):
             text = query.get(item.name, "")
             if item.name in BOUNDS:
@@ -60,18 +71,31 @@ class PlanForm:
                 if math.isfinite(number):
                     number = min(max(number, low), high)
                     known[item.name] = int(number) if isinstance(item.default, int) else number
-        source = next((item for item in sources if item["id"] == query.get("source")), None)
-        if source is not None:
-            parts = source.get("components") or {}
-            known |= {
-                "source": str(source["id"]),
-                "variance": float(f"{parts.get('topic:system') or source['variance']:.3g}"),
-                "between_seeds": float(f"{parts.get('system:instance', 0.0):.3g}"),
-                "within_seeds": float(f"{parts.get('error', 0.0):.3g}")
-                if "system:instance" in parts
-                else 0.0,
-            }
         return cls(**known)
+
+    def name_many(self, dimension: str) -> str:
+        """Return the user's word for many levels of a dimension: ``questions`` for topic."""
+        return pluralize_noun(self.name_one(dimension))
+
+    def name_one(self, dimension: str) -> str:
+        """Return the user's word for a level of a dimension: ``question`` for topic."""
+        usual = REPEAT_NOUNS[self.repeats_kind] if dimension == "instance" else dimension
+        noun = self.nouns.get(dimension, usual)
+        return usual if noun == "instance" else noun
+
+    @property
+    def repeats_kind(self) -> str:
+        """What repeats are: as the analysis has them, else samples where no variance from seed to seed is known."""
+        return self.kind or ("seeds" if self.between_seeds > 0.0 or not self.within_seeds else "samples")
+
+    @property
+    def decade(self) -> float:
+        """The power of ten at or below the smallest difference, by which its slider is graded.
+
+        >>> PlanForm(min_diff=0.072).decade, PlanForm(min_diff=3.0).decade
+        (0.01, 1.0)
+        """
+        return float(f"1e{math.floor(math.log10(self.min_diff) + 1e-9)}")
 
     @property
     def price(self) -> float:
@@ -109,8 +133,35 @@ class PlanForm:
         )
 
 
+def _take_source(source: Mapping[str, Any]) -> dict[str, Any]:
+    """What an analysis says of the next one: its words, sizes, level, variances and repeats."""
+    parts = source["components"] or {}
+    variances = {
+        "variance": parts.get("topic:system", source["variance"]),
+        "between_seeds": parts.get("system:instance", 0.0),
+        "within_seeds": parts.get("error", 0.0),
+    }
+    known = {
+        "source": str(source["id"]),
+        "present": int(source["topics"]),
+        "kind": str(source["kind"]),
+        "nouns": source["nouns"],
+        "topics": int(source["topics"]),
+        "systems": int(source["systems"]),
+        "seeds": int(source["seeds"]),
+        "alpha": float(source["alpha"]),
+        **{name: float(f"{value:.3g}") for name, value in variances.items()},
+    }
+    if source["min_diff"]:
+        known["min_diff"] = float(f"{source['min_diff']:.2g}")
+    return {
+        name: min(max(value, BOUNDS[name][0]), BOUNDS[name][1]) if name in BOUNDS else value
+        for name, value in known.items()
+    }
+
+
 BOUNDS: dict[str, tuple[float, float]] = {
-    "topics": (2, 2000), "systems": (2, 500), "seeds": (1, 100), "depth": (0, 10_000), "min_diff": (0.001, 10.0),
+    "topics": (2, 100_000), "systems": (2, 2000), "seeds": (1, 100), "depth": (0, 10_000), "min_diff": (1e-4, 1e3),
     "alpha": (0.001, 0.2), "power": (0.5, 0.99), "variance": (1e-6, 1e4), "between_seeds": (0.0, 1e4),
     "within_seeds": (0.0, 1e4), "per_topic": (0.0, 1e9), "per_judgment": (0.0, 1e9), "per_answer": (0.0, 1e9),
 }  # fmt: skip
@@ -126,7 +177,57 @@ def compute_figures(plan: PlanForm) -> dict[str, Any]:
     """
     around = sorted({max(2, round(plan.topics * times)) for times in AROUND})
     reached = _plan_with_seeds(plan, around) if plan.has_seeds else _plan_without_seeds(plan, around)
-    return {**reached, "price": plan.price, "priced": plan.price > 0.0}
+    return {
+        **reached,
+        "price": plan.price,
+        "priced": plan.price > 0.0,
+        "curve": draw_curve(plan, reached["enough"]),
+    }
+
+
+def draw_curve(plan: PlanForm, enough: int | None) -> dict[str, Any]:
+    """Return the power for the smallest difference over the number of topics, in units of the drawing.
+
+    Parameters
+    ----------
+    plan
+        The design.
+    enough
+        Topics that reach the power asked for; None where none do.
+    """
+    shown = max(4, 2 * plan.topics, 2 * plan.present, math.ceil(1.15 * (enough or 0)))
+    most = min(shown, MOST_SHOWN * max(plan.topics, plan.present))
+    marks = {plan.topics, *([plan.present] if plan.present else [])}
+    topics = sorted({*np.linspace(2, most, POINTS).round().astype(int).tolist(), *marks})
+    powers = _compute_power(plan, topics)
+    across = make_axis([0.0, float(most)])
+
+    def locate(n: float, power: float) -> tuple[float, float]:
+        return round(WIDE * across.locate_value(n) / WIDTH, 1), round(HIGH * (1.0 - power), 1)
+
+    reached = dict(zip(topics, powers, strict=True))
+    marked = {"now": plan.topics, "present": plan.present if plan.present != plan.topics else 0}
+    return {
+        "line": " ".join(f"{x},{y}" for x, y in map(locate, topics, powers)),
+        "ticks": [(locate(tick, 0.0)[0], f"{tick:,.0f}") for tick in across.ticks if tick >= 0],
+        "levels": [(locate(0, level)[1], f"{level:.0%}") for level in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        "target": locate(0, plan.power)[1],
+        **{name: (*locate(n, reached[n]), reached[n]) if n else None for name, n in marked.items()},
+        "wide": WIDE,
+        "high": HIGH,
+    }
+
+
+def _compute_power(plan: PlanForm, topics: Sequence[int]) -> list[float]:
+    """Power for the smallest difference between any two systems, for each number of topics."""
+    if plan.has_seeds:
+        n = np.array(topics, float)
+        how: dict[str, Any] = {"systems": plan.systems, "kind": plan.repeats_kind, "alpha": plan.alpha}
+        powers = repeat_power(plan.components, n, np.full(n.shape, float(plan.seeds)), plan.min_diff, **how)
+        return [float(power) for power in powers]
+    variance = plan.variance + plan.within_seeds
+    how = {"variance": variance, "systems": plan.systems, "min_diff": plan.min_diff, "alpha": plan.alpha}
+    return [float(power) for power in np.atleast_1d(power_at(n=np.array(topics), method="moderated", **how))]
 
 
 def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
@@ -149,19 +250,22 @@ def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]
         "two": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **pair)),
         "all": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **all_of)),
     }
-    return {"rows": rows, "now": next(row for row in rows if row["topics"] == plan.topics), "need": need}
+    now = next(row for row in rows if row["topics"] == plan.topics)
+    return {"rows": rows, "now": now, "need": need, "enough": need["all"]}
 
 
 def _plan_with_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     """Several seeds or samples of each system: any two of all systems by the default test."""
-    kind = "seeds" if plan.between_seeds > 0.0 else "samples"
+    kind = plan.repeats_kind
     how: dict[str, Any] = {
         "systems": plan.systems,
         "min_diff": plan.min_diff,
         "power": plan.power,
         "alpha": plan.alpha,
     }
-    costs: dict[str, Any] = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer}
+    # without prices, answers are counted
+    priced = plan.price > 0.0
+    costs: dict[str, Any] = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer if priced else 1.0}
     rows = []
     for n in around:
         now = evaluate_design(plan.components, kind, items=n, repeats=plan.seeds, **how)
@@ -180,7 +284,8 @@ def _plan_with_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     return {
         "rows": rows,
         "now": next(row for row in rows if row["topics"] == plan.topics),
-        "sentences": write_repeat_plan(design, {}, priced=plan.price > 0.0),
+        "sentences": write_repeat_plan(design, plan.nouns, priced=priced),
+        "enough": None if design.more_items is None else design.more_items.items,
         "need": {
             "topics": None if design.more_items is None else design.more_items.items,
             "seeds": None if design.more_repeats is None else design.more_repeats.repeats,

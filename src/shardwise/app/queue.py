@@ -1,4 +1,8 @@
-"""Analyses wait for a worker process, are worked on, tell how they go, and can be stopped at any time."""
+"""Analyses wait for a worker process, are worked on, tell how they go, and can be stopped at any time.
+
+An analysis has its answer, and is done, before its error rates are simulated. The simulation is a job of its own, which
+may be stopped without harm to the answer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import asyncio
 import json
 import sys
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,12 +37,18 @@ CRASHED = (
 )
 
 
+READ, RUN, TRUST = "read", "run", "trust"
+LANES = (READ, RUN, TRUST)
+"""Queues, each with workers of its own: nobody waits for the answer until the error rates of another are simulated."""
+
+
 @dataclass(slots=True)
 class Job:
     """An analysis that waits or is worked on."""
 
     id: str
     kind: str
+    lane: str
     process: asyncio.subprocess.Process | None = None
     cancelled: bool = False
     told: dict[str, Any] = field(
@@ -47,16 +57,16 @@ class Job:
 
 
 class Queue:
-    """Analyses in the order in which they came; readings, which people wait for, have a worker of their own.
+    """Analyses in the order in which they came; readings and simulations of error rates have a worker of their own.
 
     Processes are started as they are needed, up to one more than can be busy: that one is kept warm, so that one that
-    is killed costs nobody a wait.
+    is killed costs nobody a wait. The process that worked last is taken first, as it has loaded most.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
-        self._waiting: dict[bool, deque[Job]] = {True: deque(), False: deque()}  # readings, the rest
-        self._news: dict[bool, asyncio.Event] = {}
+        self._waiting: dict[str, deque[Job]] = {lane: deque() for lane in LANES}
+        self._news: dict[str, asyncio.Event] = {}
         self._jobs: dict[str, Job] = {}
         self._listeners: dict[str, set[asyncio.Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -65,10 +75,10 @@ class Queue:
 
     async def start(self) -> None:
         """Start the workers."""
-        self._idle: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
-        self._news = {True: asyncio.Event(), False: asyncio.Event()}
-        for reading in [True] + [False] * self.settings.workers:
-            self._keep_task(self._work_in_turn(reading))
+        self._idle: asyncio.LifoQueue[asyncio.subprocess.Process] = asyncio.LifoQueue()
+        self._news = {lane: asyncio.Event() for lane in LANES}
+        for lane in (READ, TRUST, *[RUN] * self.settings.workers):
+            self._keep_task(self._work_in_turn(lane))
         self._keep_task(self._start_process())
 
     async def stop(self) -> None:
@@ -81,7 +91,8 @@ class Queue:
                 process.kill()
             await process.wait()
         for job in self._jobs.values():
-            self.store.update_entry(job.id, state=INTERRUPTED, message=STOPPED)
+            if job.lane != TRUST:
+                self.store.update_entry(job.id, state=INTERRUPTED, message=STOPPED)
 
     def _keep_task(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -109,14 +120,20 @@ class Queue:
         self._processes.discard(process)
         self._keep_task(self._start_process())
 
-    def submit_entry(self, entry: Entry, *, reading: bool = False) -> None:
-        """Put an analysis at the end of the queue."""
-        job = Job(entry.id, "read" if reading else entry.kind)
-        self.store.update_entry(entry.id, state=READING if reading else QUEUED, message="")
+    def submit_entry(self, entry: Entry, lane: str = RUN) -> None:
+        """Put an analysis at the end of a queue: to be read, to be answered, or for its error rates."""
+        job = Job(entry.id, entry.kind if lane == RUN else lane, lane)
+        states = {READ: {"state": READING}, RUN: {"state": QUEUED}, TRUST: {}}
+        self.store.update_entry(entry.id, message="", **states[lane])
         self._jobs[entry.id] = job
-        self._waiting[reading].append(job)
-        self._news[reading].set()
+        self._waiting[lane].append(job)
+        self._news[lane].set()
         self._notify_listeners(entry.id)
+
+    def is_simulating(self, id: str) -> bool:
+        """Return whether the error rates of an analysis are being simulated, or will be."""
+        job = self._jobs.get(id)
+        return job is not None and job.lane == TRUST
 
     def cancel_entry(self, id: str) -> None:
         """Stop an analysis: one that waits is taken out, one that is worked on loses its worker."""
@@ -128,15 +145,15 @@ class Queue:
             job.process.kill()
         else:
             with suppress(ValueError):
-                self._waiting[job.kind == "read"].remove(job)
-            self._end_job(job, state=CANCELLED, message="")
+                self._waiting[job.lane].remove(job)
+            self._end_job(job, **_describe_end(job, {}))
 
     def describe_progress(self, id: str) -> dict[str, Any]:
         """Return what is being done, how much of it of how much, how many wait before it, and when some came last."""
         job = self._jobs.get(id)
         if job is None:
             return {}
-        waiting = self._waiting[job.kind == "read"]
+        waiting = self._waiting[job.lane]
         ahead = waiting.index(job) if job in waiting else 0
         some = self.store.entry_folder(id) / "partial.json"
         seen = some.stat().st_mtime if some.is_file() else 0
@@ -152,7 +169,7 @@ class Queue:
                 if entry is None:
                     return
                 yield {"state": entry.state, **self.describe_progress(id)}
-                if not entry.moving:
+                if not entry.moving and id not in self._jobs:
                     return
                 with suppress(TimeoutError):  # a word now and then keeps the line open
                     await asyncio.wait_for(news.wait(), 15)
@@ -166,20 +183,20 @@ class Queue:
         for listener in self._listeners.get(id, ()):
             listener.set()
 
-    async def _work_in_turn(self, reading: bool) -> None:
+    async def _work_in_turn(self, lane: str) -> None:
         """Work on one analysis after the other."""
         while True:
-            while not self._waiting[reading]:
-                self._news[reading].clear()
-                await self._news[reading].wait()
+            while not self._waiting[lane]:
+                self._news[lane].clear()
+                await self._news[lane].wait()
             process = await self._idle.get()
             if process.returncode is not None:  # killed from outside
                 self._replace_process(process)
                 continue
-            if not self._waiting[reading]:  # taken out meanwhile
+            if not self._waiting[lane]:  # taken out meanwhile
                 self._idle.put_nowait(process)
                 continue
-            await self._work_on_job(self._waiting[reading].popleft(), process)
+            await self._work_on_job(self._waiting[lane].popleft(), process)
 
     async def _work_on_job(self, job: Job, process: asyncio.subprocess.Process) -> None:
         entry = self.store.find_entry(job.id)
@@ -187,9 +204,9 @@ class Queue:
         assert process.stdin is not None
         assert process.stdout is not None
         job.process = process
-        if len(self._processes) + self._hiring < self.settings.workers + 2:
+        if len(self._processes) + self._hiring < self.settings.workers + len(LANES):
             self._keep_task(self._start_process())
-        if job.kind != "read":
+        if job.lane == RUN:
             self.store.update_entry(job.id, state=RUNNING)
         order = {
             "folder": str(self.store.entry_folder(job.id).absolute()),
@@ -208,19 +225,32 @@ class Queue:
                     break
                 job.told = message
                 self._notify_listeners(job.id)
-        if ended and not job.cancelled:
+        # a process that simulated gave way to all others, and cannot take that back
+        if ended and not job.cancelled and job.lane != TRUST:
             self._idle.put_nowait(process)
         else:
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
             self._replace_process(process)
-        if ended.get("end") == "done":
-            self._end_job(job, state=READY if job.kind == "read" else DONE, title=ended["title"], message="")
-        elif job.cancelled:
-            self._end_job(job, state=CANCELLED, message="")
-        else:
-            self._end_job(job, state=FAILED, message=ended.get("message", CRASHED))
+        self._end_job(job, **_describe_end(job, ended))
+        if job.lane == RUN and ended.get("simulate") and not job.cancelled:
+            self.submit_entry(entry, TRUST)
 
     def _end_job(self, job: Job, **fields: Any) -> None:
         del self._jobs[job.id]
-        self.store.update_entry(job.id, **fields)
+        if fields:
+            self.store.update_entry(job.id, **fields)
         self._notify_listeners(job.id)
+
+
+def _describe_end(job: Job, ended: Mapping[str, Any]) -> dict[str, Any]:
+    """What the index says of an analysis once a job has ended; an answer stays, whatever becomes of its error rates."""
+    done = ended.get("end") == "done"
+    if job.lane == TRUST:
+        return {} if done or job.cancelled else {"message": ended.get("message", CRASHED)}
+    if done:
+        return {"state": READY if job.lane == READ else DONE, "title": ended["title"], "message": ""}
+    if job.cancelled:
+        return {"state": CANCELLED, "message": ""}
+    return {"state": FAILED, "message": ended.get("message", CRASHED)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import xarray as xr
 
-from shardwise.app.wording import describe_error
+from shardwise.app.wording import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
@@ -19,11 +21,17 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_file, read_scores
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
-from shardwise.io.tables.roles import SAID, Reading
+from shardwise.io.tables.roles import SAID, Choice, Reading
 from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.votes import read_votes
 from shardwise.writing.embedded import read_report
 
-SAMPLES = 3  # values of a column that are shown
+SAMPLES = 3  # different values of a column that are shown
+MOST_SEARCHED = 20_000  # rows in which they are looked for
+MOST_READINGS = 12  # choices that are offered
+MOST_PREVIEWED = 20 << 20  # bytes of tables that are read in every way to say what comes out
+SETTINGS = ("measure", "names", "missing", "generalize", "repeats", "fill")
+"""Options whose values a refusal may offer to choose from."""
 MOST_COLUMNS = 60  # columns that are shown
 
 
@@ -40,16 +48,26 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     facts: dict[str, Any] = {
         "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
-        "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "readings": [],
+        "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "culprit": "",
+        "readings": [],
     }  # fmt: skip
     try:
+        names = {path: str(path.relative_to(folder)) for path in paths}
+        wanted = set(choices.get("files", ())) & set(names.values()) or set(names.values())
         kinds = {path: kind_of(path) for path in paths}
         facts["files"] = [
-            {"name": str(path.relative_to(folder)), "what": kinds[path], "bytes": path.stat().st_size}
-            for path in paths
+            {
+                "name": name,
+                "what": kinds[path],
+                "bytes": path.stat().st_size,
+                "used": name in wanted,
+            }
+            for path, name in names.items()
         ]
         people = {folder / name for name in choices.get("human", ())}
-        kind, inputs = _choose_inputs({path: what for path, what in kinds.items() if path not in people})
+        kind, inputs = _choose_inputs(
+            {path: what for path, what in kinds.items() if path not in people and names[path] in wanted}
+        )
         facts |= {"kind": kind, "inputs": list(map(str, inputs))}
         if kind == "report":
             facts |= _describe_report(inputs[0])
@@ -58,34 +76,50 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
         else:
             facts |= _describe_scores(inputs, choices, facts)
     except InputError as error:
+        facts["culprit"] = _find_culprit(error, [file["name"] for file in facts["files"]])
+        facts["readings"] = _list_readings(error, [Path(name) for name in facts["inputs"]])
+        if facts["readings"]:
+            error = InputError(error.problem, where=error.where, remedy="choose below")
         facts["problem"] = describe_error(error)
-        if error.argument == "columns":
-            facts["readings"] = [
-                {"columns": str(choice), "words": describe_choice(choice)}
-                for choice in error.choices
-                if isinstance(choice, Mapping)
-            ]
     return facts
 
 
-def describe_choice(choice: Mapping[str, str]) -> str:
-    """Return a competing reading as a person chooses it.
+def _find_culprit(error: InputError, names: Sequence[str]) -> str:
+    """The file that a refusal is about; empty where it names none of those that were sent."""
+    where = error.where.removeprefix("inputs/")
+    return next((name for name in names if where == name or where.startswith((f"{name}:", f"{name},"))), "")
 
-    Parameters
-    ----------
-    choice
-        Columns by role.
 
-    >>> describe_choice({"item": "question", "system": "a+b"})
-    'items are in question, systems are the columns a, b'
-    """
-    parts = []
-    for role, names in choice.items():
-        several = names.split("+")
-        noun = {"item": "items", "system": "systems", "score": "scores", "repeat": "repeats"}.get(role, role)
-        where = f"the columns {', '.join(several[:8])}" if len(several) > 1 else f"in {names}"
-        parts.append(f"{noun} are {where}")
-    return ", ".join(parts)
+def _list_readings(error: InputError, inputs: Sequence[Path]) -> list[dict[str, Any]]:
+    """What the refusal offers to choose from, each as an option with its value, in words, and with what it leads to."""
+    if error.argument == "columns":
+        return [
+            {
+                "option": "columns",
+                "value": str(choice),
+                "words": choice.describe(),
+                "sizes": _preview_sizes(inputs, choice),
+            }
+            for choice in error.choices
+            if isinstance(choice, Choice)
+        ]
+    if error.argument not in SETTINGS:
+        return []
+    label = LABELS[error.argument]
+    return [
+        {"option": error.argument, "value": str(choice), "words": f"{label}: {choice}", "sizes": []}
+        for choice in error.choices[:MOST_READINGS]
+    ]
+
+
+def _preview_sizes(inputs: Sequence[Path], choice: Choice) -> list[str]:
+    """What a table would hold if it were read so; nothing where it is large, or cannot be read so either."""
+    if sum(path.stat().st_size for path in inputs) > MOST_PREVIEWED:
+        return []
+    try:
+        return _describe_sizes(read_scores(list(inputs), columns=parse_columns([str(choice)])))
+    except InputError:
+        return []
 
 
 def _choose_inputs(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
@@ -145,7 +179,8 @@ def _describe_scores(
     columns = parse_columns(choices.get("columns", ()))
     if Path(bare_name(inputs[0])).suffix.lower() not in (".nc", ".nc4", ".netcdf", ".h5"):
         first = read_file(inputs[0], Wishes())
-        if isinstance(first, Sheet):
+        # the columns of votes have other roles, which are not asked for
+        if isinstance(first, Sheet) and read_votes(first, columns) is None:
             # shown also where no reading is chosen
             facts["columns"] = _describe_columns(first, None)
             reading = choose_reading(first, columns)
@@ -163,9 +198,16 @@ def _describe_scores(
         "primary": str(scores.attrs.get("primary", "")),
         "dims": [str(d) for d in table.dims],
         "nouns": {str(d): nouns.get(str(d), str(d)) for d in table.dims},
-        "sizes": [format_count(int(table.sizes[d]), nouns.get(str(d), str(d))) for d in table.dims],
+        "sizes": _describe_sizes(table),
         "said": str(table.attrs.get("read_as", "")),
     }
+
+
+def _describe_sizes(scores: xr.DataArray | xr.Dataset) -> list[str]:
+    """Number of levels of each dimension in the user's words: ``["60 questions", "3 models"]``."""
+    table = scores[next(iter(scores.data_vars))] if isinstance(scores, xr.Dataset) else scores
+    nouns = nouns_of(table)
+    return [format_count(int(table.sizes[d]), nouns.get(str(d), str(d))) for d in table.dims]
 
 
 def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:
@@ -178,9 +220,25 @@ def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, A
     return [
         {
             "name": name,
-            "samples": [str(value) for value in column.data.slice(0, SAMPLES).to_pylist()],
+            "samples": list_samples(column.data),
+            "distinct": column.distinct,
             "role": roles.get(name, ""),
             "why": omitted.get(name, ""),
         }
         for name, column in list(sheet.columns.items())[:MOST_COLUMNS]
     ]
+
+
+def list_samples(data: pa.ChunkedArray) -> list[str]:
+    """Return some different values of a column, in the order in which they come.
+
+    Parameters
+    ----------
+    data
+        The column.
+
+    >>> list_samples(pa.chunked_array([["q1", "q1", None, "q2", "q2", "q3", "q4"]]))
+    ['q1', 'q2', 'q3']
+    """
+    values = (str(value) for value in data.slice(0, MOST_SEARCHED).to_pylist() if value is not None)
+    return list(islice(dict.fromkeys(value for value in values if value.strip()), SAMPLES))

@@ -1,53 +1,142 @@
-"""Two reports -> what they have in common and where they differ."""
+"""Two reports -> what changed from one to the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from shardwise.core.claim import format_count
+from shardwise.writing.numbers import format_number, format_signed
 
 Report = Mapping[str, Any]
 BETTER, WORSE, NEITHER = "better", "worse", "tied"
+DECIMALS = 3
+HIDDEN = ("scores_sha256",)
+"""Settings that say nothing to people."""
 
 
 def compare_reports(a: Report, b: Report) -> dict[str, Any]:
-    """Return what two reports say of the same systems: settings, places, means, and pairs judged differently.
+    """Return what two reports say of the same systems: settings, ranks, means, and pairs judged differently.
 
     Parameters
     ----------
     a, b
-        What ``report.json`` holds.
+        What ``report.json`` holds, the older first.
     """
-    first, second = ({str(row["system"]): row for row in report["systems"]} for report in (a, b))
-    common = [name for name in first if name in second]
+    first, second = (_list_systems(report) for report in (a, b))
+    common = [name for name in second if name in first]
     judged, other = dict(_list_verdicts(a)), dict(_list_verdicts(b))
-    shared = [pair for pair in judged if pair in other]
+    shared = [pair for pair in other if pair in judged]
     changed = [(*pair, judged[pair], other[pair]) for pair in shared if judged[pair] != other[pair]]
-    return {
-        "settings": [
-            (name, a["configuration"].get(name), b["configuration"].get(name))
-            for name in {**a["configuration"], **b["configuration"]}
-            if a["configuration"].get(name) != b["configuration"].get(name) and name != "scores_sha256"
-        ],
+    systems = [_compare_system(name, first[name], second[name]) for name in common]
+    found = {
+        "settings": _compare_settings(a["configuration"], b["configuration"]),
         "same_scores": a["configuration"].get("scores_sha256") == b["configuration"].get("scores_sha256"),
-        "systems": [
-            {
-                "name": name,
-                "ranks": (first[name]["rank"], second[name]["rank"]),
-                "means": (first[name]["mean"], second[name]["mean"]),
-            }
-            for name in common
-        ],
+        "systems": systems,
         "only": ([n for n in first if n not in second], [n for n in second if n not in first]),
         "pairs": len(shared),
         "changed": changed,
+        "gained": sum(then == NEITHER for _, _, then, _ in changed),
+        "lost": sum(now == NEITHER for _, _, _, now in changed),
         "reversed": sum({then, now} == {BETTER, WORSE} for _, _, then, now in changed),
     }
+    return {**found, "sentences": write_changes(found)}
+
+
+def write_changes(found: Mapping[str, Any]) -> list[str]:
+    """Write what changed, the conclusions first.
+
+    Parameters
+    ----------
+    found
+        What `compare_reports` counts.
+    """
+    pairs, changed = found["pairs"], found["changed"]
+    if not pairs:
+        lines = ["No pair of systems was compared in both analyses."]
+    elif not changed:
+        lines = [
+            f"Same conclusions: {_count_all(pairs)} compared in both analyses {_be(pairs)} judged alike."
+        ]
+    else:
+        parts = [
+            f"{found[name]:,} {words}"
+            for name, words in (
+                ("gained", "significant in the second only"),
+                ("lost", "significant in the first only"),
+                ("reversed", "significant in opposite directions"),
+            )
+            if found[name]
+        ]
+        total = format_count(pairs, "pair")
+        lines = [f"{len(changed):,} of {total} compared in both analyses changed: {', '.join(parts)}."]
+    moved = sum(row["mean_change"] != 0.0 for row in found["systems"])
+    if found["same_scores"]:
+        lines.append("Both used the same scores.")
+    elif found["systems"]:
+        count = len(found["systems"])
+        lines.append(f"{moved:,} of {format_count(count, 'system')} in both changed their mean.")
+    return lines
+
+
+def _count_all(pairs: int) -> str:
+    return "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _list_systems(report: Report) -> dict[str, Mapping[str, Any]]:
+    """The rows of the systems by name, with the rank range of the claim that leads."""
+    key = next(claim for claim in report["claims"] if claim["leads"])["key"]
+    return {
+        str(row["system"]): {
+            "rank": row["rank"],
+            "mean": row["mean"],
+            "best": row.get(f"rank_best_{key}"),
+            "worst": row.get(f"rank_worst_{key}"),
+        }
+        for row in report["systems"]
+    }
+
+
+def _compare_system(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """One system in both analyses."""
+    means = (first["mean"], second["mean"])
+    known = None not in means
+    change = means[1] - means[0] if known else None
+    return {
+        "name": name,
+        "places": (first["rank"], second["rank"]),
+        "moved": first["rank"] - second["rank"],
+        "ranks": tuple(_format_ranks(row) for row in (first, second)),
+        "means": tuple("–" if mean is None else format_number(mean, DECIMALS) for mean in means),
+        "mean_change": change,
+        "change": "" if change is None else format_signed(change, DECIMALS) if change else "0",
+    }
+
+
+def _format_ranks(row: Mapping[str, Any]) -> str:
+    """The ranks that a system may have; a dash where no ranges are known."""
+    best, worst = row["best"], row["worst"]
+    if best is None or worst is None:
+        return "–"
+    return f"{best}" if best == worst else f"{best}–{worst}"
+
+
+def _compare_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    return [
+        (name, a.get(name), b.get(name))
+        for name in {**a, **b}
+        if a.get(name) != b.get(name) and name not in HIDDEN
+    ]
 
 
 def _list_verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
     """What the leading claim says of every pair, its systems in alphabetical order."""
     lead = next(claim for claim in report["claims"] if claim["leads"])
-    names = [str(row["system"]) for row in report["systems"]]
+    names: Sequence[str] = [str(row["system"]) for row in report["systems"]]
     pairs = report["pairs"][lead["key"]]
     for i, j, difference, p in zip(
         pairs["a"], pairs["b"], pairs["difference"], pairs["p_adjusted"], strict=True

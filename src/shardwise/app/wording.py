@@ -27,9 +27,35 @@ LABELS = {
     "depth": "Depth",
     "repeats": "Repeats are",
     "seed": "Random seed",
-    "calibration": "Trust check, tables",
+    "calibration": "Simulated data sets for error rates",
 }
 """What the page calls the options that it has."""
+
+
+VALUES = {"repeats": ("seeds", "samples"), "names": ("tag", "file"), "missing": ("zero", "drop", "refuse")}
+"""Values that sentences give to options."""
+RESULTS = {
+    "report.html": "the report, one file that needs nothing else",
+    "report.json": "everything in the report, for programs",
+    "leaderboard.html": "the leaderboard, one file that needs nothing else",
+    "leaderboard.csv": "the leaderboard as a table",
+    "pairs.csv": "all pairs with differences, intervals and p-values",
+    "paper.zip": "table, figure and methods paragraph for LaTeX",
+    "analysis.toml": "all settings, for shardwise compare --config",
+    "calibration.csv": "error rates of every method as a table",
+    "calibration.json": "error rates and advice, for programs",
+    "repeat.json": "which numbers differ, for programs",
+}
+"""What the files that can be downloaded are."""
+
+
+def describe_result(name: str) -> str:
+    """Return what a file that can be downloaded is; those of a second measure are as those of the first.
+
+    >>> describe_result("report-2.json"), describe_result("other.bin")
+    ('everything in the report, for programs', '')
+    """
+    return RESULTS.get(re.sub(r"-\d+\.", ".", name), "")
 
 
 def spell_option(option: Option) -> str:
@@ -57,7 +83,23 @@ def describe_error(error: InputError) -> str:
     >>> describe_error(error)
     'a.run: has more than one run tag; use the setting “Names of systems”: file'
     """
-    text = error.text(spell_option, command=True)
-    for name, label in LABELS.items():
-        text = re.sub(rf"--{name}\b", f"the setting “{label}”", text)
+    text = spell_settings(error.text(spell_option, command=True))
     return text.removeprefix("inputs/").replace(" inputs/", " ")
+
+
+def spell_settings(text: str) -> str:
+    """Return a sentence for the command line as the page has it: options are its settings.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+
+    >>> spell_settings("For more power, add --repeats samples.")
+    'For more power, add the setting “Repeats are”: samples.'
+    """
+    for name, label in LABELS.items():
+        values = "|".join(VALUES.get(name, ()))
+        text = re.sub(rf"--{name} ({values})\b", rf"--{name}: \1", text) if values else text
+        text = re.sub(rf"--{name}\b", f"the setting “{label}”", text)
+    return text

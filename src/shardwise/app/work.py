@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -16,54 +17,89 @@ import typer
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import leaderboard
+from shardwise.app.answering import summarize_analyses
+from shardwise.app.calibrating import describe_calibration_page
 from shardwise.app.choices import not_sent
+from shardwise.app.examples import EXAMPLES
 from shardwise.app.reading import describe_files
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
 from shardwise.cli.calibrate import describe_calibration
 from shardwise.cli.commands import CalibrateOptions, CompareOptions, RepeatOptions
+from shardwise.cli.compare import MOST_PAIRS, pairs_table
 from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, redirect_progress, render_table
 from shardwise.cli.repeat import repeat_report as run_repeat
 from shardwise.cli.shared import call_command
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.io.atomic import write_atomically
-from shardwise.lab.calibrate import Calibration, calibrate
-from shardwise.planning.components import variance_components
-from shardwise.writing.answer import write_answer, write_scope, write_title
+from shardwise.io.scores import read_scores
+from shardwise.lab.calibrate import calibrate
+from shardwise.writing.answer import write_title
 from shardwise.writing.downloads import dump_json, report_json
 from shardwise.writing.embedded import read_report
 from shardwise.writing.html import render_report
+from shardwise.writing.item_view import render_items
 from shardwise.writing.paper import make_paper
 
 Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
 RESULTS = Path("results")
+ITEMS = "items-view.html"  # the element that the page holds
 OTHER_FILES = ("human", "intents")  # options of a report that would read a file which was not sent
-UNSETTLED = ["shown", "intervals"]  # what a calibration shows, which is not said before its end
 
 
-def do_work(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> str:
-    """Work on the analysis whose folder one is in, and return its title.
+def do_work(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> dict[str, Any]:
+    """Work on the analysis whose folder one is in.
 
     Parameters
     ----------
     kind
-        read, compare, calibrate or repeat.
+        read, compare, trust, calibrate or repeat.
     choices
         Options of the command, as they would be typed.
     limits
         Bytes and number of its files.
     tell
         Called with what is being done, how much of it, of how much.
+
+    Returns
+    -------
+    dict
+        The title, and whether error rates are to be simulated next.
     """
     with redirect_progress(tell):
         if kind == "read":
-            return _read_files(choices, limits)
+            return {"title": _read_files(choices, limits)}
         if not Path("reading.json").is_file():
             _read_files(choices, limits)
-        return _KINDS[kind](*_choose_inputs(kind, choices), tell)
+        title = _KINDS[kind](*_choose_inputs(kind, choices), tell)
+        return {"title": title, "simulate": kind == "compare" and choices.get("calibration") != ["0"]}
+
+
+def rehearse_work() -> Iterator[str]:
+    """Read, compare and report an example, so that the first real analysis finds everything loaded.
+
+    Yields
+    ------
+    str
+        The step that was made.
+    """
+    with EXAMPLES["models"].open_path() as path:
+        read_scores([path])
+        yield "read"
+        with call_command("compare", CompareOptions, [path], {}, report=Path("report.html")) as options:
+            source = opt.InputReader.from_options(replace(options, quiet=True))
+            analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
+        yield "compare"
+    summarize_analyses(analyses)
+    leaderboard(*analyses).to_html(page=True)
+    render_report(analyses[0])
+    yield "report"
+    _zip_paper(analyses)
+    yield "paper"
 
 
 def _read_files(choices: Texts, limits: tuple[int, int]) -> str:
@@ -82,6 +118,8 @@ def _choose_inputs(kind: str, choices: Texts) -> tuple[list[Path], Texts]:
     if (reading["kind"] == "report") != (kind == "repeat"):
         raise InputError("only a report can be repeated", remedy="make an analysis of another kind")
     inputs = [Path(name) for name in reading["inputs"]]
+    # the reading says which files are used
+    choices = {name: value for name, value in choices.items() if name != "files"}
     if not (people := choices.get("human")):
         return inputs, choices
     if people[-1] not in {item["name"] for item in reading["files"]}:
@@ -91,7 +129,9 @@ def _choose_inputs(kind: str, choices: Texts) -> tuple[list[Path], Texts]:
 
 
 def compare_systems(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
-    """Compare the systems by each measure: report, leaderboard, paper, JSON and the TOML that repeats it.
+    """Compare the systems by each measure: answer, report, leaderboard, paper, JSON and the TOML that repeats it.
+
+    Error rates are not simulated here: nobody should wait for them to see the answer.
 
     Parameters
     ----------
@@ -105,68 +145,70 @@ def compare_systems(inputs: Sequence[Path], choices: Texts, tell: Listener) -> s
     with call_command("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
         source = opt.InputReader.from_options(options)
         read = source.read_input()
-        analyses = analyze_measures(options, source, read, report=True, calibration=options.calibration)
+        analyses = analyze_measures(options, source, read, report=True, calibration=0)
         ranked = analyses
         if options.baseline:  # ranks need all pairs
             ranked = analyze_measures(replace(options, baseline=[]), source, read)
         tell("writing the report", 0, 0)
         board = leaderboard(*ranked, baseline=options.baseline or None)
+        for_programs = replace(options, format=Format.csv)
         with _collect_results() as folder:
+            _write_reports(folder, analyses)
             for k, analysis in enumerate(analyses):
-                (folder / _number_file("report.html", k)).write_text(
-                    render_report(analysis), "utf-8", "backslashreplace"
-                )
-                (folder / _number_file("report.json", k)).write_text(dump_json(report_json(analysis)))
+                if len(analysis.comparisons) <= MOST_PAIRS:
+                    pairs = render_table(pairs_table(analysis.comparisons, for_programs), Format.csv)
+                    (folder / _number_file("pairs.csv", k)).write_text(pairs, "utf-8", "backslashreplace")
             (folder / "leaderboard.html").write_text(board.to_html(page=True), "utf-8", "backslashreplace")
             (folder / "leaderboard.csv").write_text(
                 render_table(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
             )
             (folder / "paper.zip").write_bytes(_zip_paper(analyses))
-            recipe = analyses[0].recipe
-            assert recipe is not None
-            (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
-            (folder / "summary.json").write_text(
-                dump_json(_summarize_analyses(analyses, write_answer(ranked[0])))
-            )
+            (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
     return write_title(analyses[0])
+
+
+def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
+    """Simulate the error rates of a comparison that is done, and put them into its reports.
+
+    Parameters
+    ----------
+    inputs
+        The files.
+    choices
+        Options of ``shardwise compare``.
+    tell
+        Called with the progress.
+    """
+    with call_command("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
+        source = opt.InputReader.from_options(options)
+        budget = options.calibration or None
+        analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            folder = Path(name)
+            _write_reports(folder, analyses)
+            (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
+            # the summary last: it says that all is there
+            for path in sorted(folder.iterdir(), key=lambda path: path.name == "summary.json"):
+                path.replace(RESULTS / path.name)
+    return write_title(analyses[0])
+
+
+def _write_reports(folder: Path, analyses: Sequence[Analysis]) -> None:
+    """The report of each measure, as a page and as JSON, and the TOML that repeats the first."""
+    for k, analysis in enumerate(analyses):
+        (folder / _number_file("report.html", k)).write_text(
+            render_report(analysis), "utf-8", "backslashreplace"
+        )
+        (folder / _number_file("report.json", k)).write_text(dump_json(report_json(analysis)))
+        if (view := render_items(analysis)) is not None:
+            (folder / _number_file(ITEMS, k)).write_text(view.html, "utf-8", "backslashreplace")
+    recipe = analyses[0].recipe
+    assert recipe is not None
+    (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
 
 
 def _number_file(name: str, k: int) -> str:
     return name if k == 0 else name.replace(".", f"-{k + 1}.")
-
-
-def _summarize_analyses(analyses: Sequence[Analysis], ranks: str) -> dict[str, Any]:
-    """What the page says above the report."""
-    return {
-        "measures": [
-            {
-                "measure": item.measure,
-                "headline": write_answer(item),
-                "scope": write_scope(item),
-                "report": _number_file("report.html", k),
-                "json": _number_file("report.json", k),
-            }
-            for k, item in enumerate(analyses)
-        ],
-        "heading": write_scope(analyses[0]),
-        "ranks": ranks,
-        "warnings": [
-            {"name": item.name, "remedy": item.remedy}
-            for item in analyses[0].remarks
-            if item.warning and item.name
-        ],
-        "variance": None if analyses[0].power is None else analyses[0].power.sigma_sq,
-        "components": _estimate_components(analyses[0]),
-        "topics": analyses[0].topics,
-        "systems": len(analyses[0].systems),
-    }
-
-
-def _estimate_components(analysis: Analysis) -> dict[str, float] | None:
-    """What scores with seeds vary by, for planning."""
-    if "instance" not in analysis.scores.dims or bool(analysis.scores.isnull().any()):
-        return None
-    return dict(variance_components(analysis.scores))
 
 
 def _zip_paper(analyses: Sequence[Analysis]) -> bytes:
@@ -196,6 +238,7 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
         scores, gaps = opt.fill_gaps(opt.pick_measure(read), options.fill)
         if "split" in scores.dims and scores.sizes["split"] == 1:
             scores = scores.isel(split=0, drop=True)
+        nouns = nouns_of(scores)
         lab = calibrate(
             scores,
             options.method or None,
@@ -205,7 +248,7 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
             seed=options.seed,
             progress=lambda done, total: tell("simulating", done, total),
             watch=lambda some: write_atomically(
-                "partial.json", dump_json(_describe_rates(some, UNSETTLED)).encode()
+                "partial.json", dump_json(describe_calibration_page(some, nouns, final=False)).encode()
             ),
         )
         with _collect_results() as folder:
@@ -215,24 +258,9 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
             )
             (folder / "calibration.json").write_text(shown)
             (folder / "calibration.csv").write_text(render_table(lab.to_frame(), Format.csv))
-            (folder / "summary.json").write_text(dump_json(_describe_rates(lab)))
+            (folder / "summary.json").write_text(dump_json(describe_calibration_page(lab, nouns)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
-    return f"Which methods hold on {sizes}?"
-
-
-def _describe_rates(lab: Calibration, without: Sequence[str] = ()) -> dict[str, Any]:
-    frame = lab.shown().drop(columns=list(without))
-    return {
-        "columns": [str(name) for name in frame.columns],
-        "rows": [[str(value) for value in row] for row in frame.itertuples(index=False)],
-        "about": lab.text().partition("\n\n")[0],
-        "verdicts": [_without_code(verdict.text(command=False)) for verdict in lab.verdicts],
-    }
-
-
-def _without_code(verdict: str) -> str:
-    """A verdict without the line that says what to type."""
-    return "\n".join(line for line in verdict.splitlines() if not line.lstrip().startswith("now: "))
+    return f"Error rates on data like yours: {sizes}"
 
 
 def repeat_report(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
@@ -271,6 +299,7 @@ def repeat_report(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str
 
 _KINDS: dict[str, Callable[[Sequence[Path], Texts, Listener], str]] = {
     "compare": compare_systems,
+    "trust": simulate_trust,
     "calibrate": calibrate_methods,
     "repeat": repeat_report,
 }

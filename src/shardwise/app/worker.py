@@ -27,12 +27,21 @@ def main() -> None:
     jobs: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=_listen_for_jobs, args=(jobs,), daemon=True).start()
     from shardwise.app import work  # takes seconds to load, which is why a worker stays
+    from shardwise.cli.output import redirect_progress
 
     # beyond what the libraries have set aside by now, or will for charts
     limit_memory(CHARTS + int(sys.argv[1]))
     _send_message(out, ready=True)
+    # while nobody waits, load and try what the first analysis will need, step by step
+    with redirect_progress(lambda doing, done, total: None):
+        rehearsal = work.rehearse_work()
+        while jobs.empty() and next(rehearsal, None) is not None:
+            pass
+        del rehearsal
     while True:
         job = jobs.get()
+        if job["kind"] == "trust" and hasattr(os, "nice"):
+            os.nice(10)  # answers of others come first
         os.chdir(job["folder"])
         _send_message(out, **_do_job(work.do_work, job, out))
         os.chdir("/")
@@ -60,7 +69,7 @@ def _do_job(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
             _send_message(out, doing=doing, done=done, total=total)
 
     try:
-        return {"end": "done", "title": do(job["kind"], job["choices"], tuple(job["limits"]), tell)}
+        return {"end": "done", **do(job["kind"], job["choices"], tuple(job["limits"]), tell)}
     except InputError as error:
         return {"end": "failed", "message": describe_error(error)}
     except MemoryError:

@@ -65,18 +65,20 @@
     });
   }
 
-  // progress: events of the server move the bar; the last one brings the next stage
+  // progress: events of the server move the bar; the last one brings what comes next into its place
   let source = null;
   function follow() {
     const place = document.querySelector("[data-events]");
     if (source) { source.close(); source = null; }
     if (!place) return;
+    const bar = place.querySelector(".bar"), doing = place.querySelector(".doing");
     source = new EventSource(place.dataset.events);
     source.onmessage = (event) => {
-      const told = JSON.parse(event.data), bar = $("bar"), doing = $("doing");
-      if (!bar || !doing) return;
+      const told = JSON.parse(event.data);
+      // an answer that is there is shown at once, whatever is still simulated
+      if (place.dataset.into === "#stage" && !["reading", "queued", "running"].includes(told.state)) return show();
       if (told.total > 0) bar.value = told.done / told.total; else bar.removeAttribute("value");
-      const ahead = told.state === "queued" && told.ahead > 0 ? `, ${told.ahead} before it` : "";
+      const ahead = told.ahead > 0 ? `, ${told.ahead} before it` : "";
       const count = told.total > 0 ? `: ${told.done} of ${told.total}` : "";
       const text = `${told.doing || "starting"}${count}${ahead}`;
       if (doing.textContent !== text) doing.textContent = text;
@@ -86,15 +88,74 @@
         htmx.ajax("GET", some.dataset.src, "#partial");
       }
     };
-    source.addEventListener("end", () => { source.close(); source = null; location.reload(); });
+    const show = () => {
+      if (source) { source.close(); source = null; }
+      htmx.ajax("GET", place.dataset.then, { target: place.dataset.into, swap: "innerHTML" });
+    };
+    source.addEventListener("end", show);
   }
   follow();
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id !== "stage") return;
+    if (!["stage", "trust"].includes(event.target.id)) return;
     follow();
+    if (event.target.id !== "stage") return;
     const head = document.querySelector("#stage h1");
-    if (head) head.focus();
+    if (head) { head.focus(); document.title = head.textContent; }
+    choose(location.hash);
   });
+
+  // what is shown of an answer: the table of the page itself, or a file in the frame
+  function choose(hash) {
+    const name = hash.startsWith("#item=") ? "items" : hash.slice(1);
+    const view = document.querySelector(`button.view[data-view="${CSS.escape(name)}"]`);
+    if (view) show_view(view);
+  }
+  function show_view(view) {
+    const frame = $("shown"), native = $("native"), items = $("items"), part = view.dataset.part;
+    for (const one of document.querySelectorAll("button.view")) one.setAttribute("aria-pressed", String(one.dataset.view === view.dataset.view));
+    frame.hidden = !view.dataset.src;
+    items.hidden = !part;
+    native.hidden = view.dataset.view !== "answer";
+    if (part && items.dataset.part !== part) {
+      items.dataset.part = part;
+      htmx.ajax("GET", part, { target: "#items", swap: "innerHTML" });
+    }
+    if (view.dataset.src && frame.getAttribute("src") !== view.dataset.src) frame.src = view.dataset.src;
+    frame.title = view.textContent;
+    if (!(part && location.hash.startsWith("#item="))) history.replaceState(null, "", view.dataset.view === "answer" ? location.pathname : `#${view.dataset.view}`);
+  }
+  choose(location.hash);
+
+  async function copy(button) {
+    const address = new URL(button.dataset.copy, location.href);
+    if (address.pathname === location.pathname) address.hash = location.hash;
+    const words = button.textContent;
+    try {
+      await navigator.clipboard.writeText(address.href);
+    } catch {
+      // a page that came by plain HTTP from another machine has no clipboard
+      const field = Object.assign(document.createElement("textarea"), { value: address.href });
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = words; }, 1500);
+  }
+
+  // two analyses, no more and no fewer, can be compared
+  const two = $("two");
+  function count_ticked() {
+    const boxes = [...two.querySelectorAll("input[name=with]")], ticked = boxes.filter((one) => one.checked);
+    for (const box of boxes) box.disabled = ticked.length >= 2 && !box.checked;
+    $("pair").disabled = ticked.length !== 2;
+    $("ticked").textContent = ["Tick two analyses.", "Tick one more.", ""][ticked.length] || "";
+  }
+  if (two && $("pair")) {
+    two.addEventListener("change", count_ticked);
+    count_ticked();
+  }
 
   // a choice of something implies the choice that it belongs to
   document.addEventListener("change", (event) => {
@@ -110,10 +171,13 @@
   });
 
   document.addEventListener("click", (event) => {
-    const view = event.target.closest("button.view");
-    if (!view) return;
-    for (const one of document.querySelectorAll("button.view")) one.setAttribute("aria-pressed", String(one === view));
-    $("shown").src = view.dataset.src;
-    $("shown").title = view.textContent;
+    const view = event.target.closest("button.view"), copied = event.target.closest("button[data-copy]");
+    if (view) show_view(view);
+    if (copied) copy(copied);
+  });
+
+  // another analysis to plan with brings its own figures
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("select[data-go]")) location.assign(event.target.dataset.go + encodeURIComponent(event.target.value));
   });
 })();

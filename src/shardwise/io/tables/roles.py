@@ -19,11 +19,34 @@ ROLES = {
 }  # fmt: skip
 
 
+PLURALS = {"repeat": "repeats", "instance": "repeats"}
+"""Roles whose plural is another word."""
+MOST_NAMED = 8
+"""Columns that the words of a reading list."""
+
+
 class Choice(dict[str, str]):
-    """Columns by role, which the command line spells item=…,system=…."""
+    """One of several readings of a table: columns by role, as a command spells them and as a person chooses them."""
 
     def __str__(self) -> str:
         return ",".join(f"{role}={name}" for role, name in self.items())
+
+    def describe(self) -> str:
+        """Return the reading in words, for a person to choose it.
+
+        >>> Choice({"item": "question", "system": "a+b"}).describe()
+        'items are in question, systems are the columns a, b'
+        """
+        parts = []
+        for role, names in self.items():
+            several = names.split("+")
+            noun = PLURALS.get(role, f"{role}s")
+            more = ", …" if len(several) > MOST_NAMED else ""
+            where = (
+                f"the columns {', '.join(several[:MOST_NAMED])}{more}" if len(several) > 1 else f"in {names}"
+            )
+            parts.append(f"{noun} are {where}")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
