@@ -57,6 +57,79 @@ def simulated(
     return scores if splits > 1 else scores.isel(split=0, drop=True)
 
 
+CLIPPED = """() => {
+    const wrong = [];
+    document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+    const texts = ".chart svg text, .ticks span, th, td, p, li, h1, h2, h3, summary, dt, dd, option, label, .chip";
+    for (const text of document.querySelectorAll(texts)) {
+        const box = text.getBoundingClientRect();
+        if (!box.width || text.closest("[hidden], .hidden, .si-hidden, #tip, select")) continue;
+        const frame = text.closest(".scroll, .chart, nav");
+        const edge = frame ? frame.getBoundingClientRect().left : 0;
+        const room = frame ? frame.scrollWidth - frame.scrollLeft : innerWidth;
+        if (box.left < edge - 1 || box.right > edge + room + 1)
+            wrong.push(`${text.textContent.slice(0, 40)}: ${box.left - edge} to ${box.right - edge} of ${room}`);
+    }
+    // no box is narrower or lower than its text, and none scrolls without saying so
+    const hides = /hidden|clip|auto|scroll/, left_out = ".hidden, .si-hidden, svg, select, .skip";
+    for (const box of document.querySelectorAll("body *")) {
+        if (!box.clientWidth || box.closest(left_out) || box.matches("nav")) continue;
+        const style = getComputedStyle(box);
+        const wide = box.scrollWidth > box.clientWidth + 1 && hides.test(style.overflowX);
+        const high = box.scrollHeight > box.clientHeight + 1 && hides.test(style.overflowY);
+        if (high || (wide && !box.dataset.more))
+            wrong.push(`cut or scrolls unseen: ${box.className} ${box.textContent.slice(0, 40)}`);
+    }
+    return wrong;
+}"""
+"""Text outside of its frame or the page, and boxes that hide some of theirs."""
+
+OVERLAPPING = """() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), boxes = [], wrong = [];
+    const left_out = "script, style, select, datalist, nav, .hidden, .si-hidden, .skip, [hidden], [opacity='0']";
+    while (walker.nextNode()) {
+        const node = walker.currentNode, text = node.data.trim();
+        if (!text || node.parentElement.closest(left_out)) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const { left, right, top, bottom, width, height } of range.getClientRects())
+            // letters take about half of the height of their line
+            if (width && height) boxes.push({ left, right, top: top + height / 4, bottom: bottom - height / 4, text });
+    }
+    boxes.sort((p, q) => p.top - q.top);
+    boxes.forEach((p, k) => {
+        for (let j = k + 1; j < boxes.length && boxes[j].top < p.bottom - 1; j++) {
+            const q = boxes[j], over = q.left < p.right - 1 && q.right > p.left + 1;
+            if (over) wrong.push(`${p.text.slice(0, 30)} | ${q.text.slice(0, 30)}`);
+        }
+    });
+    return wrong;
+}"""
+"""Pairs of texts that lie over each other."""
+
+ALIKE = """() => {
+    const wrong = [];
+    const check = (what, texts) => {
+        const seen = new Set();
+        for (const text of texts) {
+            if (seen.has(text)) wrong.push(`${what}: ${text}`);
+            seen.add(text);
+        }
+    };
+    const texts = (within, name) => [...within.querySelectorAll(name)].map((one) => one.textContent.trim());
+    for (const table of document.querySelectorAll("#board, .versus, #against, .si-scores"))
+        check(table.id || table.className, texts(table, "tbody th"));
+    for (const card of document.querySelectorAll(".card")) check("chips", texts(card, ".chip"));
+    for (const select of document.querySelectorAll(".sw-items select")) check("select", texts(select, "option"));
+    const data = JSON.parse(document.getElementById("data").textContent);
+    for (const cut of data.labels) check("matrix", cut || data.systems);
+    const view = JSON.parse(document.querySelector(".si-data").textContent);
+    for (const cut of Object.values(view.labels)) check("heat map", cut || []);
+    return wrong;
+}"""
+"""Names of different systems that look alike where they stand together."""
+
+
 @contextmanager
 def opened(browser: Any, path: Path, link: str = "", **options: Any) -> Iterator[Any]:
     """A page from disk that must not complain, ask, or fetch anything."""

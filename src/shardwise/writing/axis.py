@@ -24,6 +24,11 @@ class Axis:
         inside = min(max(value, self.low), self.high)
         return round(WIDTH * (inside - self.low) / (self.high - self.low), 1)
 
+    @property
+    def grid(self) -> str:
+        """Lines at the ticks, 20 units high, as the path of a drawing."""
+        return "".join(f"M{self.locate_value(tick):g} 0v20" for tick in self.ticks)
+
 
 def make_axis(values: ArrayLike, most: int = 6) -> Axis:
     """Make an axis that holds all finite values.

@@ -36,6 +36,9 @@ INK: dict[str, Any] = {
         "labelFontSize": 12,
         "titleFontSize": 12.5,
         "titlePadding": 8,
+        # a label moved inwards at an end lies on its neighbour; fonts of readers may be wider than that of the drawing
+        "labelFlush": False,
+        "labelSeparation": 6,
     },
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
     "text": {"color": "currentColor", "fontSize": 12},
@@ -61,6 +64,8 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
     drawn = draw_svg(specification, name)
     for fixed, themed in THEMED.items():
         drawn = drawn.replace(f'"{fixed}"', f'"{themed}"')
+    # hundredths of a pixel are enough for positions
+    drawn = re.sub(r' (?:d|transform)="[^"]*"', lambda m: re.sub(r"(\.\d\d)\d+", r"\1", m[0]), drawn)
     words = label.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 

@@ -154,7 +154,7 @@
 
   // --- tables wider than the page say so
   const markScrolling = () => {
-    for (const box of document.querySelectorAll(".scroll")) {
+    for (const box of document.querySelectorAll(".scroll, .chart")) {
       if (box.scrollWidth > box.clientWidth + 1) box.dataset.more = "Wider than the page: scroll sideways →";
       else delete box.dataset.more;
     }
