@@ -138,7 +138,7 @@ def test_a_forest_against_the_best_shows_its_leads() -> None:
     assert [row["system"] for row in rows] == list(expected["b"])
     for name in ("difference", "lower", "upper"):
         assert [row[name] for row in rows] == expected[name].tolist()
-    significant = [row["system"] for row in rows if row["verdict"] == f"{best} is significantly better"]
+    significant = [row["system"] for row in rows if row["verdict"] == "best significantly better"]
     assert significant == [name for name in analysis.systems if name not in analysis.comparisons.best()]
     assert f"difference in AP, {best} − each system (95% CI)" in titles(analysis.plot())
 

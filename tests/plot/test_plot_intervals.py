@@ -26,7 +26,7 @@ def comparisons(r: int, variance: float = 0.001, claim: str = "exactly these 50 
 @pytest.mark.parametrize("kind", ["mean", "comparison"])
 def test_every_system_is_drawn_with_its_interval(r: int, kind: str) -> None:
     pairs = comparisons(r)
-    drawn = interval_chart(pairs, kind=kind).to_dict()
+    drawn = interval_chart(pairs, interval=kind).to_dict()
     (rows,) = drawn["datasets"].values()
     expected = pairs.intervals(kind=kind).reset_index().to_dict("records")
     assert [

@@ -32,8 +32,9 @@ PAGE = r"""
 \begin{document}
 \input{methods}
 \sw{topics} topics, \sw{found/AP} of \sw{pairs/AP} pairs.
+\input{uses}
 \input{table}
-\begin{figure}\includegraphics[width=\linewidth]{figure}\end{figure}
+\begin{figure}\includegraphics{figure}\end{figure}
 \bibliographystyle{plain}\bibliography{refs}
 \end{document}
 """
@@ -133,6 +134,50 @@ def test_numbers_have_names() -> None:
     assert {"p/run003/run000/AP", "difference/run003/run000/AP", "ranks/run001/nDCG@10"} <= set(said)
 
 
+def test_numbers_stand_in_text_and_in_mathematics() -> None:
+    """What is a relation, a sign or a separator is right in both modes; p-values bring their relation."""
+    text = numbers_latex([analyze(scores(4).rename("AP"))])
+    said = dict(re.findall(r"csname sw@(\S+?)\\endcsname\{(.*)\}$", text, re.MULTILINE))
+    bounded = [value for name, value in said.items() if name.startswith("p/")]
+    assert r"\ensuremath{p \le 0.0001}" in bounded
+    assert all(re.fullmatch(r"\\ensuremath\{p (=|<|\\le) [\d.]+\}", value) for value in bounded)
+    for name, value in said.items():
+        if name.startswith("pvalue/"):
+            assert said[name.replace("pvalue", "p", 1)].endswith(value.removeprefix(r"\ensuremath{"))
+        if name.startswith(("lower/", "upper/", "mean/", "difference/")):
+            assert re.fullmatch(r"[\d.]+|\\ensuremath\{-[\d.]+\}", value)
+        if name.startswith("ranks/"):
+            assert re.fullmatch(r"\d+|\\mbox\{\d+--\d+\}", value)
+        assert not re.search("[–−≤≥]", value)
+
+
+@pytest.mark.parametrize("baseline", [None, "run001", ("run001", "run003")])
+@pytest.mark.parametrize("systems", [4, 20])
+def test_the_figure_is_a_forest_for_a_column(systems: int, baseline: object) -> None:
+    names = (
+        [f"a-long-name-of-a-run/{k:03d}/of-which-many-are-alike" for k in range(systems)]
+        if systems > 4
+        else None
+    )
+    if names is not None and baseline is not None:
+        baseline = names[1] if isinstance(baseline, str) else (names[1], names[3])
+    (found,) = analyses(systems, 1, names, baseline)
+    figure = {file.name: file.content for file in make_paper(found)}
+    width = float(re.findall(rb"MediaBox ?\[0 0 ([\d.]+) ", figure["figure.pdf"])[0])
+    assert 200.0 <= width <= 230.0
+    svg = figure["figure.svg"].decode()
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', svg)]
+    assert min(sizes) >= 7.0
+    assert "stroke-dasharray" in svg
+    # a row for each comparison, and none that is empty
+    bases = found.baselines or (found.systems[0],)
+    pairs = found.comparisons.to_frame()
+    rows = sum(((pairs["a"] == base) | (pairs["b"] == base)).sum() for base in bases)
+    labels = [text for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg) if re.match(r"run\d|a-l", text)]
+    assert len(labels) == rows
+    assert len(set(labels)) == len(found.systems) - (len(bases) == 1)
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match="3 columns"):
         make_paper(*analyses(3, 1), columns=3)
@@ -176,6 +221,10 @@ def test_latex_without_an_overfull_box(
     if not subprocess.run(["kpsewhich", "extarticle.cls"], capture_output=True, check=False).stdout:
         pytest.skip("LaTeX lacks extsizes (apt-get install texlive-latex-extra)")
     write_paper(tmp_path, *analyses(systems, measures, names, baseline), columns=columns)
+    # every number in text and in mathematics
+    keys = re.findall(r"csname sw@(\S+?)\\endcsname\{", (tmp_path / "numbers.tex").read_text())
+    uses = "\n".join(rf"\sbox0{{\sw{{{key}}} $\sw{{{key}}}$}}%" for key in keys)
+    (tmp_path / "uses.tex").write_text(uses, encoding="utf-8")
     for name, opening in CLASSES.items():
         (tmp_path / "main.tex").write_text(opening + PAGE, encoding="utf-8")
         once = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]

@@ -9,11 +9,11 @@ import altair as alt
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import shorten_name, shorten_names
-from shardwise.plot.rows import estimate_width
+from shardwise.plot.rows import WIDTH, estimate_width
 from shardwise.plot.theme import COLOURS, INK, finish_chart, make_data
 
 MOST = 30  # systems whose names and bars can still be told apart
-ON_SIDE = 28  # characters of a name beside the axis
+ON_SIDE = 24  # characters of a name beside the axis
 BAR, LINE, ROW = 0.45, 0.8, 1.0  # distances of bars, from the last bar to the first name, and of names
 
 
@@ -107,6 +107,7 @@ def critical_chart(
         )
     height = int(22 * (deepest + 0.5))
     # Names on the sides may be wider in the font of the reader.
-    side = 15 + int(0.25 * max(estimate_width(label, 11) for label in labels.values()))
+    extent = max(estimate_width(label, 11) for label in labels.values())
+    side = 15 + int(0.2 * extent)
     drawn = alt.LayerChart(layer=layers, padding={"left": side, "right": side, "top": 5, "bottom": 5})
-    return finish_chart(drawn.properties(width=440, height=height))
+    return finish_chart(drawn.properties(width=max(260.0, WIDTH - 2.0 * extent), height=height))

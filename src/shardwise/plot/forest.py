@@ -67,15 +67,15 @@ def forest_chart(
         The chart, an altair object.
     """
     word = comparisons.estimates.nouns.get("system", "system")
-    panels = _list_panels(comparisons, baseline, level, measure, word)
+    panels = _list_panels(comparisons, baseline, level, measure, word, width)
     words = panels[0][2]
     occurring = {int(sign) for frame, *_ in panels for sign in frame["verdict"][:most]}
     shown = [word for word, sign in zip(words, (1, 0, -1), strict=True) if sign in occurring]
     columns = [frame[name][:most] for frame, *_ in panels for name in ("difference", "lower", "upper")]
     scale = fit_scale(*columns, zero=True)
-    drawn = []
+    drawn, total = [], sum(len(frame[:most]) for frame, *_ in panels)
     for frame, title, _ in panels:
-        layout = lay_out_rows([str(name) for name in frame["row"][:most]], width)
+        layout = lay_out_rows([str(name) for name in frame["row"][:most]], width, total)
         cut = describe_cut(len(layout.labels), len(frame), pluralize_noun(word))
         drawn.append(_draw_panel(frame[:most], layout, title, words, shown, scale, cut))
     if len(drawn) == 1:
@@ -86,7 +86,7 @@ def forest_chart(
 
 
 def _list_panels(
-    comparisons: Comparisons, baseline: str | None, level: float, measure: str, word: str
+    comparisons: Comparisons, baseline: str | None, level: float, measure: str, word: str, width: float
 ) -> list[tuple[pd.DataFrame, str, tuple[str, str, str]]]:
     """Rows, title and words of the verdicts of each panel: `row, difference, lower, upper, p, verdict`."""
     names, frame = comparisons.names, comparisons.to_frame(level)
@@ -94,7 +94,7 @@ def _list_panels(
     frame["verdict"] = comparisons.directions(1.0 - level)
     interval = f"({100 * level:g}% CI)" if np.isfinite(frame["lower"]).any() else "(the test has no interval)"
     what = f"difference in {shorten_name(measure, 40)}"
-    labels = shorten_names(names, 36)
+    labels = shorten_names(names, max(int(width / 16), 16))
     if baseline is not None and baseline not in names:
         raise refuse_unknown("system", baseline, names)
     bases = [baseline] if baseline is not None else []
@@ -108,7 +108,7 @@ def _list_panels(
         panels.append((_orient_rows(frame, base, names, 1.0), title, words))
     if not panels and comparisons.complete:
         title = f"{what}, {labels[names[0]]} − each {word} {interval}"
-        words = (f"{labels[names[0]]} is significantly better", "tied", "significantly worse")
+        words = ("best significantly better", "tied", "significantly worse")
         panels.append((_orient_rows(frame, names[0], names, -1.0), title, words))
     if not panels:
         labels = shorten_names(names, 20)

@@ -44,14 +44,14 @@ def interval_chart(
     *,
     level: float = 0.95,
     measure: str = "score",
-    kind: str = "mean",
+    interval: str = "mean",
     most: int = MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart:
     """Draw each system's mean and interval, one row a system; several comparisons, by name, in several colours.
 
-    The figures are those of ``Comparisons.intervals(level, kind)``. Bars of comparison intervals that do not overlap
-    differ significantly (F19 eq. 3).
+    The figures are those of ``Comparisons.intervals(level, interval)``. Bars of comparison intervals that do not
+    overlap differ significantly (F19 eq. 3).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def interval_chart(
         Confidence level of the intervals.
     measure : str
         What the means are of.
-    kind : str
+    interval : str
         Which intervals: "mean", the confidence interval of each mean, or another kind of `Comparisons.intervals`.
     most : int
         Most systems.
@@ -75,9 +75,9 @@ def interval_chart(
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     first = next(iter(named.values()))
-    rows = _list_intervals(named, "claim", level, kind)
-    interval = NAMED.get(kind, f"{KINDS.get(kind, kind)} interval")
-    title = f"{shorten_name(measure)}, mean and {100 * level:g}% {interval}"
+    rows = _list_intervals(named, "claim", level, interval)
+    words = INTERVALS.get(interval, f"{KINDS.get(interval, interval)} interval")
+    title = f"{shorten_name(measure)}, mean and {100 * level:g}% {words}"
     word = pluralize_noun(first.estimates.nouns.get("system", "system"))
     return finish_chart(draw_rows(rows, "claim", title, list(first.names), word, most, width))
 
@@ -214,7 +214,7 @@ def _make_y_axis(field: str, title: str | None = None) -> alt.Y:
 
 
 FEW = 30  # systems; of more, intervals are drawn as bands
-NAMED = {
+INTERVALS = {
     "mean": "CI",
     "comparison": "comparison interval: bars that do not overlap differ significantly",
 }

@@ -16,8 +16,8 @@ WIDTH = 660
 """Pixels of a whole chart: what a cell of a notebook has room for."""
 MOST_ROWS = 150
 """Systems that a chart names; `most` draws more of them."""
-COLUMN = 240
-"""Points of a column of a two-column paper, 8.5 cm; a drawing has a pixel a point."""
+COLUMN = 229
+"""Points of the narrowest column of common two-column papers, 8 cm; a drawing has a pixel a point."""
 NARROW, WIDE = frozenset("iIjlftr.,:;'`|!()[]{}/\\- "), frozenset("mwMWGOQ@%…—")
 
 
@@ -56,7 +56,7 @@ class Layout:
         return self.step < 15.0
 
 
-def lay_out_rows(names: Sequence[str], width: float = WIDTH) -> Layout:
+def lay_out_rows(names: Sequence[str], width: float = WIDTH, total: int = 0) -> Layout:
     """Choose labels and sizes of rows: small letters where there are many, names cut to less than half of the width.
 
     Parameters
@@ -65,6 +65,8 @@ def lay_out_rows(names: Sequence[str], width: float = WIDTH) -> Layout:
         Names from top to bottom.
     width : float
         Pixels of the whole chart.
+    total : int
+        Rows of all panels, where there are several.
 
     Returns
     -------
@@ -75,14 +77,15 @@ def lay_out_rows(names: Sequence[str], width: float = WIDTH) -> Layout:
     >>> layout.labels, layout.size, layout.height
     ({'bm25': 'bm25', 'dense': 'dense'}, 11.0, 40.0)
     """
-    count = len(names)
+    count = max(total, len(names))
     if width < WIDTH / 2:
         size, step = (8.0, 13.0) if count <= 30 else (7.0, 9.5)
     else:
         size, step = (11.0, 20.0) if count <= 40 else (9.0, 12.5) if count <= MOST_ROWS else (8.0, 11.0)
     labels = shorten_names(names, max(int(0.45 * width / (0.62 * size)), 16))
     extent = 6.0 + max((estimate_width(label, size) for label in labels.values()), default=0.0)
-    return Layout(labels, size, step, extent, max(width - extent - 24.0, 0.3 * width))
+    margin = 8.0 if width < WIDTH / 2 else 24.0
+    return Layout(labels, size, step, extent, max(width - extent - margin, 0.3 * width))
 
 
 def estimate_width(text: str, size: float) -> float:
@@ -167,11 +170,14 @@ def axis_below(layout: Layout, title: str, **options: Any) -> dict[str, Any]:
         "orient": "top" if layout.crowded and layout.height > 400 else "bottom",
         "labelFontSize": layout.size,
         "titleFontSize": layout.size + 0.5 if layout.size < 9 else 11.5,
+        # From the left of the names, where a title has room.
         "titleAnchor": "start",
+        "titleAlign": "left",
+        "titleX": -layout.extent + 6.0,
         "tickCount": max(int(layout.width / 60), 3),
         "labelFlush": True,
     }
-    lines = wrap_text(title, layout.width, common["titleFontSize"])
+    lines = wrap_text(title, layout.extent + layout.width - 12.0, common["titleFontSize"])
     return {"title": lines, "axis": alt.Axis(**(common | options))}
 
 
@@ -200,7 +206,7 @@ def list_round_ticks(low: float, high: float) -> list[float]:
 
 def make_row_legend(layout: Layout, names: Sequence[str]) -> alt.Legend:
     """Make a legend above the rows."""
-    return make_word_legend(names, layout.size, layout.width + layout.extent)
+    return make_word_legend(names, layout.size, layout.width)
 
 
 def make_word_legend(names: Sequence[str], size: float, width: float, **options: Any) -> alt.Legend:
@@ -209,7 +215,7 @@ def make_word_legend(names: Sequence[str], size: float, width: float, **options:
     common: dict[str, Any] = {
         "title": None,
         "orient": "top",
-        "direction": "horizontal" if room < width and max(map(len, names)) <= 24 else "vertical",
+        "direction": "horizontal" if room < width and max(map(len, names)) <= 26 else "vertical",
         "labelLimit": 0,
         "labelFontSize": size,
         "symbolSize": 60 if size > 8 else 30,

@@ -12,7 +12,7 @@ from shardwise.core.scores import nouns_of
 from shardwise.core.text import shorten_name
 from shardwise.planning.components import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
-from shardwise.plot.intervals import draw_points
+from shardwise.plot.intervals import INTERVALS, draw_rows
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
 from shardwise.plot.saving import import_converter, specify_chart
@@ -122,8 +122,10 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
         for result in content.distinct_results
         for row in list_records(result.chart_intervals.reset_index())
     ]
-    kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
-    title = f"{shorten_name(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
-    specification = specify_chart(finish_chart(draw_points(rows, "claim", title)), validate=False)
+    comparison = all(result.has_comparison_intervals for result in content.claims)
+    interval = INTERVALS["comparison" if comparison else "mean"]
+    title = f"{shorten_name(content.measure)}, mean and {100 * (1.0 - content.alpha):g}% {interval}"
+    drawn = draw_rows(rows, "claim", title, content.systems, content.nouns_for("system"))
+    specification = specify_chart(finish_chart(drawn), validate=False)
     pdf: bytes = import_converter().vegalite_to_pdf(specification)
     return pdf, draw_svg(specification, "intervals")

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import shorten_name
 from shardwise.io.atomic import write_atomically
-from shardwise.plot.critical import MOST as MOST_JOINED
-from shardwise.plot.intervals import draw_points
-from shardwise.plot.saving import save_chart
-from shardwise.plot.theme import finish_chart, list_records
+from shardwise.plot.rows import COLUMN
+from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex
-from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
+from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
 from shardwise.writing.words import shorten_letters
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
 NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure
 ROWS = 42  # of a panel: what fits on a page under its caption
+MOST_DRAWN = 42  # rows of the figure, which fit on a page
 # points; the narrowest column of common two-column classes, and the narrowest page of one column (article at 10pt)
 NARROW, PAGE = 229.0, 345.0
 # points at \footnotesize: a digit, a capital, a superscript, the space between columns, a name
@@ -96,7 +93,7 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFi
 
     return (
         text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
-        PaperFile("figure.pdf", "the figure", pdf),
+        PaperFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
         text("figure.svg", "the same for other uses", svg),
         text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
         text("refs.bib", "its sources", format_bibliography(*analyses)),
@@ -105,32 +102,15 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFi
 
 
 def _draw_figure(analysis: Analysis) -> tuple[bytes, str]:
-    """The critical-difference diagram of few systems, means of many, differences from baselines: as PDF and as SVG."""
-    if analysis.lead.pairs.complete and len(analysis.systems) <= MOST_JOINED:
-        chart: Any = analysis.plot("cd", alpha=analysis.alpha)
-    else:
-        level = f"{100 * (1.0 - analysis.alpha):g}%"
-        kind = "comparison" if analysis.lead.has_comparison_intervals else "confidence"
-        title = f"{shorten_name(analysis.measure)}, {level} {kind} intervals"
-        rows = [row | {"of": ""} for row in list_records(analysis.lead.chart_intervals.reset_index())]
-        if analysis.baselines:
-            title = f"{shorten_name(analysis.measure)}, difference with {level} interval"
-            rows = []
-            for base in analysis.baselines:
-                table = (
-                    tabulate_against(analysis.comparisons, base, analysis.alpha)
-                    .reindex(list(analysis.systems))
-                    .dropna()
-                )
-                shown = table.rename(columns={"difference": "estimate"}).reset_index()
-                rows += [row | {"of": f"from {shorten_name(base)}"} for row in list_records(shown)]
-        chart = finish_chart(
-            draw_points(rows, "of", title, list(analysis.systems)).properties(width=460, height=220)
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        for ending in ("pdf", "svg"):
-            save_chart(chart, Path(folder) / f"figure.{ending}")
-        return (Path(folder) / "figure.pdf").read_bytes(), (Path(folder) / "figure.svg").read_text("utf-8")
+    """Draw the forest of differences from the baselines, or of the best from the others, in a column of a paper."""
+    most = MOST_DRAWN // max(len(analysis.baselines), 1)
+    specification = specify_chart(analysis.plot("forest", width=COLUMN, most=most))
+    # A column has no room for margins, and its fonts are embedded.
+    specification["padding"] = 2
+    converter = import_converter()
+    pdf: bytes = converter.vegalite_to_pdf(specification)
+    svg: str = converter.vegalite_to_svg(specification)
+    return pdf, svg
 
 
 def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str:
@@ -301,31 +281,31 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
     """
     first, lead = analyses[0], analyses[0].lead
     values = {
-        "topics": f"{first.topics:,}",
-        "systems": f"{len(first.systems):,}",
+        "topics": _format_math(f"{first.topics:,}"),
+        "systems": _format_math(f"{len(first.systems):,}"),
         "alpha": f"{first.alpha:g}",
         "level": format_percent(1.0 - first.alpha).replace("%", r"\%"),
-        "best": escape_tex(lead.best),
+        "best": rf"\ifmmode\mbox{{{escape_tex(lead.best)}}}\else {escape_tex(lead.best)}\fi",
     }
     for analysis in analyses:
         m, d, result = analysis.measure, analysis.decimals, analysis.lead
-        values |= {f"pairs/{m}": f"{len(result.pairs):,}", f"found/{m}": f"{result.n_significant:,}"}
-        values |= {f"top/{m}": f"{len(result.best_set):,}"} if result.best_set else {}
+        counts = {"pairs": len(result.pairs), "found": result.n_significant, "top": len(result.best_set)}
+        values |= {f"{key}/{m}": _format_math(f"{n:,}") for key, n in counts.items() if n or key != "top"}
         for name, row in result.intervals.rename(columns={"estimate": "mean"}).iterrows():
             for column in ("mean", "lower", "upper"):
                 values[f"{column}/{name}/{m}"] = _format_math(format_number(float(row[column]), d))
         if result.pairs.complete:
             ranks = result.pairs.ranks(1.0 - analysis.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
-                values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": may.replace("–", "--")}
+                values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": _format_math(may)}
         for base in analysis.baselines or (result.best,):
             for name, row in tabulate_against(result.pairs, base, analysis.alpha).iterrows():
                 values[f"difference/{name}/{base}/{m}"] = _format_math(
                     format_number(float(row["difference"]), d)
                 )
-                values[f"p/{name}/{base}/{m}"] = _format_math(
-                    format_p(float(row["p_adjusted"]), result.resolution)
-                )
+                p = format_p(float(row["p_adjusted"]), result.resolution)
+                values[f"p/{name}/{base}/{m}"] = _format_math(equate_p(p))
+                values[f"pvalue/{name}/{base}/{m}"] = _format_math(p)
     lines = [
         rf"\expandafter\def\csname sw@{_format_key(key)}\endcsname{{{text}}}" for key, text in values.items()
     ]
@@ -345,8 +325,12 @@ def _format_key(text: str) -> str:
 
 
 def _format_math(text: str) -> str:
-    """A number as it may stand in text or in mathematics."""
-    if text == "–":
-        return "--"
-    shown = text.replace("−", "-").replace("≤", r"\le ")
-    return rf"\ensuremath{{{shown}}}" if shown != text or shown.startswith("<") else shown
+    r"""Write a number so that it may stand in text and in mathematics.
+
+    >>> _format_math("p ≤ 0.0001"), _format_math("−0.12"), _format_math("1,234"), _format_math("2–5")
+    ('\\ensuremath{p \\le 0.0001}', '\\ensuremath{-0.12}', '1{,}234', '\\mbox{2--5}')
+    """
+    if "–" in text:
+        return rf"\mbox{{{text.replace('–', '--')}}}"
+    shown = text.replace("−", "-").replace("≤", r"\le").replace(",", "{,}")
+    return rf"\ensuremath{{{shown}}}" if re.search(r"[-<\\=]", shown) else shown

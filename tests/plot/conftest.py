@@ -1,0 +1,5 @@
+"""A browser for the tests of charts."""
+
+from browsers import browser
+
+__all__ = ["browser"]
