@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
+from bench.gallery_pages import draw_reports
 from shardwise.methods.bootstrap.fit import BootstrapFit
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
@@ -203,6 +204,7 @@ def main() -> None:
     for name, draw in CHARTS.items():
         sw.save_chart(draw(), folder / f"chart-{name}{ending}")
         print(name, flush=True)
+    draw_reports(folder)
 
 
 if __name__ == "__main__":
