@@ -80,9 +80,12 @@ def compute_outcome(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
     if estimates.test is not None:
         return estimates.test.outcome(ia, ib)
     variance, df = estimates.pair_spread(ia, ib)
-    largest = np.abs(estimates.values).max(axis=-1, keepdims=True)
-    difference = estimates.values[..., ia] - estimates.values[..., ib]
-    difference, se = student.without_noise(difference, np.sqrt(variance), largest)
+    size = np.abs(estimates.values)
+    largest = size.max(axis=-1, keepdims=True)
+    # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
+    pair = np.maximum(size[..., ia], size[..., ib]) if estimates.difference_variance is None else largest
+    difference = student.drop_noise(estimates.values[..., ia] - estimates.values[..., ib], pair)
+    se = student.drop_noise(np.sqrt(variance), largest)
     if estimates.distribution is not None:
         nothing = np.full(difference.shape, np.nan)
         spread = np.broadcast_to(se, difference.shape)

@@ -30,12 +30,13 @@ class Decomposition:
     ss_total: Number
     n: int
     floor: Number  # the sum of squares that rounding alone can leave
+    levels: dict[Term, Floats]  # marginal means of the terms, shaped like their effects
 
     def means(self, of: str = "system") -> Floats:
-        """(…, levels) marginal means of a dimension."""
-        level_effects = self.effects[frozenset({of})]
-        lead = level_effects.shape[: level_effects.ndim - len(self.shape)]
-        return np.asarray(np.asarray(self.grand_mean)[..., None] + level_effects.reshape(*lead, -1))
+        """(…, levels) marginal means of a dimension, to their own digits: one level may be far larger than others."""
+        level_means = self.levels[frozenset({of})]
+        lead = level_means.shape[: level_means.ndim - len(self.shape)]
+        return np.asarray(level_means.reshape(*lead, -1))
 
     def of(self, terms: tuple[Term, ...]) -> Decomposition:
         """The same for a smaller model: what its terms lack goes to the error."""
@@ -122,6 +123,7 @@ def decompose(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> Decompo
         ss_total=ss_total,
         n=n,
         floor=floor,
+        levels={term: means[term] for term in terms if len(term) == 1},
     )
 
 

@@ -66,10 +66,9 @@ def cochran_cox_df(df: Floats, few: Floats, share: Floats) -> Floats:
     return np.asarray(special.stdtridf(1.0 - LEVEL / 2.0, point))
 
 
-def without_noise(difference: Floats, se: Floats, largest: Floats) -> tuple[Floats, Floats]:
-    """Differences and standard errors with those of mere rounding, against the largest value, set to 0."""
-    noise = NOISE * largest
-    return np.where(np.abs(difference) <= noise, 0.0, difference), np.where(se <= noise, 0.0, se)
+def drop_noise(values: Floats, largest: Floats) -> Floats:
+    """Return differences or standard errors with those that are mere rounding of a value of this size set to 0."""
+    return np.where(np.abs(values) <= NOISE * largest, 0.0, values)
 
 
 def noncentral_sf(t: npt.ArrayLike, df: npt.ArrayLike, noncentrality: npt.ArrayLike) -> Floats:
