@@ -38,6 +38,26 @@ COMMANDS = [
     ("paper", "--out", "paper"),
 ]
 
+FEW = [(1, 2), (2, 1), (2, 2), (3, 2), (5, 3)]
+"""Sizes for what takes longer."""
+SLOWER = [
+    ("calibrate t.csv --repetitions 10", 3),
+    ("replicate f19 t.csv --out out", 2),
+    ("replicate v17 t.csv --out out", 2),
+    ("replicate s14 t.csv --out out", 2),
+    ("replicate ff21 t.csv --out out", None),
+    ("replicate j15 t.csv --out out", None),
+    ("design interval t.csv", 2),
+    ("design repeats t.csv --min-diff 0.1", None),
+    ("score made/qrels.txt made/runs --out scores.csv", 1),
+    ("score made/qrels.txt made/runs --shards 2 --splits 2 --out scores.csv", 1),
+    ("compare made/qrels.txt made/runs --shards 2", 2),
+    ("stability made/qrels.txt made/runs --shards 2 --splits 3", 2),
+    ("design pools made/qrels.txt made/runs --pool 5", 2),
+    ("design budget made/qrels.txt made/runs --pool 5 --judgments 100", 2),
+]
+"""Commands, and the fewest topics with which they answer; None where such a table lacks what they need."""
+
 
 def make_table(topics: int, systems: int) -> pd.DataFrame:
     values = np.random.default_rng(topics).random((topics, systems)).round(2)
@@ -84,3 +104,34 @@ def test_every_output_answers_or_refuses_in_one_line(
             assert systems > 1
     # the largest is answered; stability needs splits
     assert done.returncode != 2 or command == "stability", done.stderr
+
+
+@pytest.mark.parametrize(("line", "fewest"), SLOWER, ids=[line for line, _ in SLOWER])
+def test_every_command_answers_or_refuses_in_one_line(
+    line: str, fewest: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for topics, systems in FEW:
+        folder = tmp_path / f"{topics}x{systems}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        make_table(topics, systems).to_csv("t.csv")
+        sizes = ("--topics", topics, "--systems", systems, "--depth", 10, "--corpus", 300, "--relevant", 3)
+        made = shardwise("simulate", *sizes, "--out", "made", "--quiet")
+        assert made.returncode == 0, made.stderr
+        before = set(folder.iterdir())
+        done = shardwise(*line.split())
+        enough = fewest is not None and topics >= fewest and (systems > 1 or line.startswith("score"))
+        assert done.returncode == (0 if enough else 2), (topics, systems, done.stderr)
+        if not enough:
+            assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+            assert not done.stdout
+            assert set(folder.iterdir()) == before
+
+
+def test_a_tiny_report_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_table(2, 2).to_csv("t.csv")
+    made = shardwise("compare", "t.csv", "--report", "report.html", "--calibration", "0")
+    assert made.returncode == 0, made.stderr
+    again = shardwise("repeat", "report.html")
+    assert again.returncode == 0, again.stderr

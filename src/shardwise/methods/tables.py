@@ -11,6 +11,7 @@ import numpy as np
 
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
@@ -70,7 +71,7 @@ class Tables:
             )
         if self.systems < 2 or self.topics < 2:
             raise InputError(
-                f"{self.systems} systems and {self.topics} topics are too few",
+                f"{format_count(self.systems, 'system')} and {format_count(self.topics, 'topic')} are too few",
                 remedy="give at least two of each",
             )
         validate_count(self.n_resamples, "n_resamples", what="resamples")

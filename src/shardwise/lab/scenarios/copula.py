@@ -18,7 +18,10 @@ def normal_scores(y: Floats, system: int) -> Floats:
     table = np.moveaxis(y, system, -1)
     rank = np.apply_along_axis(mean_ranks, 0, table.reshape(-1, table.shape[-1]))
     z = special.ndtri((rank - 0.5) / len(rank))
-    return np.moveaxis(np.asarray(z / z.std(axis=0)).reshape(table.shape), -1, system)
+    deviation = z.std(axis=0)
+    # a system with one score everywhere has normal scores of 0
+    scaled = z / np.where(deviation > 0.0, deviation, 1.0)
+    return np.moveaxis(np.asarray(scaled).reshape(table.shape), -1, system)
 
 
 def correlation_root(y: Floats, margins: Margins) -> Floats:

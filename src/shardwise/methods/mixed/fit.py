@@ -12,7 +12,7 @@ from scipy import linalg
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import Claim, pluralize_noun
+from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.shown import Shown
@@ -211,7 +211,10 @@ def mixed(
     table = arrange_cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741
     if l < 2 or n < 2:
-        raise InputError(f"{l} systems and {n} topics are too few", remedy="give at least two of each")
+        raise InputError(
+            f"{format_count(l, 'system')} and {format_count(n, 'topic')} are too few",
+            remedy="give at least two of each",
+        )
     if m < 2:
         raise InputError(
             "no system has a second instance, so nothing shows how instances vary",
