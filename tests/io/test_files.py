@@ -110,3 +110,16 @@ def test_a_file_that_became_shorter_is_read_to_its_end(tmp_path: Path) -> None:
         with (tmp_path / "short").open("rb") as stream:
             told = files._read_parts(stream.fileno(), memoryview(room), 3)
         assert room[:told] == b"0123456789"[:size]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_file_without_a_checksum_is_named(tmp_path: Path, checked: bool) -> None:
+    packer = zstandard.ZstdCompressor(write_checksum=checked)
+    table = "topic,a,b\n" + "".join(f"{k},0.{k},0.5\n" for k in range(1, 9))
+    (tmp_path / "t.csv.zst").write_bytes(packer.compress(table.encode()))
+    (tmp_path / "qrels").write_text("301 0 doc 1\n")
+    (tmp_path / "run.zst").write_bytes(packer.compress(b"301 Q0 doc 1 2.5 tag\n"))
+    read_as = sw.read_scores(tmp_path / "t.csv.zst").attrs["read_as"]
+    assert (files.UNCHECKED in read_as) is not checked
+    collection = sw.read_collection(tmp_path / "run.zst", tmp_path / "qrels")
+    assert (f"{files.UNCHECKED}: run.zst" in collection.notes) is not checked

@@ -138,6 +138,34 @@ def _inflate_zstd(text: bytes, most: int) -> bytes:
     return b"".join(parts)
 
 
+UNCHECKED = "without a checksum (.zst), so that damage would not be noticed"
+"""Note on a file whose content nothing vouches for."""
+
+
+def lacks_checksum(path: Path) -> bool:
+    """Return whether a file is one of zstandard whose first frame has no checksum of its content.
+
+    Then nothing tells damage from other content: a flipped bit may read as another number. Other compressions that
+    are read here always have a checksum.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    bool
+        False for a file that is compressed in another way, or not at all.
+    """
+    with open(path, "rb") as stream:
+        head = stream.read(18)
+    try:
+        return not zstandard.get_frame_parameters(head).has_checksum
+    except zstandard.ZstdError:
+        return False
+
+
 SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
     ".gz": _inflate_gzip,
     ".bz2": _inflate_bzip2,

@@ -17,7 +17,7 @@ from shardwise.core.arguments import Progress, count_workers, map_parallel
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.io.files import bare_name, list_files, read_text
+from shardwise.io.files import UNCHECKED, bare_name, lacks_checksum, list_files, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import (
     RunTable,
@@ -222,6 +222,11 @@ def settle_topics(
         notes.append(
             f"text behind the run tag passed over in {format_count(lines, 'line')}: {_list_some(tails)}"
         )
+    sources = [*(run.source for run in parsed.runs), *(part.source for part in parsed.qrels)]
+    packed = [Path(source) for source in sources if source.endswith(".zst")]
+    unchecked = [path.name for path in packed if path.is_file() and lacks_checksum(path)]
+    if unchecked:
+        notes.append(f"{UNCHECKED}: {_list_some(unchecked)}")
     return systems, kept, [*naming, *notes]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,7 +20,15 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import require_scores
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
-from shardwise.io.files import PathLike, bare_name, compress_text, list_files, read_padded
+from shardwise.io.files import (
+    UNCHECKED,
+    PathLike,
+    bare_name,
+    compress_text,
+    lacks_checksum,
+    list_files,
+    read_padded,
+)
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
 from shardwise.io.objects import are_paths, read_object
@@ -333,6 +342,13 @@ def read_file(path: Path, wishes: Wishes) -> Content:
     wishes
         What the caller says of tables.
     """
+    content = _read_content(path, wishes)
+    if isinstance(content, Sheet) and path.is_file() and lacks_checksum(path):
+        return replace(content, notes=(*content.notes, UNCHECKED))
+    return content
+
+
+def _read_content(path: Path, wishes: Wishes) -> Content:
     ending = Path(bare_name(path)).suffix.lower()
     if ending in _NETCDF:
         raise InputError(
