@@ -5,16 +5,20 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sys
 from typing import Any
 
 import pytest
 import xarray as xr
 
 import shardwise as sw
+from chart_rows import rows_with, titles
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.gate import gate
 from shardwise.plot.dispatch import CHARTS
-from shardwise.writing.notebook import MOST_ROWS
+from shardwise.writing.answer import write_answer
+from shardwise.writing.notebook import MOST_DRAWN, MOST_ROWS
+from shardwise.writing.numbers import format_interval, format_signed
 
 NAMES = HOSTILE[:6]
 
@@ -75,3 +79,51 @@ def test_every_result_that_has_a_chart_shows_itself() -> None:
             kinds |= {name: one for name, one in found.items() if name in CHARTS and isinstance(one, type)}
     assert set(kinds) == set(CHARTS)
     assert [name for name, one in kinds.items() if not hasattr(one, "_repr_html_")] == []
+
+
+@pytest.mark.parametrize("baseline", [None, "run003"])
+def test_text_and_chart_show_the_same_intervals_under_the_same_name(baseline: str | None) -> None:
+    """The differences of the answer, and those of the table against a baseline, are bars of the forest."""
+    analysis = sw.analyze(whole(), baseline=baseline, calibration=0)
+    shown = re.sub(r"<img[^>]*>", " ", analysis._repr_html_())
+    chart = analysis.plot("forest", most=MOST_DRAWN)
+    bars = {
+        f"{format_signed(row['difference'], analysis.decimals)}, 95% CI "
+        f"{format_interval(row['lower'], row['upper'], analysis.decimals)}"
+        for rows in rows_with(chart, "lower", "verdict")
+        for row in rows
+    }
+    told = set(re.findall(r"[+−][\d.]+, 95% CI [−\d.]+ to [−\d.]+", shown))
+    assert told
+    assert told <= bars
+    assert "(95% CI)" in titles(chart)
+    assert "95% CI" in shown
+    if baseline is not None:
+        cells = re.findall(r"<td>([+−]?[\d.]+)</td>\s*<td>([−\d.]+ to [−\d.]+)</td>", shown)
+        assert {f"{difference}, 95% CI {interval}" for difference, interval in cells} == bars
+    means = rows_with(analysis.plot("intervals"), "estimate")[-1]
+    intervals = {format_interval(row["lower"], row["upper"], analysis.decimals) for row in means}
+    assert baseline is not None or intervals <= set(re.findall(r"<td>([−\d.]+ to [−\d.]+)</td>", shown))
+    assert "mean and 95% CI" in titles(analysis.plot("intervals"))
+
+
+def test_long_names_that_differ_in_the_middle_stay_apart_in_text_and_table() -> None:
+    names = [
+        f"organization-name/very-long-family-of-models-{k:03d}-instruct-evaluated-with-tools"
+        for k in range(6)
+    ]
+    analysis = sw.analyze(whole(names), method="t holm", calibration=0)
+    words = re.sub("<[^>]*>", " ", re.sub(r"<img[^>]*>", " ", analysis._repr_html_()))
+    shown = [word for word in words.split() if word.startswith("organization")]
+    assert len(shown) > len(names)
+    assert all(re.search(r"\d{3}", word) for word in shown)
+    first, second = analysis.systems[:2]
+    assert f"{names.index(first):03d}" in write_answer(analysis)
+    assert f"{names.index(second):03d}" in write_answer(analysis)
+
+
+def test_without_the_converter_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    shown = sw.analyze(whole(), method="t holm", calibration=0)._repr_html_()
+    assert "<table" in shown
+    assert re.search(r"<p>[^<]*pip install [^<]*charts[^<]*</p>", shown)

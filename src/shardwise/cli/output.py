@@ -22,7 +22,7 @@ from rich.text import Text
 from shardwise.cli.options import Format
 from shardwise.cli.shared import current_call
 from shardwise.core.errors import InputError
-from shardwise.core.text import escape_controls, shorten_name
+from shardwise.core.text import escape_controls, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.plot.saving import save_chart
@@ -213,10 +213,8 @@ def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple
     for name, column in frame.items():
         numeric = pd.api.types.is_numeric_dtype(column)
         table.add_column(Text(shorten_name(str(name))), justify="right" if numeric else "left")
-    for row in frame.itertuples(index=False):
-        table.add_row(
-            *(Text(_format_cell(str(name), value)) for name, value in zip(frame.columns, row, strict=True))
-        )
+    for cells in _format_rows(frame):
+        table.add_row(*map(Text, cells))
     console.print(table)
     for note in notes:
         console.print(Text(shorten_name(note, 400), style="dim"))
@@ -224,7 +222,25 @@ def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple
 
 def _shorten_line(text: str) -> str:
     """A line of words; names in it that are endless are cut."""
-    return re.sub(r"\S{61,}", lambda name: shorten_name(name[0]), shorten_name(text, 2000))
+    line = shorten_name(text, 2000)
+    labels = shorten_names(re.findall(r"\S{61,}", line))
+    return re.sub(r"\S{61,}", lambda name: labels[name[0]], line)
+
+
+def _format_rows(frame: pd.DataFrame) -> Iterator[list[str]]:
+    """Cells of each row as text; names are cut so that no two of the table look alike."""
+    labels = _label_texts(frame)
+    for row in frame.itertuples(index=False):
+        cells = zip(map(str, frame.columns), row, strict=True)
+        yield [
+            labels[value] if isinstance(value, str) else _format_cell(name, value) for name, value in cells
+        ]
+
+
+def _label_texts(frame: pd.DataFrame) -> dict[str, str]:
+    """Every text of a table as it is shown there."""
+    columns = (column for _, column in frame.items() if not pd.api.types.is_numeric_dtype(column))
+    return shorten_names(value for column in columns for value in column if isinstance(value, str))
 
 
 def _format_cell(column: str, value: Any) -> str:
@@ -248,8 +264,14 @@ def _render_latex(frame: pd.DataFrame, title: str) -> str:
     lines = [f"% {_shorten_line(line)}" for line in title.split("\n")] if title else []
     lines += [rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", head, r"\midrule"]
     lines += [r"\endhead", r"\bottomrule", r"\endfoot"] if kind == "longtable" else []
+    labels = _label_texts(frame)
     for row in frame.itertuples(index=False):
-        cells = (_tex_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True))
+        cells = (
+            escape_tex(labels[value], len(labels[value]))
+            if isinstance(value, str)
+            else _tex_cell(str(name), value)
+            for name, value in zip(frame.columns, row, strict=True)
+        )
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule"] if kind == "tabular" else []
     return "\n".join([*lines, rf"\end{{{kind}}}"]) + "\n"
@@ -271,15 +293,11 @@ def _tex_cell(column: str, value: Any) -> str:
 def _render_markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     """A table with bars between columns, the title above and the notes below it; names stand as they are written."""
     numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
-    rows = [
-        [_format_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
-        for row in frame.itertuples(index=False)
-    ]
     lines = [
-        _render_row(map(str, frame.columns)),
+        _render_row(shorten_names(map(str, frame.columns)).values()),
         _join_cells("---:" if number else "---" for number in numeric),
     ]
-    lines += [_render_row(cells) for cells in rows]
+    lines += map(_render_row, _format_rows(frame))
     above = "  \n".join(_escape_markdown(_shorten_line(line)) for line in title.split("\n"))
     below = [f"- {_escape_markdown(shorten_name(note, 400))}" for note in notes]
     return "\n".join([*([above, ""] if above else []), *lines, *(["", *below] if below else [])]) + "\n"
@@ -292,8 +310,7 @@ def _render_html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str
     names = zip(map(str, frame.columns), marks, strict=True)
     head = "".join(f"<th{mark}>{escape(shorten_name(name))}</th>" for name, mark in names)
     rows = []
-    for row in frame.itertuples(index=False):
-        cells = [_format_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
+    for cells in _format_rows(frame):
         columns = zip(cells, marks, strict=True)
         rows.append("".join(f"<td{mark}>{escape(cell)}</td>" for cell, mark in columns))
     lines = [escape(_shorten_line(line)) for line in title.split("\n") if line]
@@ -305,7 +322,7 @@ def _render_html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str
 
 
 def _render_row(cells: Iterable[str]) -> str:
-    return _join_cells(_escape_markdown(shorten_name(cell)) for cell in cells)
+    return _join_cells(map(_escape_markdown, cells))
 
 
 def _join_cells(cells: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
+from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
     equate_p,
     format_interval,
@@ -184,7 +185,8 @@ def answer_pairs(result: PairResult, setting: Setting) -> str:
 def _answer_pair(result: PairResult, setting: Setting) -> str:
     """The difference of two systems with its interval."""
     row = result.pair_table.iloc[0]
-    a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
+    labels = label_systems(result)
+    a, b = labels[str(row["a"])], labels[str(row["b"])]
     reverse = bool(result.n_significant and row["difference"] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
@@ -222,29 +224,27 @@ def _write_difference(result: PairResult, setting: Setting, a: str, b: str) -> s
 
 def _answer_best(result: PairResult, setting: Setting) -> str:
     """The best set, and by how much it beats the first system outside it."""
-    names, top = result.pairs.names, result.best_set
-    best = f"{shorten_name(top[0])} ({_write_score(result, setting, top[0])})"
+    names, top, labels = result.pairs.names, result.best_set, label_systems(result)
+    best = f"{labels[top[0]]} ({_write_score(result, setting, top[0])})"
     if len(top) == len(names):
         last = names[-1]
         largest = _write_difference(result, setting, names[0], last)
         return (
             f"No winner: all {setting.format_count(len(names), 'system')} are tied, first {best}."
-            f" The largest difference, to {shorten_name(last)}, is not significant {largest}."
+            f" The largest difference, to {labels[last]}, is not significant {largest}."
         )
     winner, loser = _find_first_beaten(result)
-    beaten = (
-        f"significantly better than {shorten_name(loser)} {_write_difference(result, setting, winner, loser)}"
-    )
+    beaten = f"significantly better than {labels[loser]} {_write_difference(result, setting, winner, loser)}"
     if len(top) == 1:
         others = f"the {len(names) - 1:,} others" if len(names) > 2 else "the other"
         return f"Best: {best}, ahead of {others}. It is {beaten}, the second."
     if len(top) <= FEW_NAMED:
         others = join_names(
-            [best, *(f"{shorten_name(name)} ({_write_mean(result, setting, name)})" for name in top[1:])]
+            [best, *(f"{labels[name]} ({_write_mean(result, setting, name)})" for name in top[1:])]
         )
-        return f"Best: {others}, tied. {shorten_name(winner)} is {beaten}."
+        return f"Best: {others}, tied. {labels[winner]} is {beaten}."
     total = setting.format_count(len(names), "system")
-    return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {shorten_name(winner)} is {beaten}."
+    return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {labels[winner]} is {beaten}."
 
 
 def _add_unit(gain: str, setting: Setting) -> str:
@@ -278,24 +278,23 @@ def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str
         [name for name, sign in zip(names, signs, strict=True) if sign == wanted] for wanted in (1, -1)
     )
     tied = len(names) - 1 - len(better) - len(worse)
-    base, system = shorten_name(baseline), setting.noun_for("system")
+    labels = label_systems(result)
+    base, system = labels[baseline], setting.noun_for("system")
     parts = []
     if better:
         gain = _write_difference(result, setting, better[0], baseline)
         if len(better) == 1:
-            parts.append(f"{shorten_name(better[0])} is significantly better than {base} {gain}")
+            parts.append(f"{labels[better[0]]} is significantly better than {base} {gain}")
         else:
             many = f"{len(better):,} of {setting.format_count(len(names) - 1, 'system')}"
-            parts.append(
-                f"{many} are significantly better than {base}, first {shorten_name(better[0])} {gain}"
-            )
+            parts.append(f"{many} are significantly better than {base}, first {labels[better[0]]} {gain}")
     else:
         parts.append(f"No {system} is significantly better than {base}")
     if worse:
         loss = _write_difference(result, setting, worse[-1], baseline)
         verb = "is" if len(worse) == 1 else "are"
-        last = shorten_name(worse[0]) if len(worse) == 1 else f"{len(worse):,}"
-        lowest = "" if len(worse) == 1 else f", last {shorten_name(worse[-1])}"
+        last = labels[worse[0]] if len(worse) == 1 else f"{len(worse):,}"
+        lowest = "" if len(worse) == 1 else f", last {labels[worse[-1]]}"
         parts.append(f"{last} {verb} significantly worse{lowest} {loss}")
     if tied:
         parts.append(f"{tied:,} {'is' if tied == 1 else 'are'} tied with it")
@@ -313,15 +312,16 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
     reverse = bool(row["difference"] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
+    labels = label_systems(result)
     if not result.n_significant:
         return (
             f"No winner: none of the {total:,} pairs compared differs significantly."
-            f" The largest difference is {shorten_name(a)} over {shorten_name(b)} {gain}."
+            f" The largest difference is {labels[a]} over {labels[b]} {gain}."
         )
     verb = "differs" if result.n_significant == 1 else "differ"
     return (
-        f"{result.n_significant:,} of the {total:,} pairs compared {verb} significantly, most of all {shorten_name(a)}"
-        f" over {shorten_name(b)} {gain}."
+        f"{result.n_significant:,} of the {total:,} pairs compared {verb} significantly, most of all {labels[a]}"
+        f" over {labels[b]} {gain}."
     )
 
 
@@ -329,11 +329,11 @@ def write_title(analysis: Analysis) -> str:
     """Return the title that was given, or the question as one."""
     if analysis.title:
         return analysis.title
-    names, measure = analysis.systems, shorten_name(analysis.measure)
+    names, measure, labels = analysis.systems, shorten_name(analysis.measure), label_systems(analysis.lead)
     if len(names) == 2:
-        return f"{measure}: {shorten_name(names[0])} against {shorten_name(names[1])}"
+        return f"{measure}: {labels[names[0]]} against {labels[names[1]]}"
     if analysis.baselines:
-        bases = join_names([shorten_name(name) for name in analysis.baselines])
+        bases = join_names([labels[name] for name in analysis.baselines])
         return f"{measure}: {analysis.format_count(len(names) - len(analysis.baselines), 'system')} against {bases}"
     return f"{measure}: comparison of {analysis.format_count(len(names), 'system')}"
 
@@ -412,7 +412,8 @@ def write_method(result: PairResult, analysis: Setting, title: str) -> str:
         return title
     pairs = f"all {total:,} pairs" if result.pairs.complete else f"{total:,} pairs"
     if analysis.baselines:
-        bases = join_names([shorten_name(name) for name in analysis.baselines])
+        labels = label_systems(result)
+        bases = join_names([labels[name] for name in analysis.baselines])
         pairs = f"{total:,} comparisons with {bases}"
     if result.pairs.error_rate == "pair":
         return f"{title}, {pairs} not corrected (false-alarm rate {format_percent(result.alpha)} each)"
@@ -639,7 +640,8 @@ def _write_settling(tie: OpenTie, analysis: Analysis, power: str) -> str:
         each = f" of each {analysis.noun_for('topic')}" if more else ""
         more.append(f"{added:,} more {repeat if added == 1 else pluralize_noun(repeat)}{each}")
     if more:
-        pair = f"{shorten_name(tie.a)} against {shorten_name(tie.b)}"
+        labels = label_systems(analysis.lead)
+        pair = f"{labels[tie.a]} against {labels[tie.b]}"
         return f"{', or '.join(more)} would settle {pair} if they differ by {tie.difference:g} ({power})"
     if tie.items_needed is not None and tie.items_needed > tie.items:
         total = analysis.format_count(tie.items_needed, "topic")

@@ -7,7 +7,7 @@ import numpy as np
 from shardwise.analysis.gate import MOST_TOPICS, Gate
 from shardwise.analysis.sequential_gate import SequentialGate
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
 
 
@@ -24,7 +24,8 @@ def write_verdict(gate: Gate) -> str:
     str
         The verdict, and what would help where there is none.
     """
-    new, base, margin = shorten_name(gate.new), shorten_name(gate.base), f"{gate.margin:g}"
+    new, base = shorten_names((gate.new, gate.base)).values()
+    margin = f"{gate.margin:g}"
     confidence = f"{format_percent(1.0 - gate.alpha)} confidence"
     if gate.verdict == "better":
         return f"{new} is significantly better than {base} ({confidence})."
@@ -90,7 +91,7 @@ def write_sequential_gate(gate: SequentialGate) -> str:
     str
         One line.
     """
-    new, base = shorten_name(gate.new), shorten_name(gate.base)
+    new, base = shorten_names((gate.new, gate.base)).values()
     units = format_count(gate.state.units, gate.noun)
     words = {
         "better": f"✅ PASS: {new} is significantly better than {base}",

@@ -6,7 +6,7 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.writing import answer
-from shardwise.writing.names import escape_tex
+from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
@@ -35,7 +35,7 @@ def systems_latex(content: Analysis) -> str:
     head += [f"{_format_level(content)} CI"]
     head += ["Rank"] if ranked else []
     head += [f"Group, {heads[result.key]}" if many else "Group" for result in claims] if lettered else []
-    intervals = content.lead.intervals
+    intervals, names = content.lead.intervals, label_tex(content)
     ranks = (
         format_ranks(content.lead.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
         if ranked
@@ -51,7 +51,7 @@ def systems_latex(content: Analysis) -> str:
         )
         cells = [
             str(k + 1),
-            escape_tex(name, NAME),
+            names[name],
             _format_math(format_number(mean, d)) + (f"$^{{{marks}}}$" if marks else ""),
         ]
         ends = (_format_math(format_number(x, d)) for x in (low, high))
@@ -62,6 +62,11 @@ def systems_latex(content: Analysis) -> str:
         rows.append(cells)
     columns = "rlr" + "r" + "l" * ranked + "l" * (len(claims) if lettered else 0)
     return _format_table(columns, head, rows, _systems_caption(content, lettered), "tab:systems")
+
+
+def label_tex(content: Analysis) -> dict[str, str]:
+    """Return the systems as the cells of a table name them, for LaTeX."""
+    return {name: escape_tex(label, len(label)) for name, label in label_systems(content.lead, NAME).items()}
 
 
 def _systems_caption(content: Analysis, lettered: bool) -> str:
@@ -110,12 +115,13 @@ def pairs_latex(content: Analysis) -> str:
     ]
     asked = {names[pairs.ia[k]] for k in shown} if len(shown) < len(pairs) else None
     verdicts = [_by_name(result, asked) for result in content.distinct_results]
+    shown_names = label_tex(content)
     rows = []
     for k in shown:
         a, b = names[pairs.ia[k]], names[pairs.ib[k]]
         cells = [
-            escape_tex(a, NAME),
-            escape_tex(b, NAME),
+            shown_names[a],
+            shown_names[b],
             _format_math(format_number(float(pairs.difference[k]), d)),
         ]
         rows.append([*cells, *(texts[a, b] for texts in verdicts)])

@@ -12,7 +12,7 @@ from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 from shardwise.writing.answer import FEW_NAMED, capitalize_sentence, describe_claim, join_names
 from shardwise.writing.clauses import make_words
-from shardwise.writing.names import escape_tex
+from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import (
     equate_p,
     format_df,
@@ -194,7 +194,7 @@ def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
     if len(result.pairs.names) == 2:
         return f"the two {systems}"
     if analysis.baselines:
-        return f"all {systems} against {' and '.join(map(shorten_name, analysis.baselines))}"
+        return f"all {systems} against {' and '.join(label_systems(result)[name] for name in analysis.baselines)}"
     return f"all {len(result.pairs):,} pairs of {systems}"
 
 
@@ -211,10 +211,11 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
     if not result.best_set:
         return text, ()
     systems = analysis.nouns_for("system")
+    labels = label_systems(result)
     members = (
-        join_names([shorten_name(name) for name in result.best_set])
+        join_names([labels[name] for name in result.best_set])
         if len(result.best_set) <= FEW_NAMED
-        else f"{len(result.best_set):,} {systems}, led by {shorten_name(result.best_set[0])}"
+        else f"{len(result.best_set):,} {systems}, led by {labels[result.best_set[0]]}"
     )
     if result.may_be_best:
         level = format_percent(1.0 - analysis.alpha)
@@ -225,7 +226,8 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
     row, digits = result.pair_table.iloc[0], analysis.decimals
-    a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
+    labels = label_systems(result)
+    a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
     if np.isfinite(row["lower"]):
         interval = format_interval(float(row["lower"]), float(row["upper"]), digits)

@@ -1,10 +1,11 @@
-"""Names come from files and are not to be trusted: make them harmless before LaTeX reads them."""
+"""Names come from files: short labels that differ, and nothing that LaTeX would run."""
 
 from __future__ import annotations
 
 import unicodedata
 
-from shardwise.core.text import MOST_SHOWN, shorten_name
+from shardwise.analysis.analysis import PairResult
+from shardwise.core.text import MOST_SHOWN, shorten_name, shorten_names
 
 TEX = {
     "\\": r"\textbackslash{}",
@@ -40,6 +41,24 @@ TEX = {
 }
 ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 LETTERS = frozenset("ßæÆœŒøØłŁ")
+
+
+def label_systems(result: PairResult, most: int = MOST_SHOWN) -> dict[str, str]:
+    """Return the systems of a result as sentences name them: short, and no two alike.
+
+    Parameters
+    ----------
+    result : PairResult
+        What was compared.
+    most : int
+        Characters of a label, unless more are needed to tell systems apart.
+
+    Returns
+    -------
+    dict of str to str
+        Label of each system.
+    """
+    return shorten_names(result.pairs.estimates.labels, most)
 
 
 def escape_tex(text: str, most: int = MOST_SHOWN) -> str:

@@ -18,7 +18,7 @@ from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
 from shardwise.writing.methods import format_bibliography, methods_latex
-from shardwise.writing.names import escape_tex
+from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
 from shardwise.writing.words import shorten_letters
 
@@ -140,8 +140,12 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
     panels = max(1, int(room // (LEAST_NAME + wide * len(blocks[0]) + GAP)))
     panels = min(panels, -(-len(names) // ROWS)) if len(names) > ROWS else 1
     pages = [range(k, min(k + ROWS * panels, len(names))) for k in range(0, len(names), ROWS * panels)]
+    labels = label_systems(analyses[0].lead, NAME)
     rows = [
-        [_format_name(name, letters, bool(marked)), *(column[k].text for column in cells)]
+        [
+            _format_name(labels[name], letters.get(name, ""), bool(marked)),
+            *(column[k].text for column in cells),
+        ]
         for k, name in enumerate(names)
     ]
     floats = []
@@ -197,11 +201,11 @@ def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str
     return cells
 
 
-def _format_name(name: str, letters: dict[str, str], lettered: bool) -> str:
+def _format_name(label: str, letter: str, lettered: bool) -> str:
     """A name that may be broken anywhere that is not ugly, after the letter it is referred to by."""
-    parts = re.findall(r"[^\W_]{1,9}|.", shorten_name(name, NAME), re.DOTALL)
+    parts = re.findall(r"[^\W_]{1,9}|.", label, re.DOTALL)
     broken = r"\allowbreak{}".join(escape_tex(part) for part in parts)
-    mark = rf"\makebox[1em][l]{{\textit{{{letters.get(name, '')}}}}}" if lettered else ""
+    mark = rf"\makebox[1em][l]{{\textit{{{letter}}}}}" if lettered else ""
     return f"{mark}{broken}"
 
 

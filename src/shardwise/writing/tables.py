@@ -11,7 +11,6 @@ from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, tabulate_against
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name
 from shardwise.writing.answer import (
     BareSetting,
     answer_pairs,
@@ -24,6 +23,7 @@ from shardwise.writing.answer import (
     write_scope,
     write_title,
 )
+from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
     format_interval,
     format_number,
@@ -167,12 +167,13 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
     columns |= {"to best": [format_number(float(x), digits) for x in table["to_best"]]}
     for name, frame in board.others.items():
         columns[name] = [format_number(float(x), board.decimals[name]) for x in frame["mean"]]
+    labels = label_systems(board.result)
     for name, frame in board.against.items():
         pairs = zip(frame["difference"], frame["verdict"], strict=True)
-        columns[f"vs {shorten_name(name)}"] = [
+        columns[f"vs {labels[name]}"] = [
             f"{format_signed(x, digits)} {MARKS[word]}".strip() for x, word in pairs
         ]
-        columns[f"p vs {shorten_name(name)}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
+        columns[f"p vs {labels[name]}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
     return pd.DataFrame({name: list(column) for name, column in columns.items()})
 
 
@@ -235,16 +236,17 @@ def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
         explain_ranks(board.result, systems),
         f"{level} CI: confidence interval of each mean; {systems} with overlapping intervals may differ significantly.",
     ]
+    labels = label_systems(board.result)
     if board.against:
-        bases = join_names([shorten_name(name) for name in board.against])
+        bases = join_names([labels[name] for name in board.against])
         paired = board.result.pairs.error_rate == "pair"
         how = "not corrected" if paired else f"corrected for {format_count(board.comparisons, 'comparison')}"
         sentences.append(
             f"▲ significantly better than {bases}, ▼ significantly worse (p < {alpha:g}, {how})."
         )
     if board.margin is not None:
-        names = join_names([shorten_name(name) for name in board.near_best]) if board.near_best else "none"
-        best = shorten_name(board.systems[0])
+        names = join_names([labels[name] for name in board.near_best]) if board.near_best else "none"
+        best = labels[board.systems[0]]
         sentences.append(f"At most {board.margin:g} worse than {best} ({level} confidence): {names}.")
     return tuple(sentences)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.classic import compare_classic
 from shardwise.core.claim import format_count
-from shardwise.core.text import shorten_name
 from shardwise.lab.recorded import recorded_rates
 from shardwise.writing.answer import join_names
+from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_percent
 
 RECORDED = {"hsd": "MD1 hsd topic", "bonferroni": "t holm"}
@@ -61,7 +61,8 @@ def explain_choice(analysis: Analysis) -> WhyNot | None:
 
 
 def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
-    names = [shorten_name(name) for name in result.best_set]
+    labels = label_systems(result)
+    names = [labels[name] for name in result.best_set]
     best = (
         join_names(names) if len(names) <= MOST_LISTED else f"{len(names):,} {analysis.nouns_for('system')}"
     )
