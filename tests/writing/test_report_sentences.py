@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,12 +13,14 @@ import xarray as xr
 from report_pages import Text, seeds, simulated
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import analyze
+from shardwise.analysis.trust import list_findings
 from shardwise.writing import answer, words
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
 from shardwise.writing.latex import render_latex
 from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import format_p
+from shardwise.writing.remarks import write_trust
 
 DRAWS = 199
 NOUNS = "topic|system|question|model|seed|pair|shard|split|score|resample|instance|warning"
@@ -323,3 +326,31 @@ def test_a_notebook_shows_the_answer() -> None:
     shown = found._repr_html_()
     assert answer.write_answer(found) in shown
     assert "<th>model</th>" in shown
+
+
+def test_trust_is_three_plain_lines() -> None:
+    simulated_twice = analyze(data("plain", 4), calibration=10)
+    lines = dict(write_trust(simulated_twice))
+    assert list(lines) == ["False alarms", "Intervals", "What to do"]
+    (finding,) = list_findings(simulated_twice.trust)
+    assert (
+        f"{finding.rate:.1%} ({finding.low:.1%} to {finding.high:.1%}) of simulated data sets"
+        in lines["False alarms"]
+    )
+    check = simulated_twice.trust.statements
+    assert check is not None
+    assert check.holds
+    assert lines["Intervals"].startswith(
+        "10 resampled data sets like yours: no evidence against the nominal rates"
+    )
+    missed = replace(check, table=check.table.assign(exceeded=check.table.index == 1))
+    wrong = replace(simulated_twice, trust=replace(simulated_twice.trust, statements=missed))
+    lines = dict(write_trust(wrong))
+    assert lines["Intervals"].startswith(
+        "Not held on resampled data like yours: all intervals of differences cover in"
+    )
+    assert "approximate" in lines["What to do"]
+    of_seeds = analyze(data("seeds", 3), calibration=10)
+    (row,) = (row for row in of_seeds.trust.rows.to_dict("records") if row["used"])
+    assert dict(write_trust(of_seeds))["Intervals"].startswith(f"{row['coverage']:.1%} (")
+    assert write_trust(analyze(data("plain", 3), calibration=0)) == []

@@ -248,12 +248,13 @@ def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
     remedies = list(dict.fromkeys(remedy for _, remedy in described if remedy))
     check = trust.statements
     if check is None:
-        intervals = "Not checked for data of this kind."
+        intervals = _describe_coverage(analysis) or "Not checked for data of this kind."
     elif check.holds:
+        tables = format_count(int(check.table["tables"].max()), "resampled data set")
         intervals = (
-            "Intervals, rank ranges and best set keep their nominal rates on resampled data like yours"
-            f" ({format_count(int(check.table['tables'].max()), 'data set')})."
+            f"{capitalize_sentence(tables)} like yours: no evidence against the nominal rates of intervals,"
         )
+        intervals += " rank ranges and best set."
     else:
         missed = [
             f"{row['statement']} in {row['measured']:.1%} (nominal {row['kind']} {format_percent(row['nominal'])})"
@@ -267,6 +268,19 @@ def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
         ("Intervals", intervals),
         ("What to do", " ".join(remedies) or "Nothing; no problem was found."),
     ]
+
+
+def _describe_coverage(analysis: Analysis) -> str:
+    """How often simulated intervals of the leading method cover the true difference; empty where none were."""
+    rows = analysis.trust.rows
+    if not len(rows):
+        return ""
+    rows = rows[rows["used"] & (rows["method"] == analysis.procedure.name) & (rows["coverage_null"] != "")]
+    return " ".join(
+        f"{row['coverage']:.1%} ({row['coverage_low']:.1%} to {row['coverage_high']:.1%}) of simulated intervals of"
+        f" {row['method']} contain the true difference (nominal {format_percent(1.0 - analysis.alpha)})."
+        for row in rows.to_dict("records")
+    )
 
 
 def explain_shard_means(analysis: Analysis) -> str:

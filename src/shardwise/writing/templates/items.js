@@ -632,6 +632,9 @@
     window.addEventListener("hashchange", followLink);
     followLink();
     root.dataset.filled = "";
+    // what a link below the view leads to has moved while it was filled
+    const target = document.querySelector(":target");
+    if (target && root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING && !root.contains(target)) target.scrollIntoView();
   };
 
   const startAll = () => document.querySelectorAll(".sw-items:not([data-started])").forEach(start);
