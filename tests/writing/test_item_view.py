@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.writing.assets import hash_script
+from shardwise.writing.html import render_report
 from shardwise.writing.item_view import pack_items, pack_numbers, render_items
 from shardwise.writing.items import write_items
 
@@ -195,13 +196,17 @@ def test_systems_that_do_not_fit_are_left_out_and_said(monkeypatch: pytest.Monke
     assert f"of {view.systems} systems; {12 - view.systems} with lower means are left out" in view.html
     monkeypatch.setattr("shardwise.writing.item_view.MOST_BYTES", 100)
     assert render_items(analysis) is None
+    note = "60 topics are too many for a page; list them with: shardwise compare FILE --items s0,s1"
+    assert note in render_report(analysis)
 
 
 def test_no_view_without_pairs() -> None:
     y = table(40, 2)
     y.values[:20, 0] = np.nan
     y.values[20:, 1] = np.nan
-    assert render_items(sw.analyze(y, calibration=0)) is None
+    analysis = sw.analyze(y, calibration=0)
+    assert render_items(analysis) is None
+    assert 'id="items"' not in render_report(analysis)
 
 
 @settings(max_examples=80, deadline=None)
