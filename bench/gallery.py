@@ -60,6 +60,25 @@ def rates() -> dict[float, sw.Comparisons]:
 
 
 @cache
+def analysis() -> sw.Analysis:
+    """Twelve of the systems on the whole collection."""
+    return sw.analyze(whole()["AP"].isel(system=slice(0, None, 2)), calibration=0)
+
+
+@cache
+def answers() -> sw.Analysis:
+    """Five models with six samples of each answer to 200 questions."""
+    rng = np.random.default_rng(4)
+    chance = rng.beta(2, 2, (200, 1)) + rng.normal(0, 0.12, (200, 5)) + np.linspace(0.06, -0.06, 5)
+    right = (rng.random((200, 5, 6)) < np.clip(chance, 0, 1)[..., None]).astype(float)
+    names = ["large-2026", "large-2025", "medium-2026", "medium-2025", "small-2026"]
+    table = xr.DataArray(
+        right, dims=("question", "model", "sample"), coords={"model": names}, name="accuracy"
+    )
+    return sw.analyze(table, calibration=0)
+
+
+@cache
 def seeds() -> tuple[xr.DataArray, xr.DataArray]:
     rng = np.random.default_rng(2)
     topics = rng.beta(2, 3, 60)
@@ -158,7 +177,13 @@ def pools() -> sw.planning.PoolStudy:
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
-    "intervals": lambda: sw.plot.interval_chart(both_claims(), measure="AP"),
+    **{
+        f"analysis-{kind}": lambda kind=kind: analysis().plot(kind)
+        for kind in ("forest", "ranks", "intervals", "cd", "power", "heatmap", "items")
+    },
+    "analysis-repeats": lambda: answers().plot("repeats"),
+    "analysis-baseline": lambda: analysis().plot("forest", baseline=analysis().systems[4]),
+    "intervals": lambda: sw.plot.interval_chart(both_claims(), measure="AP", interval="comparison"),
     "models": lambda: sw.plot.model_chart(models(), measure="AP"),
     "kinds": lambda: sw.plot.kind_chart(both_claims()["these topics"], measure="AP"),
     "effects": lambda: sw.plot.effect_chart(bootstraps()),
@@ -173,7 +198,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "equivalence": lambda: sw.equivalence(
         sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
     ).plot("AP"),
-    "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
+    "instances": lambda: sw.compare_instances(*seeds()).plot("difference", margin=0.02, measure="nDCG@10"),
     "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
     "components": lambda: sw.planning.variance_components(*seeds()).plot("instances"),
     "budget": lambda: sw.planning.plan_budget(
@@ -202,7 +227,7 @@ def main() -> None:
     ending = sys.argv[2] if len(sys.argv) > 2 else ".svg"
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in CHARTS.items():
-        sw.save_chart(draw(), folder / f"chart-{name}{ending}")
+        sw.plot.save_chart(draw(), folder / f"chart-{name}{ending}")
         print(name, flush=True)
     draw_reports(folder)
 

@@ -79,7 +79,7 @@ def critical_chart(
         for name in group
     ]
     deepest = max(row["depth"] for row in rows)
-    title = f"{shorten_name(measure)}; joined: not significantly different at {alpha:g}"
+    title = f"{shorten_name(measure)}; joined by a bar: tied at {alpha:g}"
     axis = alt.Axis(orient="top", grid=False, titleAnchor="start", tickCount=6, labelFlush=True)
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)
