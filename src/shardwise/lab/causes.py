@@ -8,7 +8,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name
+from shardwise.core.text import shorten_names
 
 NEAR_ZERO = 0.01  # share of the largest score
 TWINS = 0.02  # variance of a pair's difference over the mean of all pairs
@@ -59,7 +59,7 @@ def describe_causes(
     if twins.size:
         k = twins[np.argmin(relative[twins])]
         tied = int((y[:, ia[k]] == y[:, ib[k]]).sum())
-        a, b = shorten_name(systems[ia[k]]), shorten_name(systems[ib[k]])
+        a, b = shorten_names((systems[ia[k]], systems[ib[k]])).values()
         nearest = f"{a} and {b}, tied on {tied} of {t} {pluralize_noun(topic)}"
         sentences.append(
             f"{format_count(twins.size, 'pair')} of {pluralize_noun(system)}"
@@ -102,8 +102,9 @@ def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> t
         worst = np.flatnonzero(counts > BLAMED * counts.mean())
         worst = worst[np.argsort(-counts[worst], kind="stable")][:NAMED]
         if total and worst.size:
+            labels = shorten_names(systems[k] for k in worst.tolist())
             each = ", ".join(
-                f"{shorten_name(systems[k])} is in {100 * counts[k] / total:.0f}%" for k in worst.tolist()
+                f"{labels[systems[k]]} is in {100 * counts[k] / total:.0f}%" for k in worst.tolist()
             )
             sentences.append(f"{each} of the false alarms of {method}")
     return tuple(sentences)
@@ -111,6 +112,6 @@ def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> t
 
 def _list_names(names: Sequence[str], which: Ints) -> str:
     """List the first names, and how many more there are."""
-    first = ", ".join(shorten_name(names[k]) for k in which[:NAMED].tolist())
+    first = ", ".join(shorten_names(names[k] for k in which[:NAMED].tolist()).values())
     more = len(which) - NAMED
     return f"{first} and {more} more" if more > 0 else first

@@ -153,7 +153,7 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
             for figure, label in figures.items()
         ]
         heading = "two splits find a difference" if figures is COUNTS else "two splits agree"
-        axis = alt.Axis(labelLimit=260, labelPadding=10, ticks=False, domain=False, grid=False, titleAnchor="end",
+        axis = alt.Axis(labelLimit=0, labelPadding=10, ticks=False, domain=False, grid=False, titleAnchor="end",
                         titleAngle=0, titleAlign="right", titleY=-10, titleX=-10)  # fmt: skip
         y = alt.Y("figure:N", scale=alt.Scale(domain=list(figures.values())), title=heading, axis=axis)
         x = alt.X("value:Q", title=title, scale=alt.Scale(zero=figures is COUNTS))

@@ -155,7 +155,7 @@ def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.Laye
     step = 20 if len(methods) <= 40 else 8
     axis = alt.Axis(values=ticks, format=".2~f", labelOverlap=False)
     axis_of_names = alt.Axis(
-        labelLimit=300, labelPadding=8, ticks=False, domain=False, grid=False, labelOverlap=True
+        labelLimit=0, labelPadding=8, ticks=False, domain=False, grid=False, labelOverlap=True
     )
     key = alt.Legend(title="interval", orient="top", titleOrient="left", symbolOpacity=1)
     tips = [

@@ -126,7 +126,7 @@ def difference_chart(
         *number_tips("p", ("effect", "effect size"), format=".3g"),
     ]
     title = f"difference in {shorten_name(measure)}, {spread}"
-    names = alt.Axis(labelLimit=360, labelPadding=8, ticks=False, domain=False)
+    names = alt.Axis(labelLimit=0, labelPadding=8, ticks=False, domain=False)
     base = alt.Chart(make_data([row])).encode(
         y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
     )
@@ -149,7 +149,7 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
     ]
     title = f"difference in {shorten_name(measure)}"
     step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
-    axis = alt.Axis(labelLimit=380, ticks=False, domain=False, grid=False, labelOverlap=True, labelPadding=8,
+    axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=False, labelOverlap=True, labelPadding=8,
                     labelFontSize=10 if step > 10 else 7)  # fmt: skip
     y = alt.Y("pair:N", scale=alt.Scale(domain=[row["pair"] for row in rows]), title=None, axis=axis)
     x = alt.X(

@@ -18,8 +18,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2, 1, 2])
 INK = "#404040"
 DASH = [4, 3]  # of lines that are no data: levels, margins, zero
-# pixels: room for names of systems beside an axis
-LONG: dict[str, Any] = {"labelLimit": 300, "maxExtent": 320}
+# names beside an axis are cut in the middle before, and not at the end by the axis
+LONG: dict[str, Any] = {"labelLimit": 0}
 ON_AXIS = 44  # characters of a name beside an axis, where there is less room than in a line
 CROWDED = 60  # systems; from here on marks and labels shrink
 SIZE: dict[str, Any] = {"width": 420, "height": 280}  # of charts of numbers against numbers
@@ -205,7 +205,7 @@ def system_axis(labels: Sequence[str], title: str, field: str = "system") -> alt
 
 def name_axis(field: str, names: Sequence[str]) -> alt.Y:
     """Names from top to bottom, in the order given, one row a name."""
-    axis = alt.Axis(domain=False, ticks=False, grid=False, labelLimit=240, labelPadding=10)
+    axis = alt.Axis(domain=False, ticks=False, grid=False, labelLimit=0, labelPadding=10)
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), title=None, axis=axis)
 
 
