@@ -316,3 +316,10 @@ def test_pages_hold_no_inline_script_and_nothing_from_elsewhere() -> None:
         assert "http:" not in text.replace("http://www.w3.org", "")
         assert "https:" not in text
         assert "| safe" not in text
+
+
+def test_an_archive_made_to_fill_the_disk_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("t.csv", b"1,2,3\n" * 6_000_000)
+    with pytest.raises(InputError, match=r"bomb\.zip: [\d,]+ bytes inflate to over 33,554,432; check where"):
+        uploads.unpack_archives(tmp_path, 1 << 30, 10)

@@ -322,3 +322,30 @@ def test_a_log_in_an_archive_of_a_later_version_is_refused(tmp_path: Path) -> No
     path.write_bytes(content)
     with pytest.raises(InputError, match="is not a log of inspect, or is damaged"):
         read_scores(path)
+
+
+def test_a_workbook_made_to_fill_the_memory_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """Its XML is three hundred times its size; openpyxl took 2 GB of memory and did not end in 90 seconds."""
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"topic": ["a", "b"], "x": [0.1, 0.2], "y": [0.3, 0.1]}).to_excel(
+        tmp_path / "t.xlsx", index=False
+    )
+    row = b"<row><c><v>1</v></c><c><v>2</v></c><c><v>3</v></c></row>"
+    with (
+        zipfile.ZipFile(tmp_path / "t.xlsx") as book,
+        zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", 8) as bomb,
+    ):
+        for name in book.namelist():
+            content = book.read(name)
+            more = row * 400_000 if name == "xl/worksheets/sheet1.xml" else b""
+            bomb.writestr(name, content.replace(b"</sheetData>", more + b"</sheetData>"))
+    with pytest.raises(InputError, match=r"inflate to over 4,194,304; check where it comes from"):
+        read_scores(tmp_path / "bomb.xlsx")
+    assert read_scores(tmp_path / "t.xlsx").sizes["system"] == 2
+
+
+def test_a_zip_archive_is_called_one(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "t.zip", "w", 8) as archive:
+        archive.writestr("t.csv", "topic,a,b\n1,0.1,0.2\n2,0.2,0.5\n" * 99)
+    with pytest.raises(InputError, match=r"t\.zip: is a zip archive; unpack it, and name the files in it"):
+        read_scores(tmp_path / "t.zip")

@@ -12,12 +12,15 @@ from typing import IO
 from shardwise.app.settings import MEGABYTE
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.io.bounds import LEAST_TEXT
 
 ALLOWED = frozenset(" ._-+=@,()#")  # beside letters and digits
 LONGEST = 150  # bytes of a part of a path
 DEEPEST = 4  # folders that are kept: logs are named after the folder they are in
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2")
 CHUNK = MEGABYTE
+GROWTH_ARCHIVE = 100
+"""How many times its own size an archive may hold."""
 
 
 class TooMuch(InputError):
@@ -127,6 +130,9 @@ def unpack_archives(folder: Path, limit: int, files: int) -> None:
     """
     count, size = count_bytes(folder)
     for archive in sorted(path for path in folder.rglob("*") if path.name.lower().endswith(ARCHIVES)):
+        packed = archive.stat().st_size
+        # text that is worth comparing is not packed as tightly
+        most, unpacked = max(LEAST_TEXT, GROWTH_ARCHIVE * packed), 0
         try:
             for name, stream in _list_members(archive):
                 count += 1
@@ -139,6 +145,13 @@ def unpack_archives(folder: Path, limit: int, files: int) -> None:
                         size += len(part)
                         if size > limit:
                             raise too_large(limit)
+                        unpacked += len(part)
+                        if unpacked > most:
+                            raise InputError(
+                                f"{packed:,} bytes inflate to over {most:,}",
+                                where=archive.name,
+                                remedy="check where it comes from, or send the files in it",
+                            )
                         file.write(part)
         except (
             OSError,

@@ -18,6 +18,10 @@ LEAST_TEXT = 1 << 25
 """Bytes of text that any compressed file may hold: as a table they take less than a gigabyte of memory."""
 GROWTH_TEXT = 500
 """How many times its own size a file of compressed text may hold."""
+LEAST_WORKBOOK = 1 << 22
+"""Bytes of XML that any workbook may hold: they are read in a few seconds."""
+GROWTH_WORKBOOK = 40
+"""How many times its own size a workbook may hold as XML; those of spreadsheets hold about ten times."""
 BYTES_NEEDED = 27
 """Bytes of memory that comparing takes for a byte of a table of text: 10.6 GB for 0.4 GB of CSV."""
 SHARE_OF_MEMORY = 4
@@ -67,6 +71,23 @@ def most_table_inside(packed: int) -> int:
     """
     fitting = usable_memory() // SHARE_OF_MEMORY // BYTES_NEEDED
     return min(most_text_inside(packed), max(fitting, LEAST_TEXT, _raised_limit // BYTES_NEEDED))
+
+
+def most_workbook_inside(packed: int) -> int:
+    """Return how many bytes of XML a workbook of so many may hold; its cells take as much memory as a table of text.
+
+    Parameters
+    ----------
+    packed : int
+        Bytes of the file.
+
+    Returns
+    -------
+    int
+        Bytes when inflated.
+    """
+    allowed = max(LEAST_WORKBOOK, GROWTH_WORKBOOK * packed, _raised_limit // BYTES_NEEDED)
+    return min(allowed, most_table_inside(packed))
 
 
 def lift_limit(inflated: int) -> Words:

@@ -25,6 +25,7 @@ from shardwise.io.bounds import lift_limit, most_table_inside, most_text_inside
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
+_ZIP = b"PK\x03\x04"
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _PART = 1 << 22  # bytes of a file that are worth a worker
@@ -296,6 +297,10 @@ def decode_text(text: bytes | memoryview, path: Path, *, cut: bool = False) -> s
     except UnicodeDecodeError as error:
         if cut and len(text) - error.start < 4:
             return str(text[: error.start], "utf-8")
+        if bytes(text[:4]) == _ZIP:
+            raise InputError(
+                "is a zip archive", where=str(path), remedy="unpack it, and name the files in it"
+            ) from None
         line = bytes(text[: error.start]).count(b"\n") + 1
         probably = "UTF-16" if bytes(text[:2]) in (b"\xff\xfe", b"\xfe\xff") else "Latin-1"
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +16,14 @@ import pyarrow as pa
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.io.bounds import lift_limit, most_text_inside
+from shardwise.io.bounds import lift_limit, most_workbook_inside
 from shardwise.io.files import read_text
 from shardwise.io.tables.delimited import find_dialect
 from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, strip_endings
 from shardwise.io.tables.words import is_summary, is_summary_header
 
 FORMULA = "=…"  # in place of a formula that was never computed
+_FORMULA_TAG = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _MARK = "\x1f"  # separates cells where a sheet is looked at as text
 
 
@@ -87,15 +89,18 @@ def _load_pages(path: Path) -> list[_Page]:
         import openpyxl  # type: ignore[import-untyped]
 
         with zipfile.ZipFile(io.BytesIO(blob)) as book:
-            held, most = sum(member.file_size for member in book.infolist()), most_text_inside(len(blob))
+            held, most = sum(member.file_size for member in book.infolist()), most_workbook_inside(len(blob))
             if held > most:
                 raise InputError(
                     f"{len(blob):,} bytes inflate to over {most:,}",
                     where=str(path),
                     remedy=lift_limit(held),
                 )
+            sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
+            formulas = any(_FORMULA_TAG.search(book.read(name)) for name in sheets)
         computed = openpyxl.load_workbook(io.BytesIO(blob), data_only=True)
-        written = openpyxl.load_workbook(io.BytesIO(blob))
+        # without formulas, what was written is what was computed
+        written = openpyxl.load_workbook(io.BytesIO(blob)) if formulas else computed
         return [
             _load_page(computed[name], written[name])
             for name in computed.sheetnames
