@@ -28,7 +28,8 @@ FAULTS = """() => {
             for (const rect of range.getClientRects()) {
                 const part = seen(rect, e);
                 if (part) texts.push([part, e, node.textContent.trim().slice(0, 40)]);
-                if (rect.left < -1 || rect.right > innerWidth + 1 && !e.closest(".scroll, .chart, nav, [class*=si-]"))
+                const edge = Math.min(innerWidth, screen.width) + 1;
+                if (rect.left < -1 || rect.right > edge && !e.closest(".scroll, .chart, nav, [class*=si-]"))
                     cut.push("beyond the page: " + node.textContent.trim().slice(0, 60));
             }
         }

@@ -91,6 +91,7 @@ def draw_rates(lab: Calibration, claim: str, *, final: bool = True) -> dict[str,
         "claim": claim,
         "alpha": lab.alpha,
         "nominal": locate(lab.alpha),
+        "more": len(table) < int((lab.table["claim"] == claim).sum()),
         "ticks": [(locate(tick), f"{100 * tick:g}%") for tick in axis.ticks if tick >= 0.0],
         "rows": [
             {

@@ -97,8 +97,10 @@ def _write_methods(
     tried = format_count(len(meant), "method")
     if not meant:
         return "None of these methods is made for this claim.", ()
+    if all(row["status"] == "holds" for row in meant.values()):
+        return f"The {tried} tried are valid on data like yours: their false-alarm rates are held.", ()
     if not failed:
-        return f"None of the {tried} tried gives excess false alarms on data like yours.", ()
+        return f"No evidence against the {tried} tried on data like yours.", ()
     verb = "gives" if len(failed) == 1 else "give"
     return (
         f"{len(failed)} of the {tried} tried {verb} too many false alarms on data like yours: {join_names(failed)}.",
