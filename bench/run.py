@@ -25,6 +25,7 @@ PARTS = (
     "streaming",
     "growth",
     "serve",
+    "serve_browser",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 

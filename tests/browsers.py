@@ -20,9 +20,14 @@ ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
              "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 
+def find_program() -> str | None:
+    """Chromium, where there is one."""
+    return os.environ.get("SHARDWISE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    program = os.environ.get("SHARDWISE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = find_program()
     if program is None:
         pytest.skip("no Chromium (apt-get install chromium-headless-shell, or set SHARDWISE_CHROMIUM)")
     playwright = pytest.importorskip(

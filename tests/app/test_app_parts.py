@@ -8,25 +8,36 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app_server import TOKEN
 from command_line import shardwise
+from shardwise.analysis.analyze import analyze
 from shardwise.app import uploads
+from shardwise.app.answering import describe_plan
+from shardwise.app.calibrating import describe_calibration_page
 from shardwise.app.choices import from_form, validate_choices
+from shardwise.app.examples import EXAMPLES
 from shardwise.app.pages import read_packaged
 from shardwise.app.planning import PlanForm, compute_figures
 from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
 from shardwise.app.together import compare_reports
+from shardwise.app.wording import describe_result, spell_settings
 from shardwise.cli.commands import ServeOptions
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
+from shardwise.lab.calibrate import Calibration
+from shardwise.lab.verdict import judge_methods
+from shardwise.methods.registry import parse_procedure
 from shardwise.planning import min_diff_at, topics_for_power, what_next
 from shardwise.planning.repeats import plan_from_components
+from shardwise.planning.topics import power_at
 
 HOSTILE = [
     "../../../etc/passwd", "/etc/passwd", "..\\..\\x", "C:\\x", "a/../../b", "....//x", "~/.ssh/id", "x\x00.csv",
@@ -291,8 +302,152 @@ def test_two_reports_are_held_against_each_other() -> None:
     assert found["changed"] == [("x", "y", "better", "worse")]
     assert found["reversed"] == 1
     assert found["only"] == (["z"], ["w"])
-    assert compare_reports(a, a)["changed"] == []
-    assert compare_reports(a, a)["same_scores"]
+    assert (found["gained"], found["lost"]) == (0, 0)
+    assert found["sentences"] == [
+        "1 of 1 pair compared in both analyses changed: 1 significant in opposite directions.",
+        "The mean changed for 1 of 2 systems in both.",
+    ]
+    (y, x) = found["systems"]
+    assert (y["name"], y["places"], y["moved"], y["change"]) == ("y", (2, 1), 1, "0")
+    assert (x["name"], x["places"], x["moved"], x["change"]) == ("x", (1, 2), -1, "−0.300")
+    assert (x["means"], x["ranks"]) == (("0.500", "0.200"), ("–", "–"))
+    same = compare_reports(a, a)
+    assert (same["changed"], same["same_scores"]) == ([], True)
+    assert same["sentences"] == [
+        "Same conclusions: all 3 pairs compared in both analyses are judged alike.",
+        "Both used the same scores.",
+    ]
+    tied = compare_reports(a, reported({"x": 0.5, "y": 0.3, "z": 0.1}, 0.5))
+    assert (tied["lost"], tied["gained"], len(tied["changed"])) == (3, 0, 3)
+
+
+def test_the_worker_and_the_page_plan_from_the_same_analysis(tmp_path: Path) -> None:
+    """Words, sizes, variances and repeats of an analysis are those of its plan; the curve goes through its point."""
+    with EXAMPLES["models"].open_path() as path:
+        found = analyze(path)
+    source = {"id": "a", "title": "t", **(describe_plan(found) or {})}
+    plan = PlanForm.parse_query({"source": "a"}, [source])
+    assert (plan.topics, plan.systems, plan.seeds, plan.present) == (60, 3, 3, 60)
+    assert (plan.name_many("topic"), plan.name_many("system"), plan.name_many("instance")) == (
+        "questions", "models", "seeds",
+    )  # fmt: skip
+    assert found.repeats is not None
+    assert found.repeats.components is not None
+    parts = found.repeats.components
+    assert plan.variance == pytest.approx(parts.variance("topic:system"), rel=0.01)
+    assert plan.between_seeds == pytest.approx(parts.variance("system:instance"), rel=0.01)
+    figures = compute_figures(plan)
+    assert figures["sentences"][0].startswith("60 questions with 3 seeds each detect a difference of")
+    curve = figures["curve"]
+    assert curve["now"][2] == pytest.approx(figures["now"]["chance"])
+    assert curve["present"] is None
+    assert f"{curve['now'][0]},{curve['now'][1]}" in curve["line"].split()
+    # what is said beside it stays, and the present point is shown once the plan leaves it
+    more = PlanForm.parse_query({"source": "a", "topics": "120", "variance": "0.5"}, [source])
+    assert (more.topics, more.variance, more.seeds) == (120, 0.5, 3)
+    assert compute_figures(more)["curve"]["present"][2] < compute_figures(more)["curve"]["now"][2]
+
+
+def test_a_plan_without_seeds_draws_the_power_of_design() -> None:
+    plan = PlanForm(topics=50, variance=0.02, min_diff=0.05, systems=10)
+    figures = compute_figures(plan)
+    assert figures["curve"]["now"][2] == pytest.approx(figures["now"]["chance"])
+    assert figures["curve"]["now"][2] == pytest.approx(
+        float(power_at(n=50, variance=0.02, min_diff=0.05, systems=10, method="moderated"))
+    )
+
+
+def calibrated(status: str, **fields: Any) -> Calibration:
+    """A calibration in which the default method fares so."""
+    claim, names = "new topics like these", ("moderated", "moderated holm", "t none")
+    rates = {"holds": 0.03, "unclear": 0.06, "fails": 0.12}
+    rows = [
+        {
+            "claim": claim, "method": name, "error_rate": error_rate, "meant": meant, "rate": rate, "low": rate / 2,
+            "high": rate * 2, "null": "vine", "status": state, "coverage": 0.95, "coverage_low": 0.9,
+            "coverage_high": 0.99, "coverage_null": "resample", "intervals": "holds", "power": 0.5, "power_low": 0.4,
+            "power_high": 0.6, "level": 0.02, "level_low": 0.01, "level_high": 0.03,
+        }
+        for name, error_rate, meant, rate, state in (
+            (names[0], "family", True, rates[status], status),
+            (names[1], "family", True, 0.04, "holds"),
+            (names[2], "pair", False, 0.3, "fails"),
+        )
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    methods = [parse_procedure(name) for name in names]
+    verdict = judge_methods(Claim("topic"), table, methods, ("topic", "system"), 0.05)
+    return Calibration(
+        table, table, table, (verdict,), 0.05, 400, 400, 0, "tables like these (50 topics)", **fields
+    )
+
+
+@pytest.mark.parametrize(("status", "verdict", "sentence"), [
+    ("holds", "The default method (moderated paired t-test) is valid", "within"),
+    ("unclear", "No evidence against the default method (moderated paired t-test)", "More simulated data sets"),
+    ("fails", "The default method (moderated paired t-test) gives too many false alarms", "moderated holm instead"),
+])  # fmt: skip
+def test_a_calibration_has_one_verdict_and_one_chart(status: str, verdict: str, sentence: str) -> None:
+    lab = calibrated(status, notes=("scenario 'tilt' skipped: too few topics left",))
+    page = describe_calibration_page(lab, {"system": "model"})
+    (words,) = page["words"]
+    assert words["verdict"].startswith(verdict)
+    told = " ".join(words["sentences"])
+    assert "With equal models, it reports at least one false difference in" in told
+    assert sentence in told or status == "holds"
+    (chart,) = page["charts"]
+    assert [(row["method"], row["default"]) for row in chart["rows"]] == sorted(
+        [("moderated", True), ("moderated holm", False)],
+        key=lambda row: {"moderated": {"holds": 0.03, "unclear": 0.06, "fails": 0.12}[status]}.get(
+            row[0], 0.04
+        ),
+    )
+    assert chart["more"]  # the method that is not made for the claim is in the table
+    assert [row[0] for row in page["tables"]["new topics like these"]] == [
+        "moderated",
+        "moderated holm",
+        "t none",
+    ]
+    unsettled = describe_calibration_page(lab, {}, final=False)
+    assert unsettled["words"] == []
+    assert {row["shown"] for row in unsettled["charts"][0]["rows"]} == {""}
+
+
+def test_competing_readings_are_one_object_for_command_and_page(tmp_path: Path) -> None:
+    """The page offers the very choices that the command line spells, with what each leads to."""
+    rows = [f"{a},{b},{(ord(a) * 7 + ord(b) * 3) % 11 / 10}" for a in "abcdef" for b in "uvwxyz"]
+    folder = written(tmp_path, x__csv="\n".join(["one,other,points", *rows]) + "\n")
+    found = describe_files(folder, {})
+    assert found["problem"].endswith("choose below")
+    assert (found["culprit"], len(found["readings"])) == ("x.csv", 2)
+    told = shardwise("compare", folder / "x.csv").stderr
+    for reading in found["readings"]:
+        assert f"--columns {reading['value']}" in told
+        again = describe_files(folder, {reading["option"]: [reading["value"]]})
+        assert (again["problem"], again["sizes"]) == ("", reading["sizes"])
+
+
+def test_other_files_of_an_upload_are_read_instead(tmp_path: Path) -> None:
+    table = "question,model,score\n" + "".join(f"q{k},{m},{k % 3}\n" for k in range(5) for m in "ab")
+    folder = written(tmp_path, good__csv=table, other__csv="x,y\nu,v\n")
+    assert describe_files(folder, {})["culprit"] == "other.csv"
+    found = describe_files(folder, {"files": ["good.csv"]})
+    assert (found["problem"], [file["used"] for file in found["files"]]) == ("", [True, False])
+    assert [Path(name).name for name in found["inputs"]] == ["good.csv"]
+    assert describe_files(folder, {"files": ["not there.csv"]})["problem"]  # as if nothing was said
+
+
+def test_votes_are_read_as_votes(tmp_path: Path) -> None:
+    rows = "".join(f"a,b,{'model_a' if k % 3 else 'model_b'},q{k}\n" for k in range(9))
+    found = describe_files(written(tmp_path, v__csv=f"model_a,model_b,winner,question\n{rows}"), {})
+    assert (found["problem"], found["columns"], sorted(found["systems"])) == ("", [], ["a", "b"])
+
+
+def test_settings_stand_for_options_in_sentences() -> None:
+    assert spell_settings("add --repeats samples for more power, or --names file") == (
+        "add the setting “Repeats are”: samples for more power, or the setting “Names of systems”: file"
+    )
+    assert describe_result("pairs-2.csv") == describe_result("pairs.csv") != ""
 
 
 def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> None:

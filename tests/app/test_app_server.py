@@ -168,18 +168,43 @@ def _refusal(served: Served, id: str, **choices: Any) -> str:
     return str(found["message"])
 
 
-def test_events_tell_of_progress_to_the_end(served: Served, tmp_path: Path) -> None:
-    id = served.send(table(tmp_path / "scores.csv"))
-    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 20})
-    with served.client.stream("GET", f"/a/{id}/events") as stream:
+def test_the_answer_is_there_before_the_error_rates(served: Served, tmp_path: Path) -> None:
+    """An analysis is done with its answer; its error rates fill in, can be stopped, and be asked for again."""
+    id = served.send(table(tmp_path / "scores.csv", items=30, systems=6))
+    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 100_000})
+    found = served.wait(id)
+    assert (found["state"], found["trust"]) == ("done", "simulating")
+    answer = served.ask("GET", f"/api/analyses/{id}/result")
+    assert answer["calibration"] is None
+    # others are answered meanwhile, by the one worker that there is for answers
+    assert served.done(served.send(tmp_path / "scores.csv"))["state"] == "done"
+    assert served.ask("GET", f"/api/analyses/{id}")["trust"] == "simulating"
+    stopped = served.ask("POST", f"/api/analyses/{id}/cancel")
+    assert (stopped["state"], stopped["trust"], stopped["message"]) == ("done", "none", "")
+    assert served.ask("GET", f"/api/analyses/{id}/result") == answer
+    short = served.send(tmp_path / "scores.csv")
+    served.ask("POST", f"/api/analyses/{short}/run", 202, json={"calibration": 20})
+    with served.client.stream("GET", f"/a/{short}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         lines = [
             line.removeprefix("data: ") for line in stream.iter_lines() if line.startswith('data: {"state')
         ]
     told = [json.loads(line) for line in lines]
-    assert told[-1]["state"] == "done"
-    assert any(one.get("total", 0) > 0 for one in told)
-    assert served.ask("GET", f"/api/analyses/{id}")["state"] == "done"
+    states = [message["state"] for message in told]
+    assert states[-1] == "done"
+    # the answer came before the simulation had begun
+    first = states.index("done")
+    assert not any(message.get("total", 0) > 0 for message in told[:first])
+    assert any(message.get("total", 0) > 0 for message in told[first:])
+    found = served.ask("GET", f"/api/analyses/{short}")
+    assert (found["trust"], found["progress"]) == ("simulated", None)
+    report = served.ask("GET", f"/api/analyses/{short}/result")
+    assert report["calibration"] is not None
+    assert {**report, "calibration": None, "statements": None, "remarks": [], "instead": [], "recipe": None} == {
+        **answer, "calibration": None, "statements": None, "remarks": [], "instead": [], "recipe": None,
+    }  # fmt: skip
+    page = served.ask("GET", f"/a/{short}").text
+    assert "Error rates on data like yours." in page
 
 
 HOSTILE = [

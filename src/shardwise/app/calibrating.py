@@ -7,22 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from shardwise.app.wording import RATE_COLUMNS, RATE_VERDICTS
 from shardwise.lab.calibrate import Calibration
+from shardwise.writing.answer import CONTROLLED
 from shardwise.writing.axis import WIDTH, make_axis
 from shardwise.writing.calibration import write_calibration
 
-STATES = {"holds": "valid", "unclear": "no evidence against it", "fails": "too many false alarms"}
-"""What was shown of a method, in words."""
-COLUMNS = {
-    "method": "Method",
-    "error_rate": "Controls",
-    "false alarms, %": "False alarms, %",
-    "worst in": "Worst scenario",
-    "interval coverage, %": "Interval coverage, %",
-    "power, %": "Power, %",
-}
-"""Columns of the table of all methods, and their headings."""
-CONTROLS = {"family": "family-wise error", "discovery": "false discovery rate", "pair": "each pair alone"}
+CONTROLS = {**CONTROLLED, "pair": "each pair alone"}
 """Error rates that methods control."""
 
 
@@ -55,7 +46,7 @@ def describe_calibration_page(
         ],
         "about": f"{lab.scores}; {lab.repetitions:,} data sets per scenario, seed {lab.seed}",
         "notes": list(lab.notes),
-        "columns": list(COLUMNS.values()),
+        "columns": list(RATE_COLUMNS.values()),
         "tables": {claim: _list_methods(lab, claim) for claim in claims},
     }
 
@@ -103,7 +94,7 @@ def draw_rates(lab: Calibration, claim: str, *, final: bool = True) -> dict[str,
                 "middle": locate(row["rate"]),
                 "rate": f"{100 * row['rate']:.1f}% ({100 * row['low']:.1f} to {100 * row['high']:.1f})",
                 "status": str(row["status"]) if final else "unclear",
-                "shown": STATES[str(row["status"])] if final else "",
+                "shown": RATE_VERDICTS[str(row["status"])] if final else "",
             }
             for row in table.to_dict("records")
         ],
@@ -115,5 +106,6 @@ def _list_methods(lab: Calibration, claim: str) -> list[list[str]]:
     shown = lab.shown()
     shown = shown[shown["claim"] == claim]
     return [
-        [CONTROLS.get(str(row[name]), str(row[name])) for name in COLUMNS] for row in shown.to_dict("records")
+        [CONTROLS.get(str(row[name]), str(row[name])) for name in RATE_COLUMNS]
+        for row in shown.to_dict("records")
     ]

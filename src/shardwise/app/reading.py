@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -76,7 +77,7 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
         else:
             facts |= _describe_scores(inputs, choices, facts)
     except InputError as error:
-        facts["culprit"] = _find_culprit(error, [file["name"] for file in facts["files"]])
+        facts["culprit"] = _find_culprit(error, folder, [file["name"] for file in facts["files"]])
         facts["readings"] = _list_readings(error, [Path(name) for name in facts["inputs"]])
         if facts["readings"]:
             error = InputError(error.problem, where=error.where, remedy="choose below")
@@ -84,10 +85,17 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
     return facts
 
 
-def _find_culprit(error: InputError, names: Sequence[str]) -> str:
+def _find_culprit(error: InputError, folder: Path, names: Sequence[str]) -> str:
     """The file that a refusal is about; empty where it names none of those that were sent."""
-    where = error.where.removeprefix("inputs/")
-    return next((name for name in names if where == name or where.startswith((f"{name}:", f"{name},"))), "")
+    places = {str(folder / name): name for name in names}
+    return next(
+        (
+            name
+            for place, name in places.items()
+            if re.fullmatch(rf"{re.escape(place)}([:,].*)?", error.where)
+        ),
+        "",
+    )
 
 
 def _list_readings(error: InputError, inputs: Sequence[Path]) -> list[dict[str, Any]]:

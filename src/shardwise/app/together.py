@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shardwise.core.claim import format_count
+from shardwise.app.wording import write_changes
 from shardwise.writing.numbers import format_number, format_signed
 
 Report = Mapping[str, Any]
@@ -41,50 +41,6 @@ def compare_reports(a: Report, b: Report) -> dict[str, Any]:
         "reversed": sum({then, now} == {BETTER, WORSE} for _, _, then, now in changed),
     }
     return {**found, "sentences": write_changes(found)}
-
-
-def write_changes(found: Mapping[str, Any]) -> list[str]:
-    """Write what changed, the conclusions first.
-
-    Parameters
-    ----------
-    found
-        What `compare_reports` counts.
-    """
-    pairs, changed = found["pairs"], found["changed"]
-    if not pairs:
-        lines = ["No pair of systems was compared in both analyses."]
-    elif not changed:
-        lines = [
-            f"Same conclusions: {_count_all(pairs)} compared in both analyses {_be(pairs)} judged alike."
-        ]
-    else:
-        parts = [
-            f"{found[name]:,} {words}"
-            for name, words in (
-                ("gained", "significant in the second only"),
-                ("lost", "significant in the first only"),
-                ("reversed", "significant in opposite directions"),
-            )
-            if found[name]
-        ]
-        total = format_count(pairs, "pair")
-        lines = [f"{len(changed):,} of {total} compared in both analyses changed: {', '.join(parts)}."]
-    moved = sum(row["mean_change"] != 0.0 for row in found["systems"])
-    if found["same_scores"]:
-        lines.append("Both used the same scores.")
-    elif found["systems"]:
-        count = len(found["systems"])
-        lines.append(f"{moved:,} of {format_count(count, 'system')} in both changed their mean.")
-    return lines
-
-
-def _count_all(pairs: int) -> str:
-    return "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _list_systems(report: Report) -> dict[str, Mapping[str, Any]]:

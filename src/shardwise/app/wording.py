@@ -1,9 +1,12 @@
-"""Refusals of the library in the words of the page: arguments are its settings."""
+"""The words of the page itself: labels, refusals in which arguments are its settings, and what two analyses share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 
 LABELS = {
@@ -32,6 +35,17 @@ LABELS = {
 """What the page calls the options that it has."""
 
 
+RATE_COLUMNS = {
+    "method": "Method",
+    "error_rate": "Controls",
+    "false alarms, %": "False alarms, %",
+    "worst in": "Worst scenario",
+    "interval coverage, %": "Interval coverage, %",
+    "power, %": "Power, %",
+}
+"""Columns of the table of all methods that were calibrated, and their headings."""
+RATE_VERDICTS = {"holds": "valid", "unclear": "no evidence against it", "fails": "too many false alarms"}
+"""What was shown of a method."""
 VALUES = {"repeats": ("seeds", "samples"), "names": ("tag", "file"), "missing": ("zero", "drop", "refuse")}
 """Values that sentences give to options."""
 RESULTS = {
@@ -103,3 +117,47 @@ def spell_settings(text: str) -> str:
         text = re.sub(rf"--{name} ({values})\b", rf"--{name}: \1", text) if values else text
         text = re.sub(rf"--{name}\b", f"the setting “{label}”", text)
     return text
+
+
+def write_changes(found: Mapping[str, Any]) -> list[str]:
+    """Write what changed, the conclusions first.
+
+    Parameters
+    ----------
+    found
+        What `compare_reports` counts.
+    """
+    pairs, changed = found["pairs"], found["changed"]
+    if not pairs:
+        lines = ["No pair of systems was compared in both analyses."]
+    elif not changed:
+        lines = [
+            f"Same conclusions: {_count_all(pairs)} compared in both analyses {_be(pairs)} judged alike."
+        ]
+    else:
+        parts = [
+            f"{found[name]:,} {words}"
+            for name, words in (
+                ("gained", "significant in the second only"),
+                ("lost", "significant in the first only"),
+                ("reversed", "significant in opposite directions"),
+            )
+            if found[name]
+        ]
+        total = format_count(pairs, "pair")
+        lines = [f"{len(changed):,} of {total} compared in both analyses changed: {', '.join(parts)}."]
+    moved = sum(row["mean_change"] != 0.0 for row in found["systems"])
+    if found["same_scores"]:
+        lines.append("Both used the same scores.")
+    elif found["systems"]:
+        count = format_count(len(found["systems"]), "system")
+        lines.append(f"The mean changed for {moved:,} of {count} in both.")
+    return lines
+
+
+def _count_all(pairs: int) -> str:
+    return "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
