@@ -71,7 +71,7 @@ class Queue:
         self._listeners: dict[str, set[asyncio.Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._processes: set[asyncio.subprocess.Process] = set()
-        self._hiring = 0
+        self._hiring = self._seeking = 0  # processes that load, and queues that wait for one
 
     async def start(self) -> None:
         """Start the workers."""
@@ -99,6 +99,21 @@ class Queue:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _find_process(self) -> asyncio.subprocess.Process:
+        """Wait for an idle process; where there is none, one is started for everybody who waits."""
+        self._seeking += 1
+        try:
+            if self._idle.empty() and self._hiring < self._seeking:
+                self._hire_process()
+            return await self._idle.get()
+        finally:
+            self._seeking -= 1
+
+    def _hire_process(self) -> None:
+        """Start a process unless there are as many as can be busy, and one more."""
+        if len(self._processes) < self.settings.workers + len(LANES):
+            self._keep_task(self._start_process())
+
     async def _start_process(self) -> None:
         """Start a process; it is idle once it has loaded what it needs."""
         self._hiring += 1
@@ -106,10 +121,11 @@ class Queue:
             sys.executable, "-m", "shardwise.app.worker", str(self.settings.memory),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
-        self._hiring -= 1
         self._processes.add(process)
         assert process.stdout is not None
-        if await process.stdout.readline():
+        ready = await process.stdout.readline()
+        self._hiring -= 1
+        if ready:
             await self._idle.put(process)
         else:
             await asyncio.sleep(1)
@@ -189,7 +205,7 @@ class Queue:
             while not self._waiting[lane]:
                 self._news[lane].clear()
                 await self._news[lane].wait()
-            process = await self._idle.get()
+            process = await self._find_process()
             if process.returncode is not None:  # killed from outside
                 self._replace_process(process)
                 continue
@@ -204,8 +220,6 @@ class Queue:
         assert process.stdin is not None
         assert process.stdout is not None
         job.process = process
-        if len(self._processes) + self._hiring < self.settings.workers + len(LANES):
-            self._keep_task(self._start_process())
         if job.lane == RUN:
             self.store.update_entry(job.id, state=RUNNING)
         order = {
@@ -234,6 +248,9 @@ class Queue:
             await process.wait()
             self._replace_process(process)
         self._end_job(job, **_describe_end(job, ended))
+        # a spare one is loaded now that nobody waits for this answer: the simulation may take the one that is idle
+        if job.lane == RUN and self._idle.qsize() + self._hiring < 2:
+            self._hire_process()
         if job.lane == RUN and ended.get("simulate") and not job.cancelled:
             self.submit_entry(entry, TRUST)
 
