@@ -71,6 +71,7 @@ def draw_charts(count: int) -> dict[str, Any]:
     if count == 20:
         bases = [analysis.systems[4], analysis.systems[9]]
         charts["baselines"] = sw.analyze(y, calibration=0, method="t holm", baseline=bases).plot()
+        charts["matrix"] = analysis.plot("matrix")
         charts["comparison"] = analysis.plot("intervals", interval="comparison")
         charts["few items"] = sw.analyze(y[:12], calibration=0, method="t holm").plot("heatmap")
         noise = np.random.default_rng(1).normal(0, 0.05, (*y.shape, 4))
@@ -89,7 +90,7 @@ def test_no_text_is_cut_off_or_lies_over_another(browser: Any, tmp_path: Path) -
                 for label in (row.get("system", "") for row in rows)
                 if label and kind not in ("items", "power")
             }
-            wide = 320 if kind == "column" else 1000 if kind == "cd" else 760
+            wide = {"column": 320, "cd": 1000, "matrix": 1000}.get(kind, 760)
             names = "|".join(sorted(labels))
             figures.append(
                 f'<figure id="{kind}-{count}" data-most="{wide}" data-labels="{names}">{render_svg(chart)}</figure>'

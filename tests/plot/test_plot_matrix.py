@@ -100,3 +100,16 @@ def test_hostile_names_are_drawn(tmp_path: Path, draw: object) -> None:
     text = (tmp_path / "chart.svg").read_text()
     assert "<script" not in text
     assert "\x1b" not in text
+
+
+def test_against_a_baseline_the_better_system_is_in_the_row() -> None:
+    """Some systems are worse than the baseline: the cell is in its row, not in theirs."""
+    table = simulated(6, shards=1).isel(shard=0, drop=True)
+    pairs = compare(table, baseline="run002")
+    (rows,) = rows_with(matrix_chart(pairs), "a", "b", "kind")
+    significant = {(row["a"], row["b"]) for row in rows if row["kind"] == "significant"}
+    frame = pairs.to_frame()[pairs.reject()]
+    expected = {(a, b) if d > 0 else (b, a) for a, b, d in frame[["a", "b", "difference"]].values}
+    assert significant == expected
+    assert {a for a, _ in significant} & {"run002"}
+    assert all(row["difference"] > 0 for row in rows if row["kind"] == "significant")

@@ -28,3 +28,12 @@ def test_the_curve_at_alpha_is_the_share_found(systems: int) -> None:
         assert above >= pairs.reject(0.05).mean() - 1e-12
         assert above - below < 0.5 if systems == 4 else above - below < 0.03
     assert np.all(np.diff(p) >= 0)
+
+
+def test_where_nothing_differs_the_axis_holds_all_p_values() -> None:
+    rng = np.random.default_rng(2)
+    pairs = compare(anova(simulated(3) * 0.0 + rng.normal(0, 1, (30, 3, 4)), MD6), "bonferroni")
+    assert pairs.p_adjusted.min() > 0.2
+    drawn = p_curve_chart(pairs).to_dict()
+    assert drawn["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0, 1.0]
+    assert len(next(rows for rows in drawn["datasets"].values() if "claim" in rows[0])) == len(pairs)

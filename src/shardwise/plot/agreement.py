@@ -18,7 +18,6 @@ from shardwise.plot.matrix import mix_shades
 from shardwise.plot.theme import (
     COLOURS,
     INK,
-    LONG,
     ON_AXIS,
     encode_colour,
     encode_shape,
@@ -26,6 +25,7 @@ from shardwise.plot.theme import (
     make_data,
     make_legend,
     number_tips,
+    reserve_room,
     text_tips,
 )
 
@@ -92,8 +92,8 @@ def agreement_chart(
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(mix_shades(len(tallies) - 1, GREYS))]
     size = max(160, min(900, 18 * len(order)))
-    axis = alt.Axis(labelOverlap=True, ticks=False, domain=False, grid=False, **LONG,
-                    labelFontSize=min(10, max(7, size / len(order))))  # fmt: skip
+    axis = alt.Axis(labelOverlap=True, ticks=False, domain=False, grid=False,
+                    **reserve_room(list(labels.values()), min(10, max(7, size / len(order)))))  # fmt: skip
     scale = alt.Scale(domain=list(labels.values()))
     tips = [
         *text_tips(("a", "system"), ("b", "other"), "splits"),

@@ -15,7 +15,6 @@ from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot.theme import (
     CROWDED,
-    LONG,
     ON_AXIS,
     encode_colour,
     encode_dash,
@@ -24,6 +23,7 @@ from shardwise.plot.theme import (
     make_data,
     make_legend,
     number_tips,
+    reserve_room,
     text_tips,
 )
 
@@ -103,11 +103,10 @@ def draw_square(
     step = size / len(labels)
     axis = alt.Axis(
         labelOverlap=True,
-        **LONG,
         ticks=False,
         domain=False,
         grid=False,
-        labelFontSize=min(10, max(7, step)),
+        **reserve_room(labels, min(10, max(7, step))),
     )
     scale = alt.Scale(domain=list(labels))
     key = alt.Legend(
@@ -168,9 +167,11 @@ def _list_findings(
         if known is not None and unordered != known:
             raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
         known = unordered
-        for pair, differs in zip(pairs, pairs_compared.reject(alpha), strict=True):
-            if differs:
-                findings[pair] = (*findings.get(pair, ()), number)
+        for (a, b), sign in zip(pairs, pairs_compared.directions(alpha).tolist(), strict=True):
+            # Against a baseline the first of a pair may be the worse one.
+            if sign:
+                ordered = (a, b) if sign > 0 else (b, a)
+                findings[ordered] = (*findings.get(ordered, ()), number)
     return findings
 
 
@@ -232,7 +233,7 @@ def p_curve_chart(
     *,
     alpha: float = 0.05,
     column: str = "p_adjusted",
-    highest: float = 0.2,
+    highest: float | None = None,
 ) -> alt.LayerChart:
     """Draw p-values in ascending order against the share of pairs (Sakai 2006), with a line at alpha.
 
@@ -246,8 +247,8 @@ def p_curve_chart(
         The level to mark.
     column : {"p_adjusted", "p"}
         Which p-values.
-    highest : float
-        Where the axis ends.
+    highest : float, optional
+        Where the axis ends; 0.2 by default, or 1 where all p-values are above it.
 
     Returns
     -------
@@ -258,9 +259,12 @@ def p_curve_chart(
     labels = shorten_names(given, most=120)
     named = {labels[name]: pairs for name, pairs in given.items()}
     rows = []
-    for name, frame in discriminative_power(named, column=column).groupby("name", sort=False):
+    curves = discriminative_power(named, column=column)
+    if highest is None:
+        highest = 0.2 if float(curves["p"].min()) < 0.2 else 1.0
+    for name, frame in curves.groupby("name", sort=False):
         share, p = frame["share"].to_numpy(np.float64), frame["p"].to_numpy(np.float64)
-        shown = np.unique(np.linspace(0, int(np.searchsorted(p, highest)), MOST_POINTS).astype(int))
+        shown = np.unique(np.linspace(0, int(np.searchsorted(p, highest, "right")), MOST_POINTS).astype(int))
         shown = shown[shown < p.size]
         rows += [{"claim": str(name), "share": float(share[k]), "p": float(p[k])} for k in shown]
     names = list(named)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
+from shardwise.plot.rows import estimate_width
 
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -18,8 +19,6 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2, 1, 2])
 INK = "#404040"
 DASH = [4, 3]  # of lines that are no data: levels, margins, zero
-# names beside an axis are cut in the middle before, and not at the end by the axis
-LONG: dict[str, Any] = {"labelLimit": 0}
 ON_AXIS = 44  # characters of a name beside an axis, where there is less room than in a line
 CROWDED = 60  # systems; from here on marks and labels shrink
 SIZE: dict[str, Any] = {"width": 420, "height": 280}  # of charts of numbers against numbers
@@ -195,12 +194,17 @@ def system_axis(labels: Sequence[str], title: str, field: str = "system") -> alt
     axis = alt.Axis(
         labelAngle=-90,
         labelOverlap=True,
-        **LONG,
-        labelFontSize=7 if crowded else 10,
+        **reserve_room(labels, 7 if crowded else 10),
         ticks=not crowded,
         grid=False,
     )
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(labels)), title=title, axis=axis)
+
+
+def reserve_room(labels: Sequence[str], size: float) -> dict[str, Any]:
+    """Options of an axis with names: room for all of them, which were cut before, so that its title is beside them."""
+    extent = 8.0 + max((estimate_width(label, size) for label in labels), default=0.0)
+    return {"labelLimit": 0, "labelFontSize": size, "minExtent": extent, "maxExtent": extent}
 
 
 def name_axis(field: str, names: Sequence[str]) -> alt.Y:
