@@ -177,7 +177,7 @@
   // --- the matrix of pairs
   const canvas = $("matrix") || document.createElement("canvas"); // two systems have none
   const pen = canvas.getContext("2d");
-  const view = { size: 0, x: 0, y: 0, show: "both" };
+  const view = { size: 0, whole: 0, x: 0, y: 0, show: "both" };
   let cursor = null;
   let colours = {};
 
@@ -204,8 +204,10 @@
     view.gutter = view.wide;
     view.total = Math.floor(Math.min(room - view.wide, R * 44)) + view.wide;
     view.side = view.total - view.gutter;
+    // what was seen whole stays whole when the window changes
+    const zoomed = view.size > view.whole;
     view.whole = view.side / R;
-    view.size = Math.max(view.size, view.whole);
+    view.size = zoomed ? Math.max(view.size, view.whole) : view.whole;
     const dpr = Math.max(window.devicePixelRatio || 1, 2);
     canvas.style.width = canvas.style.height = `${view.total}px`;
     canvas.width = canvas.height = Math.round(view.total * dpr);
