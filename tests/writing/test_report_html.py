@@ -214,7 +214,7 @@ def test_head_names_data_and_date(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     shardwise("compare", path, "--report", tmp_path / "report.html", "--calibration", 0)
     shown = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     about = "".join(shown.text)
-    assert "scores.csv: score, 12 topics × 3 systems. 1970-01-02, shardwise " in about
+    assert "scores.csv · score, 12 topics × 3 systems · 2 January 1970" in about
 
 
 def test_what_is_to_be_done_comes_first() -> None:

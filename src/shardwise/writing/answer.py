@@ -362,7 +362,7 @@ def describe_inputs(analysis: Analysis) -> str:
 def write_date() -> str:
     """Return today's date, or that of SOURCE_DATE_EPOCH, by which a page can be made again byte by byte."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now()
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
     return f"{moment.day} {moment:%B %Y}"
 
 

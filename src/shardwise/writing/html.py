@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import nouns_of
-from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_name, shorten_names
+from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.globs import write_paths
 from shardwise.writing import answer, words
@@ -51,8 +50,6 @@ MOST_ROWS = 30
 """Systems that a table shows at first; a button shows all."""
 MOST_CHARACTERS = 34
 """Characters of a name in a table."""
-MOST_FILES = 3
-"""Input files that the head of the page names."""
 ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
 
 
@@ -122,7 +119,7 @@ def render_report(content: Analysis) -> str:
             answer=answer,
             widths=all(result.procedure.method.model is not None for result in content.splits),
             title=answer.write_title(content),
-            about=describe_source(content, find_date()),
+            about=answer.write_byline(content),
             level=format_percent(1.0 - content.alpha),
             reason=explain_method(content.procedure, nouns_of(content.scores)),
             next_step=answer.write_next_step(content, _planning_command(content)),
@@ -167,41 +164,6 @@ def render_report(content: Analysis) -> str:
             places={name: k for k, name in enumerate(content.systems)},
         )
     )
-
-
-def find_date() -> date:
-    """Return today's date (UTC), or that of the variable SOURCE_DATE_EPOCH, so that pages can be made again alike.
-
-    Returns
-    -------
-    date
-        The date that a page shows.
-    """
-    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(seconds), UTC).date() if seconds.isdigit() else datetime.now(UTC).date()
-
-
-def describe_source(analysis: Analysis, day: date) -> str:
-    """Describe the data set and the date in one line: ``trec8.csv: AP, 50 topics × 8 systems. 2026-11-17.``
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What was analysed.
-    day : date
-        When the page was written.
-
-    Returns
-    -------
-    str
-        One line.
-    """
-    names = [entry.name for entry in analysis.inputs]
-    listed = 0 < len(names) <= MOST_FILES
-    source = answer.join_names([shorten_name(name) for name in names]) if listed else f"{len(names):,} files"
-    data = answer.describe_data(analysis)
-    version = analysis.versions.get("shardwise", "")
-    return f"{source + ': ' if names else ''}{data}. {day.isoformat()}, shardwise {version}"
 
 
 def _planning_command(analysis: Analysis) -> str:
