@@ -212,7 +212,7 @@ def test_an_example_is_answered_and_its_error_rates_follow(browser: Any, served:
         page.wait_for_selector(".strip button:text-is('Details in the report')")
         assert page.evaluate("window.stays")
         assert page.inner_text("#headline") == answer == result(page, served)["answer"]
-        assert "nominal 5%" in page.inner_text(".strip")
+        assert "with equal models" in page.inner_text(".strip")
         assert page.locator("#native .warn").count() == 0
         page.click(".strip button:text-is('Details in the report')")
         page.frame_locator("#shown").locator("#trust").wait_for()

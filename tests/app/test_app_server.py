@@ -204,7 +204,7 @@ def test_the_answer_is_there_before_the_error_rates(served: Served, tmp_path: Pa
         **answer, "calibration": None, "statements": None, "remarks": [], "instead": [], "recipe": None,
     }  # fmt: skip
     page = served.ask("GET", f"/a/{short}").text
-    assert "Error rates on data like yours." in page
+    assert "Can these results be trusted?" in page
 
 
 HOSTILE = [

@@ -9,13 +9,12 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.power import OpenTie
 from shardwise.analysis.trust import list_findings
 from shardwise.app.wording import spell_settings
-from shardwise.core.scores import nouns_of
 from shardwise.writing import answer
 from shardwise.writing.axis import WIDTH, Axis, make_axis
 from shardwise.writing.numbers import format_number, format_percent
-from shardwise.writing.remarks import describe_finding
+from shardwise.writing.remarks import write_trust
 from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
-from shardwise.writing.words import explain_stepwise, write_recorded
+from shardwise.writing.words import explain_stepwise
 
 NUMBERS = ("mean", "difference", "p", "rank", "win rate")
 """Columns of the answer's table that are aligned as numbers, beside intervals."""
@@ -103,13 +102,8 @@ def _summarize_trust(analyses: Sequence[Analysis]) -> list[dict[str, Any]] | Non
     return [
         {
             "measure": analysis.measure,
-            "reason": analysis.trust.reason,
-            "recorded": "" if (rates := analysis.trust.recorded) is None else write_recorded(rates, analysis),
-            "findings": [
-                {"warning": finding.warning, "sentences": [part for part in parts if part]}
-                for finding in list_findings(analysis.trust)
-                if (parts := describe_finding(finding, nouns_of(analysis.scores)))
-            ],
+            "lines": write_trust(analysis),
+            "warning": any(finding.warning for finding in list_findings(analysis.trust)),
             "instead": [answer.write_alternative(result, analysis) for result in analysis.instead],
         }
         for analysis in analyses
