@@ -11,7 +11,9 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from app_server import TOKEN, Served
+from command_line import shardwise
 from payloads import AWAY, PAYLOADS
+from shardwise.app.uploads import sanitize_name
 from shardwise.core.text import escape_controls, shorten_name
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -50,6 +52,13 @@ def pages(served: Served, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         served.send(path) for path in (table, broken, table, table, table)
     )
     lab = served.send(table, kind="calibrate")
+    old = folder / "old.html"
+    # under the name that a file has once it is sent
+    sent = table.rename(folder / sanitize_name(table.name))
+    made = shardwise("compare", sent, "--method", "t holm", "--calibration", "0", "--report", old, "--quiet")
+    assert made.returncode == 0, made.stderr
+    repeated = served.send(sent, old, kind="repeat")
+    assert served.done(repeated)["state"] == "done"
     for id in (ready, refused):
         served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
         served.wait(id, "ready")
@@ -66,6 +75,7 @@ def pages(served: Served, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         "all pairs": f"/a/{all_pairs}",
         "failed": f"/a/{failed}",
         "calibrated": f"/a/{lab}",
+        "repeated": f"/a/{repeated}",
         "two": f"/compare?with={done}&with={all_pairs}",
         "two that are none": f"/compare?{urlencode([('with', NAMES[0]), ('with', NAMES[2])])}",
         "plan": f"/plan?{query}",
