@@ -210,9 +210,10 @@ def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple
     for line in title.split("\n") if title else ():
         console.print(Text(_shorten_line(line), style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold")
+    heads = shorten_names(map(str, frame.columns))
     for name, column in frame.items():
         numeric = pd.api.types.is_numeric_dtype(column)
-        table.add_column(Text(shorten_name(str(name))), justify="right" if numeric else "left")
+        table.add_column(Text(heads[str(name)]), justify="right" if numeric else "left")
     for cells in _format_rows(frame):
         table.add_row(*map(Text, cells))
     console.print(table)
@@ -307,8 +308,9 @@ def _render_html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str
     """A page with the table, the title above and the notes below it."""
     numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
     marks = [' class="number"' if number else "" for number in numeric]
+    heads = shorten_names(map(str, frame.columns))
     names = zip(map(str, frame.columns), marks, strict=True)
-    head = "".join(f"<th{mark}>{escape(shorten_name(name))}</th>" for name, mark in names)
+    head = "".join(f"<th{mark}>{escape(heads[name])}</th>" for name, mark in names)
     rows = []
     for cells in _format_rows(frame):
         columns = zip(cells, marks, strict=True)

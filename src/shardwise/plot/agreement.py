@@ -13,7 +13,7 @@ from shardwise.comparing.split_tables import agreement_matrix
 from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
-from shardwise.core.text import shorten_name, shorten_names
+from shardwise.core.text import shorten_names
 from shardwise.plot.matrix import mix_shades
 from shardwise.plot.theme import (
     COLOURS,
@@ -76,7 +76,7 @@ def agreement_chart(
     if others != splits:
         raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
     order = list(map(str, above.index))
-    labels = shorten_names(order, ON_AXIS)
+    labels, halves = shorten_names(order, ON_AXIS), shorten_names(names)
     upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
     rows: list[dict[str, Any]] = []
     for i, a in enumerate(order):
@@ -87,7 +87,7 @@ def agreement_chart(
             if against == against:
                 tally = f"{int(against)}:{splits - int(against)}"
                 half = names[0] if i < j else names[1]
-                rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": shorten_name(half)})
+                rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": halves[half]})
     most = max((int(row["splits"].split(":")[0]) for row in rows), default=0)
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(mix_shades(len(tallies) - 1, GREYS))]
@@ -113,8 +113,8 @@ def agreement_chart(
         .properties(width=size, height=size)
     )
     if any(names):
-        halves = f"above the diagonal: {shorten_name(names[0])}; below: {shorten_name(names[1])}"
-        drawn = drawn.properties(title=halves)
+        title = f"above the diagonal: {halves[names[0]]}; below: {halves[names[1]]}"
+        drawn = drawn.properties(title=title)
     finished: alt.Chart = finish_chart(drawn)
     return finished
 

@@ -313,11 +313,12 @@ def kind_chart(
 
 def _describe_agreement(comparisons: Mapping[str, Comparisons]) -> str:
     (reference, first), *others = comparisons.items()
+    labels = shorten_names(comparisons, 30)
     by_tau: dict[str, list[str]] = {}
     for name, pairs in others:
-        by_tau.setdefault(_format_tau(first, pairs), []).append(shorten_name(name, 30))
+        by_tau.setdefault(_format_tau(first, pairs), []).append(labels[name])
     each = "; ".join(f"{tau} ({', '.join(names)})" for tau, names in by_tau.items())
-    return f"Kendall's τ with the order of {shorten_name(reference, 30)}: {each}" if others else ""
+    return f"Kendall's τ with the order of {labels[reference]}: {each}" if others else ""
 
 
 def _format_tau(first: Comparisons, other: Comparisons) -> str:

@@ -177,10 +177,11 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
 
 
 def _draw_series(result: SettingSeries, measure: str) -> alt.LayerChart:
+    settings = shorten_names(map(str, result.table["setting"]))
     rows = [
         row
         | {
-            "setting": shorten_name(str(row["setting"])),
+            "setting": settings[str(row["setting"])],
             "verdict": _decide_verdict(row, result.margin, result.side),
         }
         for row in list_records(result.table)

@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import discriminative_power
 from shardwise.core.errors import InputError
-from shardwise.core.text import shorten_name, shorten_names
+from shardwise.core.text import shorten_names
 from shardwise.plot.theme import (
     CROWDED,
     ON_AXIS,
@@ -60,7 +60,7 @@ def matrix_chart(
     given = comparisons if isinstance(comparisons, Mapping) else {"significant": comparisons}
     first = next(iter(given.values()))
     findings = _list_findings(list(given.values()), alpha)
-    names = [shorten_name(name, 40) for name in given]
+    names = list(shorten_names(given, 40).values())
     kinds = _list_kinds(names)
     labels = shorten_names(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
