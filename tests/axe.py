@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,21 +27,20 @@ def axe_script() -> str:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("no axe-core (install npm, or set SHARDWISE_AXE to axe.min.js)")
-    folder = kept.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        packed = subprocess.run(
-            [npm, "pack", "--silent", f"axe-core@{VERSION}"],
-            cwd=folder, capture_output=True, text=True, check=True, timeout=60,
-        )  # fmt: skip
-    except (subprocess.SubprocessError, OSError) as error:
-        pytest.skip(f"axe-core cannot be fetched ({error})")
-    archive = folder / packed.stdout.split()[-1]
-    with tarfile.open(archive) as file:
-        member = file.extractfile("package/axe.min.js")
-        assert member is not None
-        text = member.read().decode("utf-8")
-    archive.unlink()
+    # each worker of the tests may fetch its own at the same time
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            packed = subprocess.run(
+                [npm, "pack", "--silent", f"axe-core@{VERSION}"],
+                cwd=folder, capture_output=True, text=True, check=True, timeout=60,
+            )  # fmt: skip
+        except (subprocess.SubprocessError, OSError) as error:
+            pytest.skip(f"axe-core cannot be fetched ({error})")
+        with tarfile.open(Path(folder) / packed.stdout.split()[-1]) as file:
+            member = file.extractfile("package/axe.min.js")
+            assert member is not None
+            text = member.read().decode("utf-8")
+    kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(kept)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from axe import list_findings
 from report_pages import HOSTILE, opened, simulated
 from shardwise import analyze
 from shardwise.analysis.leaderboard import leaderboard
@@ -94,6 +95,7 @@ def test_print_shows_every_row(browser: Any, folder: Path) -> None:
             "(() => { const s = document.querySelector('.sw-scroll'); return [s.scrollHeight, s.clientHeight]; })()"
         )
         assert box[0] <= box[1] + 1
+        assert page.locator("tbody tr:visible").count() == 126
         assert not page.locator(".sw-tools").is_visible()
 
 
@@ -130,6 +132,29 @@ def test_sorting_searching_and_links(browser: Any, folder: Path) -> None:
         assert page.eval_on_selector_all(
             "tbody tr:not([hidden])", "rows => rows.every(r => 'top' in r.dataset)"
         )
+
+
+def test_many_systems_are_shown_when_asked_for(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "500.html") as page:
+        assert page.locator("tbody tr:visible").count() == 30
+        assert page.inner_text(".sw-more") == "Show all 500 systems"
+        page.fill(".sw-search", "run49")
+        assert page.locator("tbody tr:visible").count() == 10
+        assert not page.locator(".sw-more").is_visible()
+        page.fill(".sw-search", "")
+        page.click(".sw-more")
+        assert page.locator("tbody tr:visible").count() == 500
+        assert page.evaluate("document.activeElement.className") == "sw-name"
+        last = names(page)[-1]
+    with opened(browser, folder / "500.html", link=f"leaderboard?system={last}") as page:
+        assert page.locator("tr.sw-chosen").is_visible()
+
+
+def test_no_serious_finding_of_axe(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "wide.html") as page:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert list_findings(page) == [], scheme
 
 
 def test_two_boards_on_one_page_keep_to_themselves(browser: Any, folder: Path) -> None:

@@ -7,6 +7,9 @@
     const top = board.querySelector(".sw-top");
     const heads = [...board.querySelectorAll("thead button")];
     const names = rows.map((row) => row.dataset.name.toLowerCase());
+    const more = board.querySelector(".sw-more");
+    const FIRST = 30;
+    let all = false;
     let state = { q: "", top: "", sort: "rank", down: "", system: "" };
 
     // a number where it is one, so that 9 comes before 10; what is not known comes last
@@ -25,20 +28,26 @@
       found.sort(([a, i], [b, j]) => (a === null) - (b === null) || (a === null ? 0 : sign * before(a, b)) || i - j);
       body.append(...found.map(([, k]) => rows[k]));
       let n = 0;
-      rows.forEach((row, k) => {
+      for (const [, k] of found) {
+        const row = rows[k];
         row.hidden = !names[k].includes(wanted) || (state.top !== "" && row.dataset.top === undefined);
         row.classList.toggle("sw-chosen", state.system !== "" && row.dataset.name === state.system);
         n += !row.hidden;
-      });
+        row.classList.toggle("sw-later", !all && n > FIRST);
+        if (row.matches(".sw-chosen.sw-later:not([hidden])")) all = true;
+      }
+      if (all) rows.forEach((row) => row.classList.remove("sw-later"));
+      more.hidden = all || n <= FIRST;
+      more.textContent = `Show all ${n.toLocaleString("en")} ${board.dataset.nouns}`;
       for (const head of heads) {
         const own = head.parentElement;
         if (head.dataset.key === key) own.setAttribute("aria-sort", state.down ? "descending" : "ascending");
         else own.removeAttribute("aria-sort");
       }
       const { noun, nouns } = board.dataset;
-      const all = rows.length.toLocaleString("en");
+      const total = rows.length.toLocaleString("en");
       board.querySelector(".sw-found").textContent =
-        n === rows.length ? `${all} ${n === 1 ? noun : nouns}` : `${n.toLocaleString("en")} of ${all} ${nouns}`;
+        n === rows.length ? `${total} ${n === 1 ? noun : nouns}` : `${n.toLocaleString("en")} of ${total} ${nouns}`;
       search.value = state.q;
       top.checked = state.top !== "";
     };
@@ -82,6 +91,12 @@
       event.preventDefault();
       const own = name.closest("tr").dataset.name;
       change({ system: state.system === own ? "" : own });
+    });
+    more.addEventListener("click", () => {
+      const next = body.querySelector("tr.sw-later:not([hidden]) .sw-name");
+      all = true;
+      show();
+      next?.focus();
     });
     addEventListener("hashchange", follow);
     show();
