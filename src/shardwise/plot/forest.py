@@ -42,8 +42,8 @@ def forest_chart(
 ) -> alt.LayerChart | alt.VConcatChart:
     """Draw differences with their confidence intervals: each system less the baseline, or the best less each other.
 
-    The differences and limits are those of ``Comparisons.intervals(level, "difference")``. A bar that does not cross
-    zero is a significant difference wherever the test has simultaneous intervals; colour and shape show the test.
+    The differences and limits are those of ``Comparisons.intervals(level, "difference")``. Colour and shape
+    show what is significant: a stepwise test may find a difference whose simultaneous interval still holds zero.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -140,7 +141,8 @@ def wrap_text(text: str, width: float, size: float) -> list[str]:
     ['difference in AP, dense − each', 'system (95% CI)']
     """
     lines: list[str] = []
-    for word in text.split(" "):
+    # a level stays beside its CI
+    for word in re.split(r" (?!CI\b)", text):
         if lines and estimate_width(f"{lines[-1]} {word}", size) <= width:
             lines[-1] += f" {word}"
         else:
