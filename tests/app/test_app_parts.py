@@ -319,6 +319,10 @@ def test_two_reports_are_held_against_each_other() -> None:
     ]
     tied = compare_reports(a, reported({"x": 0.5, "y": 0.3, "z": 0.1}, 0.5))
     assert (tied["lost"], tied["gained"], len(tied["changed"])) == (3, 0, 3)
+    # a report of hundreds of systems does not list its pairs
+    many = compare_reports(a, {**b, "pairs": {"like": None}})
+    assert (many["pairs"], many["sentences"][0].startswith("The systems have too many pairs")) == (0, True)
+    assert len(many["systems"]) == 2
 
 
 def test_the_worker_and_the_page_plan_from_the_same_analysis(tmp_path: Path) -> None:

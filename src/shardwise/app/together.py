@@ -34,6 +34,7 @@ def compare_reports(a: Report, b: Report) -> dict[str, Any]:
         "same_scores": a["configuration"].get("scores_sha256") == b["configuration"].get("scores_sha256"),
         "systems": systems,
         "only": ([n for n in first if n not in second], [n for n in second if n not in first]),
+        "listed": all(_find_pairs(report) is not None for report in (a, b)),
         "pairs": len(shared),
         "changed": changed,
         "gained": sum(then == NEITHER for _, _, then, _ in changed),
@@ -89,11 +90,20 @@ def _compare_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[
     ]
 
 
+def _find_pairs(report: Report) -> Mapping[str, Any] | None:
+    """The pairs of the leading claim; None where they are too many to be in the report."""
+    key = next(claim for claim in report["claims"] if claim["leads"])["key"]
+    pairs: Mapping[str, Any] | None = report["pairs"][key]
+    return pairs
+
+
 def _list_verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
     """What the leading claim says of every pair, its systems in alphabetical order."""
     lead = next(claim for claim in report["claims"] if claim["leads"])
     names: Sequence[str] = [str(row["system"]) for row in report["systems"]]
-    pairs = report["pairs"][lead["key"]]
+    pairs = _find_pairs(report)
+    if pairs is None:
+        return
     for i, j, difference, p in zip(
         pairs["a"], pairs["b"], pairs["difference"], pairs["p_adjusted"], strict=True
     ):

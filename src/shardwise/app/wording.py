@@ -128,7 +128,9 @@ def write_changes(found: Mapping[str, Any]) -> list[str]:
         What `compare_reports` counts.
     """
     pairs, changed = found["pairs"], found["changed"]
-    if not pairs:
+    if not found["listed"]:
+        lines = ["The systems have too many pairs to compare them one by one; means and ranks are below."]
+    elif not pairs:
         lines = ["No pair of systems was compared in both analyses."]
     elif not changed:
         lines = [
