@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -482,3 +484,10 @@ def test_an_archive_made_to_fill_the_disk_is_refused(tmp_path: Path) -> None:
         archive.writestr("t.csv", b"1,2,3\n" * 6_000_000)
     with pytest.raises(InputError, match=r"bomb\.zip: [\d,]+ bytes inflate to over 33,554,432; check where"):
         uploads.unpack_archives(tmp_path, 1 << 30, 10)
+
+
+def test_the_server_itself_loads_nothing_that_computes() -> None:
+    """A server that waits is small: its workers have the numbers."""
+    loaded = "import sys, shardwise.app.server; print([m for m in ('numpy', 'pandas', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -23,7 +23,6 @@ from shardwise.app.choices import ROLES, from_form, list_claim_choices
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.store import DONE, Entry, read_json
-from shardwise.app.together import compare_reports
 from shardwise.app.wording import LABELS, describe_error, describe_result
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
@@ -289,6 +288,9 @@ async def show_compared(request: Request) -> Response:
     reports = [
         await run_in_threadpool(read_json, desk.find_result(entry.id, "report.json")) for entry in entries
     ]
+    # numbers load numpy and pandas, which the server does without otherwise: the workers have them
+    from shardwise.app.together import compare_reports
+
     return render_page(
         request,
         "compare.html",
