@@ -29,7 +29,7 @@ FAMILIES = {"bytes": targets.TARGETS, "meaning": MEANING}
 TARGETS = {**targets.TARGETS, **MEANING}
 HANG = 60  # seconds
 MEMORY = 6 << 30  # bytes beyond what the process has when it begins
-BATCH = {"line": 25, "foreign": 5, "workbook": 50, "commands": 50}
+BATCH = {"line": 25, "foreign": 5, "workbook": 50, "commands": 50, "changes": 50, "formats": 25}
 
 
 def _batch(name: str, seed: int, first: int, last: int, at: Any, pipe: Any) -> None:

@@ -23,7 +23,7 @@ from shardwise.cli.commands import list_leaf_options
 from shardwise.cli.shared import parameters_of_options
 from shardwise.io.files import PADDING
 
-FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15}
+FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15, "changes": 12, "formats": 3}
 
 
 @pytest.mark.slow

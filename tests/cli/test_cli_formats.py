@@ -66,7 +66,13 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
         ("hostile.csv", "--method", "t holm"),
     ],
-    "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
+    "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3"),
+        *(("scores.nc", "--model", "MD3", "--table", table) for table in ("summary", "found", "divided")),
+        *(
+            ("qrels.txt", "runs", "--shards", 2, "--splits", 2, "--table", table)
+            for table in ("models", "methods", "fills")
+        ),
+    ],
     "design repeats": [("repeats.csv",)],
     "design equivalence": [("repeats.csv", "--margin", 0.5)],
     "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],

@@ -278,7 +278,7 @@ def test_a_leaderboard_by_random_factors_has_the_figures_of_compare(
     board = json.loads(shardwise("leaderboard", *words, "-f", "json").stdout)["rows"]
     systems = json.loads(shardwise("compare", *words, "--table", "systems", "-f", "json").stdout)["rows"]
     for row, system in zip(board, systems, strict=True):
-        assert row["system"] == system["model"]
+        assert row["system"] == system["system"]
         assert [row[name] for name in ("mean", "lower", "upper")] == [
             system[name] for name in ("mean", "lower", "upper")
         ]
@@ -336,3 +336,12 @@ def test_more_shards_than_documents_are_refused_before_a_replication_keeps_anyth
         "replicate", "f19", tmp_path / "qrels.txt", tmp_path / "a.run", tmp_path / "b.run", "--out", out
     )
     assert (done.returncode, "50 shards for 20 documents" in done.stderr, out.exists()) == (2, True, False)
+
+
+def test_programs_find_systems_under_one_name_whatever_the_user_calls_them(tmp_path: Path) -> None:
+    """Any other word broke the schema."""
+    rows = [f"q{k},{name},{(k * 7 + j * 3) % 10 / 10}\n" for k in range(9) for j, name in enumerate("ab")]
+    (path := tmp_path / "t.csv").write_text("question,engine,score\n" + "".join(rows))
+    done = shardwise("compare", path, "--table", "systems", "--format", "json")
+    assert [row["system"] for row in json.loads(done.stdout)["rows"]] == ["a", "b"]
+    assert "engine" in shardwise("compare", path).stdout

@@ -246,14 +246,20 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Compa
 
 
 def _make_table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
-    """The systems under the user's word for them, or the pairs."""
+    """The systems, for people under their own word for them, or the pairs."""
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options)
     if options.trim is not None:
         table = _tabulate_effects(analysis, options)
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
-    return table.rename(columns={"system": analysis.noun_for("system")})
+    return _name_systems(table, analysis.noun_for("system"), options)
+
+
+def _name_systems(table: pd.DataFrame, noun: str, options: CompareOptions) -> pd.DataFrame:
+    """Put the user's word above the systems for people; programs find them under one name."""
+    for_programs = options.chosen_format in (Format.csv, Format.json)
+    return table if for_programs else table.rename(columns={"system": noun})
 
 
 def _margin_facts(options: CompareOptions) -> dict[str, Any]:
@@ -371,7 +377,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     }
     title = pairs.summary(options.alpha, measure)
     emit_table(
-        frame if by_pairs else frame.rename(columns={"system": nouns.get("system", "system")}),
+        frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
         options.chosen_format,
         options.out,
         title=title if tested is None else f"{title}\n{tested}",

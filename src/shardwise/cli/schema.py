@@ -156,6 +156,30 @@ FIELDS: dict[str, Field] = {
     "anova": ("[anova]", "The ANOVA table."),
     "contrasts": ("[contrasts]", "Contrasts of groups of systems, with --contrast."),
     "claims": ("[claims]", "What the two results apply to."),
+    # Splits
+    "pairs": ("integer", "Number of pairs."),
+    "least": ("number?", "Smallest value over splits."),
+    "most": ("number?", "Largest value over splits."),
+    "majority": ("integer", "Pairs that most splits find significant."),
+    "unanimous": ("integer", "Pairs that all splits find significant."),
+    "interval_width": ("number?", "Mean width of the intervals."),
+    "significant": ("number?", "Significant pairs, the mean over splits."),
+    "share_significant": ("share?", "Share of pairs that are significant."),
+    "common": ("number?", "Pairs that all splits find significant."),
+    "share_common": ("share?", "These, as a share of the mean number of significant pairs."),
+    **{
+        name: ("number?", f"Pairs of systems on which two splits {what}, the mean over pairs of splits.")
+        for name, what in (
+            ("AA", "find the same system better"),
+            ("AD", "find opposite systems better"),
+            ("PA", "find no difference"),
+            ("PD", "differ, one of them finding a difference"),
+        )
+    },
+    "PAA": ("share?", "Share of active agreement, 2 AA / (2 AA + PD)."),
+    "PPA": ("share?", "Share of passive agreement, 2 PA / (2 PA + PD)."),
+    "approach": ("text", "The approach: bootstrap or traditional ANOVA, with its correction."),
+    "fill": ("text", "How undefined scores are filled."),
     # Files
     "folder": ("text", "Folder of the files."),
     "file": ("text", "Path of the file."),
@@ -482,7 +506,22 @@ RESULTS: dict[str, Result] = {
         "How often two splits lead to the same conclusion.",
         "a figure",
         "alpha splits claim?",
-        {"agreement": "figure mean half_width meaning"},
+        {
+            "agreement": "figure mean half_width meaning",
+            "summary": "figure mean half_width least most",
+            "found": "alpha pairs mean least most majority unanimous",
+            "divided": "splits:text pairs share",
+            "models": "model interval_width significant share_significant common share_common AA AD PA PD PAA PPA",
+            "methods": "approach significant PAA PPA AD",
+            "fills": "fill significant",
+        },
+        named={
+            "methods": (
+                "number?",
+                "Significant pairs beyond those of the approach in the name of the field.",
+            ),
+            "fills": ("number?", "Significant pairs in common with the fill of this name."),
+        },
     ),
     "score": Result(
         "Mean score of every system, best first by the first measure.",
