@@ -27,7 +27,7 @@ from shardwise.methods.registry import list_procedures
 WEIGHTS = {
     "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,
     "design power": 4, "design interval": 3, "design table": 2, "design pools": 1, "design budget": 2,
-    "design repeats": 2, "design equivalence": 2, "replicate s14": 1, "replicate v17": 1, "replicate f19": 1,
+    "design repeats": 2, "design equivalence": 2, "replicate s14": 0.2, "replicate v17": 0.2, "replicate f19": 0.2,
 }  # fmt: skip
 """Commands and how often they are tried."""
 LEFT_OUT = {
@@ -161,7 +161,7 @@ OUTPUTS = {
 }
 TELLING = {
     "alpha", "baseline", "only", "exclude", "transform", "task", "items", "contrast", "margin", "lower-is-better",
-    "min-diff", "topics", "power", "systems", "width", "side", "depth", "topic-cost", "answer-cost",
+    "min-diff", "topics", "power", "width", "side", "depth", "topic-cost", "answer-cost",
 }  # fmt: skip
 """Options that change the JSON of a result, unless they repeat the default."""
 
@@ -300,7 +300,7 @@ def try_line(line: Line) -> str:
     if done.code == 2:
         return "refused"
     read_json(done)
-    if line.removable and sum(map(len, line.words)) % 3 == 0:
+    if line.removable and sum(map(len, line.words)) % 6 == 0:
         _compare_without(line, done)
     return "right"
 
