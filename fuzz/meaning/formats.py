@@ -22,6 +22,8 @@ from shardwise.writing.tables import MARKS
 Row = Mapping[str, Any]
 NUMBER = re.compile(r"[−-]?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 NOTHING = {"", "–", "--", "nan", "None"}
+INFINITE = {"inf", "∞", "infty"}
+"""What JSON has null for."""
 OPTIONS = {
     "compare": (
         "--alpha 0.1",
@@ -102,14 +104,14 @@ def _plain(text: str) -> str:
 
 def _parse(text: str) -> float | None:
     text = text.replace("−", "-").replace(",", "").replace("$", "").strip().lstrip("+")
-    return None if text in NOTHING else math.inf if text in ("inf", "∞") else float(text)
+    return None if text in NOTHING else math.inf if text in INFINITE else float(text)
 
 
 def agrees(shown: str, value: Any) -> bool:
     """Tell whether a number is another one, rounded to the digits it is shown with; bounds such as "< 0.001" too."""
     text = shown.strip(" ▲▼△▽=≈").replace("−", "-").replace("$", "").removeprefix("+")
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return text in NOTHING
+        return text in NOTHING or text.lstrip("-") in INFINITE
     if bound := re.fullmatch(r"(?:<|≤|&lt;|\\le)\s*(.+)", text):
         return value <= float(bound[1]) * (1 + 1e-9)
     number = _parse(text)
@@ -131,9 +133,8 @@ def _compare_exactly(rows: Sequence[Row], table: Any, case: Surface) -> None:
         for name, text in line.items():
             value = row.get(name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if (number and float(text) != value) or (
-                not number and text != ("" if value is None else str(value))
-            ):
+            absent = value is None and (not text or text.lstrip("-") in INFINITE)
+            if not (float(text) == value if number else absent or text == str(value)):
                 raise Wrong(f"CSV {name} is {text!r}, JSON {value!r}: {case.command} {case.words}")
 
 

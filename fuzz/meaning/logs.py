@@ -446,7 +446,12 @@ def _make_votes(g: random.Random, systems: tuple[str, ...], *, paired: bool) -> 
                 votes.append((first, second, g.choices((1, -1, 0), weights)[0]))
     if not paired:
         g.shuffle(votes)
-    return VoteTruth((), systems, {}, True, ("votes",), votes=votes)
+    # a system that never loses to another may have no finite strength, which is refused
+    wins = {
+        (first, second) if outcome > 0 else (second, first) for first, second, outcome in votes if outcome
+    }
+    finite = len(wins) == len(systems) * (len(systems) - 1)
+    return VoteTruth((), systems, {}, finite, ("votes",), votes=votes)
 
 
 def try_log(case: tuple[str, Truth | None, Files, str]) -> str:

@@ -189,7 +189,8 @@ def make_table(g: random.Random) -> tuple[Truth, str, bytes]:
         systems=tuple(SYSTEMS[plan.systems][:n_systems]),
         scores=scores,
         demanded=plan.demanded,
-        spoilt="twice" in plan.traps,
+        # rows that stand twice, and items that are called as sums are, ask for an edit
+        spoilt="twice" in plan.traps or plan.items == "tricky",
         traits=(
             plan.language,
             plan.layout,
