@@ -185,19 +185,22 @@ def _split_text(out: str) -> Iterator[list[str]]:
     """The table among the lines of a terminal: those with two spaces between cells, as many as the first has."""
     lines = [re.split(r"\s{2,}", line.strip()) for line in out.splitlines()]
     width = next((len(cells) for cells in lines if len(cells) > 3), 0)
+    marked = any(cells[-1] == "verdict" for cells in lines)
+    # a tie has no mark at the end of its line
+    lines = [[*cells, ""] if marked and len(cells) == width - 1 else cells for cells in lines]
     yield from (cells for cells in lines if len(cells) == width)
 
 
 def _split_markdown(out: str) -> Iterator[list[str]]:
     for line in out.splitlines():
         if line.startswith("|") and not line.startswith("| ---"):
-            yield [cell.strip().replace("\\", "") for cell in line.strip("| ").split(" | ")]
+            yield [cell.strip().replace("\\", "") for cell in line.strip()[1:-1].split("|")]
 
 
 def _split_latex(out: str) -> Iterator[list[str]]:
     for line in out.splitlines():
         if " & " in line and line.rstrip().endswith("\\\\"):
-            cells = line.rstrip().removesuffix("\\\\").split(" & ")
+            cells = line.rstrip().removesuffix("\\\\").split("& ")
             for mark, command in (("▲", "$\\bigtriangleup$"), ("▼", "$\\bigtriangledown$")):
                 cells = [cell.replace(command, mark) for cell in cells]
             yield [cell.strip().replace("$", "").replace("\\", "") for cell in cells]
