@@ -325,12 +325,12 @@ def test_the_page_offers_competing_readings_as_choices(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "t.csv").write_text("flavour,colour,points\nx,red,1\ny,red,2\nx,blue,3\ny,blue,4\n")
     found = describe_files(folder, {})
-    assert [one["columns"] for one in found["readings"]] == [
+    assert [one["value"] for one in found["readings"]] == [
         "item=flavour,system=colour",
         "item=colour,system=flavour",
     ]
     assert found["readings"][0]["words"] == "items are in flavour, systems are in colour"
-    chosen = describe_files(folder, {"columns": [found["readings"][1]["columns"]]})
+    chosen = describe_files(folder, {"columns": [found["readings"][1]["value"]]})
     assert (chosen["problem"], chosen["systems"]) == ("", ["x", "y"])
 
 
