@@ -39,6 +39,7 @@ _OPPOSED = (
     ("a", "b"), ("1", "2"), ("left", "right"), ("x", "y"), ("first", "second"), ("winner", "loser"),
     ("links", "rechts"),
 )  # fmt: skip
+_OPPOSED_WORDS = frozenset(word for pair in _OPPOSED for word in pair)
 _UNORDERED = ("winner", "loser")
 GRADES = "\0"
 """Between the names of two columns whose difference is the grade."""
@@ -160,10 +161,12 @@ def _find_opponents(sheet: Sheet, named: Mapping[str, str], columns: Columns) ->
     of_scores = any({"system", "score"} & {role, *list_roles(role)} for role in columns)
     if of_scores or sheet.headerless:
         return None
+    # hundreds of systems make many pairs of headers; few of these have a word that opposes another
+    sides = [name for name in sheet.columns if not _OPPOSED_WORDS.isdisjoint(split_words(name))]
     by_words = [
         (first, second)
-        for first in sheet.columns
-        for second in sheet.columns
+        for first in sides
+        for second in sides
         if (_find_ends(first, second) is not None and _share_stem(first, second))
     ]
     texts = [] if by_words else _list_texts(sheet)

@@ -601,9 +601,12 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
         return {}
     values = {name: sheet.columns[name].values for name in numbers}
     filled = [name for name in numbers if name not in sheet.empty]
+    with_numbers = set(filled)
+    scores = {
+        name: values[name] for name in plain_names if name in with_numbers and not sheet.columns[name].words
+    }
     for name in filled:
-        base = [other for other in plain_names if other != name and other in filled]
-        others = {other: values[other] for other in base if not sheet.columns[other].words}
+        others = {other: scores[other] for other in scores if other != name}
         if not others or sheet.columns[name].words:
             continue
         sign = _number_sign(sheet, name, others)
