@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
+from markupsafe import escape
 
 import shardwise as sw
 from shardwise.analysis.analysis import Analysis
@@ -27,7 +28,7 @@ from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
-from shardwise.writing.remarks import describe_finding
+from shardwise.writing.remarks import describe_finding, write_trust
 
 SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
 
@@ -121,7 +122,10 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
     left = analyze(holes, method="hsd", fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
-    assert "Not simulated: 1 of 60 scores" in render_report(left)
+    ((heading, reason),) = write_trust(left)
+    assert heading == "Not simulated"
+    assert reason.startswith("1 of 60 scores")
+    assert str(escape(reason)) in render_report(left)
 
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:

@@ -321,7 +321,7 @@ def test_refusals() -> None:
         (lambda: paired_tests(good, correction="hsd"), "unknown correction"),
         (lambda: paired_tests(good, "tukey", correction="bh"), "corrected by construction"),
         (lambda: paired_tests(good.iloc[:1]), "the scores have 1 topic"),
-        (lambda: paired_tests(good[["s1"]]), "1 systems and 12 topics are too few"),
+        (lambda: paired_tests(good[["s1"]]), "1 system and 12 topics are too few"),
         (lambda: paired_tests(good.assign(topic="q")), "a second score"),
         (lambda: paired_tests(good, "bootstrap", n_resamples=0), "0 resamples"),
         (lambda: paired_tests(xr.DataArray(good.to_numpy(), dims=("quest", "system"))), "no topic"),

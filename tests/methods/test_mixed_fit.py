@@ -252,7 +252,7 @@ def test_predictions_shrink_and_sum_to_nothing() -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     (lambda y: y.isel(instance=[0]), "no system has a second instance"),
-    (lambda y: y.isel(system=[0]), "1 systems"),
+    (lambda y: y.isel(system=[0]), "1 system and"),
     (lambda y: y.isel(instance=0), "but no instance"),
     (lambda y: y.where(y["system"] != "s1"), "system 's1' has no scores"),
     (lambda y: y.where(y["topic"] != "t3"), "topic 't3' has no scores"),

@@ -98,7 +98,7 @@ def test_bad_batches_are_refused() -> None:
         Tables(y[..., 0], ("topic", "shard"))
     with pytest.raises(InputError, match="4 axes is not a batch of topic × system"):
         Tables(y, TABLE)
-    with pytest.raises(InputError, match="1 systems"):
+    with pytest.raises(InputError, match="1 system and"):
         Tables(y[:, :, :1], SHARDS)
     y[0, 0, 0, 0] = np.inf
     with pytest.raises(InputError, match="infinite"):
