@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
 import numpy as np
 import xarray as xr
 
 import shardwise as sw
 from bench.timing import best_of
+from shardwise.analysis.trust import default_budget
 from shardwise.writing.html import render_report
 from shardwise.writing.item_view import render_items
 
+COMMANDS = ((20, 50), (126, 50))
+"""Systems and items of reports by the command, with recorded and with simulated error rates."""
 SHAPES = ((2, 50), (20, 50), (126, 50), (500, 50), (126, 250), (10, 5000))
 """Systems and items."""
 
@@ -49,6 +59,38 @@ def main() -> None:
                 f"| {systems} | {items:,} | {kind} | {len(page.encode()):,} | {size:,} | {analysing} | {writing} |",
                 flush=True,
             )
+    print("\n| systems | items | error rates | seconds (of processors) |")
+    print("|--:|--:|---|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for systems, items in COMMANDS:
+            path = Path(folder) / f"{systems}.csv"
+            simulate_scores(systems, items).to_pandas().to_csv(path)
+            tables = default_budget(systems)
+            for words, options in (
+                ("none", ("--calibration", "0")),
+                ("recorded (default)", ()),
+                (f"simulated, {tables} tables", ("--calibration", str(tables))),
+            ):
+                clock, processors = time_report(path, *options)
+                print(f"| {systems} | {items} | {words} | {clock:.1f} ({processors:.1f}) |", flush=True)
+
+
+def time_report(path: Path, *options: str) -> tuple[float, float]:
+    """Seconds by the clock and of processors that the command takes for a report, the process itself included."""
+    command = [
+        sys.executable,
+        "-m",
+        "shardwise",
+        "compare",
+        path,
+        "--report",
+        path.with_suffix(".html"),
+        *options,
+    ]
+    before, start = os.times(), time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    clock, after = time.perf_counter() - start, os.times()
+    return clock, after.children_user + after.children_system - before.children_user - before.children_system
 
 
 if __name__ == "__main__":

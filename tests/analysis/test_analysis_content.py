@@ -23,6 +23,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
+from shardwise.lab.recorded import LARGEST_RATIO
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
@@ -61,6 +62,9 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
     runs = read_collection(covid_runs, qrels)
     whole = analyze(score(runs, ["AP"])["AP"], method="hsd")
     assert (whole.claims[0].n_significant, len(whole.claims[0].pairs)) == (4199, 10153)
+    # the systems of all recorded tables that vary most unequally
+    deviations = whole.scores.std("topic").to_numpy()
+    assert deviations.max() / np.median(deviations) == pytest.approx(LARGEST_RATIO, abs=0.005)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
     content = analyze(scores, method="hsd", inputs=[qrels])
     filled = fill_undefined(scores, "zero")
