@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 
 from fuzz.cases import Wrong
-from fuzz.meaning.inputs import INPUTS, Given
+from fuzz.meaning.inputs import DEPTH, INPUTS, Given
 from fuzz.meaning.terminal import Done, run_line, write_inputs
 from shardwise.cli.commands import list_leaf_options
 from shardwise.cli.conditions import Situation
@@ -312,7 +312,7 @@ def _compare_without(line: Line, done: Done) -> None:
     k = next(k for k in range(len(words)) if tuple(words[k : k + len(part)]) == part)
     shorter = [*words[:k], *words[k + len(part) :]]
     plain = [[word for word in text if word != "--quiet"] for text in (words, shorter)]
-    if "--out" in words or "--format" in words:
+    if "--out" in words or "--format" in words or _may_be_idle(part, words):
         return
     folder = write_inputs(dict(line.files))
     both = [run_line(folder, *text, "--format", "json") for text in plain]
@@ -321,6 +321,11 @@ def _compare_without(line: Line, done: Done) -> None:
     first, second = (read_json(one) for one in both)
     if first is not None and first == second and not _is_default(line, part):
         raise Wrong(f"{' '.join(part)} changes nothing: {both[0].explain()}")
+
+
+def _may_be_idle(part: tuple[str, ...], words: Sequence[str]) -> bool:
+    """Tell whether these inputs give an option nothing to do: a cut below all runs, a third system of a named pair."""
+    return (part[0] == "--depth" and int(part[1]) >= DEPTH) or (part[0] == "--exclude" and "--new" in words)
 
 
 def _is_default(line: Line, part: tuple[str, ...]) -> bool:

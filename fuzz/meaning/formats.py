@@ -186,6 +186,9 @@ def _split_text(out: str) -> Iterator[list[str]]:
     lines = [re.split(r"\s{2,}", line.strip()) for line in out.splitlines()]
     width = next((len(cells) for cells in lines if len(cells) > 3), 0)
     marked = any(cells[-1] == "verdict" for cells in lines)
+    if any(len(cells) == width + 1 and cells[-1] in MARKS.values() for cells in lines):
+        # the column of marks has no heading
+        width, marked = width + 1, True
     # a tie has no mark at the end of its line
     lines = [[*cells, ""] if marked and len(cells) == width - 1 else cells for cells in lines]
     yield from (cells for cells in lines if len(cells) == width)

@@ -43,6 +43,10 @@ class Kind:
         return any(command.startswith(name) for name in self.commands)
 
 
+DEPTH = 20
+"""Documents of each topic in a run."""
+
+
 def draw_scores(g: random.Random, items: int, systems: int, repeats: int = 1, kind: str = "share") -> Any:
     """Return (item, system, repeat) scores with effects of items and systems."""
     rng = np.random.default_rng(g.randrange(2**63))
@@ -96,7 +100,7 @@ def _make_runs(g: random.Random) -> Given:
         for t in topics:
             good = [line.split()[2] for line in qrels if line.startswith(f"{t} ") and line.endswith("1")]
             docs = sorted((f"d{d}" for d in range(40)), key=lambda d: g.random() + 0.2 * j * (d in good))
-            lines += [f"{t} Q0 {doc} {rank} {40 - rank} {name}" for rank, doc in enumerate(docs[:20])]
+            lines += [f"{t} Q0 {doc} {rank} {40 - rank} {name}" for rank, doc in enumerate(docs[:DEPTH])]
         files[f"runs/{name}.run"] = ("\n".join(lines) + "\n").encode()
     named = ("qrels.txt", *(name for name in files if name.startswith("runs/")))
     measures = ["AP", "P@10", "nDCG@10", "RR"]

@@ -385,7 +385,7 @@ TRANSFORM = Declaration(
 )  # fmt: skip
 EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
-    help="Leave out this system, such as a broken run that widens all intervals; of a table also an item. Repeatable.",
+    help="Leave out this system, such as a broken run that widens all intervals; of a table also an item.",
 )  # fmt: skip
 LOWER_IS_BETTER = Declaration(
     "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
@@ -400,7 +400,7 @@ SIDE = Declaration(
 )  # fmt: skip
 CONTRAST = Declaration(
     "--contrast", metavar="TEXT", group=QUESTION, only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP, when.NO_FACTORS),
-    help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Repeatable; intervals hold at once.",
+    help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at once.",
 )  # fmt: skip
 PRE = Declaration(
     "--pre", metavar="COLUMN", group=QUESTION, only_with=(when.SCORES, when.IN_MEMORY, when.NO_FACTORS),
@@ -552,7 +552,7 @@ CLUSTER = Declaration(
 # Gate and plans
 NEW = Declaration(
     "--new", metavar="NAME", common=True, group=QUESTION,
-    help="The new system, in a file of several; repeatable, then all must pass.",
+    help="The new system, in a file of several. Of several new ones, all must pass.",
 )  # fmt: skip
 SEQUENTIAL = Declaration(
     "--sequential", metavar="FILE", group=QUESTION, dir_okay=False,
