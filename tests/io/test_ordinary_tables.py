@@ -32,3 +32,13 @@ def test_it_is_read(name: str) -> None:
 def test_public_tables_of_runs_are_read(data: Path, measure: str) -> None:
     table = sw.read_scores(data / "trec8" / f"adhoc8_{measure}.csv")
     assert dict(table.sizes) == {"topic": 50, "system": 129}
+
+
+def test_a_good_system_named_by_its_costs_is_not_the_maximum_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    right = ["yyyy", "ynyy", "yyyn", "ynyy", "ynyy", "yyyy", "ynyn", "nyyy", "nnyn", "nnnn"]
+    rows = [f"q{k}," + ",".join({"y": "yes", "n": "no"}[cell] for cell in row) for k, row in enumerate(right)]
+    path.write_text("\n".join(["question,mean-pooling,best-of-8,cost-aware,token-free", *rows]) + "\n")
+    scores = sw.read_scores(path)
+    assert scores["system"].to_numpy().tolist() == ["mean-pooling", "best-of-8", "cost-aware", "token-free"]
+    assert float(scores.sel(system="cost-aware").mean()) == 0.9

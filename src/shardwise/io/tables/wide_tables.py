@@ -611,6 +611,14 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             continue
         sign = _number_sign(sheet, name, others)
         strong = worded[name] == "strong"
+        loose = sign.endswith("of the others") and sign.partition(" ")[0] in signs.LOOSE
+        if (
+            worded[name] == "weak"
+            and loose
+            and not signs.is_telling_statistic(values[name], list(others.values()))
+        ):
+            # among right and wrong answers, a good system called cost-aware is the best of the others by chance
+            sign = ""
         if worded[name] and sign:
             omitted[name] = sign
         elif strong and sheet.rows >= 2:
