@@ -1,5 +1,4 @@
-"""The moderated test: each pair its own variance, drawn towards the common one, with the joint distribution of all
-pairs.
+"""The moderated test: each pair's variance shrunk towards the pooled variance, and the joint distribution of all pairs.
 
 For "topics like these" and a table of T topics by R systems, pair k with mean difference d_k and variance s²_k:
 
