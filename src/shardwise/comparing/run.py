@@ -227,7 +227,7 @@ def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
     if not flags or "instance" not in scores.dims:
         return scores
     random = xr.DataArray(~np.array(flags), dims="system")
-    return scores.where(random, scores.bfill("instance").isel(instance=0, drop=True))
+    return scores.where(random, scores.max("instance"))
 
 
 def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
