@@ -155,6 +155,18 @@ def write_collection(rng: np.random.Generator) -> None:
             grades[topic, doc] = grade
             lines.append(f"{topic} 0 {doc} {grade}")
     (FOLDER / "qrels.txt").write_text("\n".join(lines) + "\n")
+    # each document is relevant to one of three subtopics, or to two; and half of the second stratum was judged
+    aspects = [
+        f"{topic} {1 + (k + shift) % 3} {doc} {max(grade, 0)}"
+        for k, ((topic, doc), grade) in enumerate(grades.items())
+        for shift in range(1 + (k % 4 == 0))
+    ]
+    (FOLDER / "qrels-subtopics.txt").write_text("\n".join(aspects) + "\n")
+    strata = [
+        f"{topic} 0 {doc} {1 + k % 2} {-1 if k % 4 == 3 else max(grade, 0)}"
+        for k, ((topic, doc), grade) in enumerate(grades.items())
+    ]
+    (FOLDER / "qrels-strata.txt").write_text("\n".join(strata) + "\n")
     runs = FOLDER / "runs"
     runs.mkdir(exist_ok=True)
     for name, skill in (("A", 0.2), ("B", 0.6), ("C", 1.1)):
