@@ -15,7 +15,7 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz sbom audit \
-  clean
+  clean freeze house
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
 $(VENV)/.tools: pyproject.toml
@@ -122,6 +122,15 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.run
+
+# numbers that changed on purpose, by the cells that tests/test_frozen.py names: make freeze CELLS="'plain/t holm' 'gates/*'"
+freeze: $(VENV)/.installed-dev build
+	PYTHONPATH=tests $(BIN)/python -m gold.frozen.make $(CELLS)
+
+# how large the package is, by rooms, and which limits may be lowered
+house: $(VENV)/.installed-dev build
+	$(BIN)/python -m bench.house
+	$(BIN)/pytest -q -s tests/core/test_house.py
 
 # the package with compiled code that checks every index, or with AddressSanitizer and UBSan, in a folder of its own
 build/checked build/sanitize: $(VENV)/.installed-dev $(VENV)/.compiled

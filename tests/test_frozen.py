@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from gold.frozen import cells, make
 
 SHOWN = 25
@@ -38,6 +39,6 @@ def test_numbers_are_those_that_were_frozen(file: str) -> None:
             *lines,
             *(["  …"] if len(changed) > SHOWN else []),
             "if that was meant, freeze them anew and list them in the CHANGELOG under Numbers change:",
-            f"  make freeze CELLS=\"{' '.join(repr(f'{file}/{name}') for name in names[:SHOWN])}\"",
+            f'  make freeze CELLS="{" ".join(repr(f"{file}/{name}") for name in names[:SHOWN])}"',
         ]
     )

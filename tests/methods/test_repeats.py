@@ -245,3 +245,15 @@ def test_identical_seeds_are_compared_by_the_paired_t_test(method: str) -> None:
     found = compare(same, method).to_frame().iloc[0]
     assert found["p"] == pytest.approx(expected.pvalue, rel=1e-6)
     assert found["df"] == pytest.approx(29.0)
+
+
+def test_a_deterministic_system_may_have_one_instance() -> None:
+    """Its scores stand for all instances, whichever holds them, by methods that need every score."""
+    y = table(3, 4, 12, seeds=0.04)
+    copied = y.copy()
+    copied[:, 1, :] = y[:, 1, :1].to_numpy()
+    once = copied.copy()
+    once[:, 1, [0, 1, 3]] = np.nan
+    for method in ("MD1 holm", "t holm"):
+        whole = compare(flag_deterministic(copied, ["s1"]), method).to_frame()
+        assert compare(flag_deterministic(once, ["s1"]), method).to_frame().equals(whole)

@@ -110,7 +110,19 @@ FIGURES = {
     "commands": figures.list_commands(),
 }
 FILES = (*LAYOUTS, *FIGURES)
-FAST = ("plain", "gaps", "clusters", "tasks", "seeds", "baseline", "only", "unpaired", "people", "few", "grades")
+FAST = (
+    "plain",
+    "gaps",
+    "clusters",
+    "tasks",
+    "seeds",
+    "baseline",
+    "only",
+    "unpaired",
+    "people",
+    "few",
+    "grades",
+)
 """Files that `make check` compares; the others are slow tests."""
 
 

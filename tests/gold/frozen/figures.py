@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -71,13 +70,25 @@ def list_fits() -> dict[str, Figure]:
                 figures[f"banova {name} {null} {tails}"] = partial(fit_bootstrap, name, null, tails)
     for design in ("nested", "crossed"):
         figures[f"mixed {design}"] = partial(fit_mixed, design)
-    figures["mixed random shard"] = lambda seed: describe_mixed(sw.mixed(load_table("shards"), random=["topic", "shard"]))
+    figures["mixed random shard"] = lambda seed: describe_mixed(
+        sw.mixed(load_table("shards"), random=["topic", "shard"])
+    )
     for method in ("moderated", "t holm", "t none", "MD1 hsd"):
         figures[f"moments {method}"] = partial(compare_moments, method)
-    for test in ("t", "unpaired-t", "wilcoxon", "sign", "mcnemar", "randomization", "bootstrap", "tukey", "max-t"):
-        figures[f"paired_tests {test}"] = partial(test_pairs, test, "two-sided")
+    for test in (
+        "t",
+        "unpaired-t",
+        "wilcoxon",
+        "sign",
+        "mcnemar",
+        "randomization",
+        "bootstrap",
+        "tukey",
+        "max-t",
+    ):
+        figures[f"paired_tests {test}"] = partial(run_paired_test, test, "two-sided")
     for test in ("t", "unpaired-t", "randomization"):
-        figures[f"paired_tests {test} greater"] = partial(test_pairs, test, "greater")
+        figures[f"paired_tests {test} greater"] = partial(run_paired_test, test, "greater")
     for method in ("bootstrap", "t-means", "t-single"):
         figures[f"compare_instances {method}"] = partial(compare_instances, method)
     for design in ("unified", "nested", "crossed", "paper"):
@@ -101,7 +112,10 @@ def fit_bootstrap(model: str, null: str, tails: int, seed: int) -> Any:
     table = load_table("plain" if model == "MD1" else "shards")
     fit = sw.bootstrap_anova(table, getattr(sw, model), n_resamples=RESAMPLES, seed=seed)
     return {
-        **{method: sw.compare(fit, method=method, null=null, tails=tails) for method in ("none", "bh", "holm")},
+        **{
+            method: sw.compare(fit, method=method, null=null, tails=tails)
+            for method in ("none", "bh", "holm")
+        },
         "intervals": fit.intervals(),
     }
 
@@ -127,7 +141,7 @@ def compare_moments(method: str, seed: int) -> Any:
     return sw.compare(sw.ScoreMoments.of(load_table("plain")), method, n_resamples=RESAMPLES, seed=seed)
 
 
-def test_pairs(test: str, alternative: str, seed: int) -> Any:
+def run_paired_test(test: str, alternative: str, seed: int) -> Any:
     """Return single tests of all pairs."""
     table = load_table("binary" if test == "mcnemar" else "plain")
     return sw.paired_tests(table, test, alternative=alternative, n_resamples=RESAMPLES, seed=seed)
@@ -144,7 +158,10 @@ def compare_instances(method: str, seed: int, **choices: Any) -> Any:
 def list_statements() -> dict[str, Figure]:
     """Return equivalence, contrasts, probabilities, letters, effects, agreement and analyses."""
     figures: dict[str, Figure] = {}
-    tables = {name: partial(load_table, name) for name in ("plain", "gaps", "binary", "clusters", "shards", "seeds", "unpaired")}
+    tables = {
+        name: partial(load_table, name)
+        for name in ("plain", "gaps", "binary", "clusters", "shards", "seeds", "unpaired")
+    }
     tables |= {"votes": load_votes, "people": load_people}
     for name, table in tables.items():
         for side in ("both", "lower", "superior"):
@@ -157,7 +174,9 @@ def list_statements() -> dict[str, Figure]:
         figures[f"analyze {name}"] = partial(show_analysis, table)
     for method in ("interval", "hpd"):
         figures[f"equivalence {method} seeds"] = partial(show_instance_equivalence, method)
-    figures["agreement"] = lambda seed: sw.judges.measure_agreement(load_people(), n_resamples=RESAMPLES, seed=seed)
+    figures["agreement"] = lambda seed: sw.judges.measure_agreement(
+        load_people(), n_resamples=RESAMPLES, seed=seed
+    )
     for metric in ("nominal", "ordinal", "interval"):
         figures[f"raters {metric}"] = partial(show_raters, metric)
     figures["labels_worth"] = lambda seed: sw.judges.labels_worth(load_people())
@@ -167,7 +186,9 @@ def list_statements() -> dict[str, Figure]:
         figures[name] = partial(show_sample_measure, name)
     for name in ("tau_ap", "kendall_tau"):
         figures[name] = partial(show_correlation, name)
-    figures["discriminative_power"] = lambda seed: sw.rankings.discriminative_power(sw.compare(load_table("plain"), "t holm"))
+    figures["discriminative_power"] = lambda seed: sw.rankings.discriminative_power(
+        sw.compare(load_table("plain"), "t holm")
+    )
     return figures
 
 
@@ -234,7 +255,10 @@ def show_raters(metric: str, seed: int) -> Any:
 def show_repeats(name: str, seed: int) -> Any:
     """Return whether repeats look like seeds or samples."""
     result = sw.instances.seeds_or_samples(load_table(name))
-    return {figure: getattr(result, figure) for figure in ("f", "df", "p", "sd", "lower", "upper", "error_sd", "share")}
+    return {
+        figure: getattr(result, figure)
+        for figure in ("f", "df", "p", "sd", "lower", "upper", "error_sd", "share")
+    }
 
 
 def show_sample_measure(name: str, seed: int) -> Any:
@@ -251,12 +275,24 @@ def show_correlation(name: str, seed: int) -> Any:
 def list_gates() -> dict[str, Figure]:
     """Return verdicts, at once and in several looks."""
     figures: dict[str, Figure] = {}
-    for name in ("plain", "gaps", "binary", "clusters", "tasks", "tasks-clusters", "seeds", "seeds-clusters", "unpaired"):
+    for name in (
+        "plain",
+        "gaps",
+        "binary",
+        "clusters",
+        "tasks",
+        "tasks-clusters",
+        "seeds",
+        "seeds-clusters",
+        "unpaired",
+    ):
         for base, new in (("A", "B"), ("B", "A"), ("C", "A")):
             for margin in (0.02, 0.2):
                 figures[f"{base} {new} {margin} {name}"] = partial(show_gate, name, base, new, margin=margin)
     for repeats in ("seeds", "samples"):
-        figures[f"{repeats} of samples"] = partial(show_gate, "samples", "B", "A", margin=0.1, repeats=repeats)
+        figures[f"{repeats} of samples"] = partial(
+            show_gate, "samples", "B", "A", margin=0.1, repeats=repeats
+        )
     figures["range"] = partial(show_gate, "grades", "C", "B", margin=0.5, range=(1.0, 5.0))
     figures["lower is better"] = partial(show_gate, "plain", "B", "A", margin=0.1, lower_is_better=True)
     figures["several"] = partial(show_gate, "plain", "A", ("B", "C"), margin=0.05)
@@ -287,11 +323,15 @@ def show_looks(base: str, new: str, seed: int) -> Any:
 def call_command(*line: str) -> Any:
     """Return the rows that a command writes as JSON."""
     written = io.StringIO()
-    with mock.patch.object(sys, "argv", ["shardwise", *line, "--format", "json"]), contextlib.redirect_stdout(written):
-        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
-            run_command()
+    with (
+        mock.patch.object(sys, "argv", ["shardwise", *line, "--format", "json"]),
+        contextlib.redirect_stdout(written),
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+        contextlib.suppress(SystemExit),
+    ):
+        run_command()
     if not written.getvalue():
-        raise sw.InputError(said.getvalue() or "nothing was written")
+        raise sw.InputError(errors.getvalue() or "nothing was written")
     return pd.DataFrame(json.loads(written.getvalue())["rows"])
 
 
@@ -322,7 +362,9 @@ def list_plans() -> dict[str, Figure]:
         figures[f"reach_curve {method}"] = partial(
             plan_measured, "reach_curve", measured, topics=(10, 50, 200), method=method
         )
-    figures["topics_for_interval"] = partial(call_plan, "topics_for_interval", variance=0.045, width=[0.05, 0.1, 0.3])
+    figures["topics_for_interval"] = partial(
+        call_plan, "topics_for_interval", variance=0.045, width=[0.05, 0.1, 0.3]
+    )
     figures["width_at"] = partial(call_plan, "width_at", variance=0.045, n=[10, 50, 200], alpha=0.01)
     figures["design_table width"] = partial(plan_measured, "design_table", {"AP": 0.045}, width=(0.05, 0.1))
     for method in ("residual", "two-way", "one-way", "percentile95"):
@@ -352,9 +394,11 @@ def list_plans() -> dict[str, Figure]:
         ("variance_grid", {"instances": (2, 5, 10), "topics": (25, 100)}),
     ):
         figures[name] = partial(plan_pair, name, **goal)
-    figures["simulated_power"] = lambda seed: plan.simulated_power(
-        load_table("plain"), topics=(10, 30), min_diff=0.1, repetitions=60, seed=seed
-    ).table
+    figures["simulated_power"] = lambda seed: (
+        plan.simulated_power(
+            load_table("plain"), topics=(10, 30), min_diff=0.1, repetitions=60, seed=seed
+        ).table
+    )
     figures["plan_judgments"] = lambda seed: plan.plan_judgments(load_collection(), 400, (2, 5, 10)).table
     figures["pool_depth_study"] = lambda seed: plan.pool_depth_study(load_collection(), (2, 5, 10)).table
     return figures
@@ -372,7 +416,10 @@ def plan_measured(name: str, variances: Mapping[str, float], seed: int, **choice
 
 def show_variance(method: str, seed: int) -> Any:
     """Return the variance of two tables."""
-    return {name: describe_variance(sw.planning.variance(load_table(name), method)) for name in ("plain", "second")}
+    return {
+        name: describe_variance(sw.planning.variance(load_table(name), method))
+        for name in ("plain", "second")
+    }
 
 
 def describe_variance(estimate: Any) -> Any:
@@ -406,7 +453,11 @@ def plan_answers(kind: str, seed: int) -> Any:
 
 def read_fields(record: Any) -> dict[str, Any]:
     """Return the numbers of a record."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__ if is_figure(getattr(record, name))}
+    return {
+        name: getattr(record, name)
+        for name in record.__dataclass_fields__
+        if is_figure(getattr(record, name))
+    }
 
 
 def is_figure(value: Any) -> bool:
@@ -427,21 +478,29 @@ def plan_pair(name: str, seed: int, **choices: Any) -> Any:
 def list_lab() -> dict[str, Figure]:
     """Return small calibrations, checks of statements and held-out halves."""
     figures: dict[str, Figure] = {
-        "calibrate plain": partial(show_calibration, "plain", ("moderated", "t holm", "MD1 hsd topic", "t bh")),
+        "calibrate plain": partial(
+            show_calibration, "plain", ("moderated", "t holm", "MD1 hsd topic", "t bh")
+        ),
         "calibrate shards": partial(show_calibration, "shards", ("MD6 hsd topic", "moderated")),
         "calibrate seeds": partial(show_calibration, "seeds", ("unified holm", "moderated topic+instance")),
     }
-    figures["check_statements"] = lambda seed: sw.simulate.check_statements(
-        load_table("plain"), repetitions=20, seed=seed
-    ).table
-    figures["split_half"] = lambda seed: sw.holdout.split_half(
-        load_table("plain"), ("t holm", "MD1 hsd topic"), repeats=5, seed=seed
-    ).table
-    figures["across_collections"] = lambda seed: sw.holdout.across_collections(
-        load_table("plain"), load_table("second"), ("t holm", "t none"), seed=seed
-    ).table
+    figures["check_statements"] = lambda seed: (
+        sw.simulate.check_statements(load_table("plain"), repetitions=20, seed=seed).table
+    )
+    figures["split_half"] = lambda seed: (
+        sw.holdout.split_half(load_table("plain"), ("t holm", "MD1 hsd topic"), repeats=5, seed=seed).table
+    )
+    figures["across_collections"] = lambda seed: (
+        sw.holdout.across_collections(
+            load_table("plain"), load_table("second"), ("t holm", "t none"), seed=seed
+        ).table
+    )
     figures["p_value_spread"] = lambda seed: sw.instances.p_value_spread(
-        load_table("seeds").sel(system="A"), load_table("seeds").sel(system="B"), (2, 3), repeats=10, seed=seed
+        load_table("seeds").sel(system="A"),
+        load_table("seeds").sel(system="B"),
+        (2, 3),
+        repeats=10,
+        seed=seed,
     )
     return figures
 
@@ -457,7 +516,14 @@ def list_stability() -> dict[str, Figure]:
     stability = sw.stability
     for how in ("quantile", "harmonic", "cauchy"):
         figures[f"combined_p {how}"] = partial(combine_splits, how)
-    for name in ("majority", "unanimous", "agreement_matrix", "agreement_over_splits", "found_over_splits", "summary_over_splits"):
+    for name in (
+        "majority",
+        "unanimous",
+        "agreement_matrix",
+        "agreement_over_splits",
+        "found_over_splits",
+        "summary_over_splits",
+    ):
         figures[name] = partial(call_over_splits, name)
     figures["agreement"] = lambda seed: stability.agreement(*load_splits()[:2])
     figures["split_noise"] = lambda seed: read_fields(stability.split_noise(load_splits()))
@@ -467,7 +533,9 @@ def list_stability() -> dict[str, Figure]:
         load_table("splits").where(load_table("splits")["topic"] != "q3", other=np.nan), sw.MD3
     )
     figures["between_methods"] = lambda seed: stability.between_methods(load_table("splits"), sw.MD3)
-    figures["voorhees_bh"] = lambda seed: stability.voorhees_bh(sw.compare(sw.anova(load_table("shards"), sw.MD3), "none"))
+    figures["voorhees_bh"] = lambda seed: stability.voorhees_bh(
+        sw.compare(sw.anova(load_table("shards"), sw.MD3), "none")
+    )
     return figures
 
 
@@ -493,15 +561,97 @@ def show_between_splits(model: str, seed: int) -> Any:
 
 
 MEASURES = (
-    *("AP", "AP@5", "AP(norm='min')@5", "AP(rel=2)", "P@5", "P(rel=2)@5", "R@5", "RR", "RR@5", "nDCG", "nDCG@5"),
-    *("nDCG(dcg='exp-log2')@5", "nDCG(base=2)@5", "DCG", "DCG@5", "RBP", "RBP@5", "RBP(p=0.5)", "RBP(p=0.9,scale='topic')"),
-    *("ERR", "ERR@5", "ERR(max_rel=3)", "nERR", "nERR@5", "Q", "Q@5", "Q(beta=10)", "infAP", "Bpref", "Rprec", "Success"),
-    *("Success@5", "RelP@5", "RprecMult", "RprecMult(times=2)", "IPrec@0.1", "IPrec(reach='nearest')@0.5", "IAP", "GMAP"),
-    *("GMBpref", "F@5", "F(beta=2)@5", "BinG", "G", "nDCGrel", "RnDCG", "RBPresidual", "Compat", "Compat(normalize=False)"),
-    *("Accuracy", "Accuracy@5", "O_measure", "P_measure", "P_plus", "NCU", "INST(max_rel=3)", "INSQ(max_rel=3)"),
+    *(
+        "AP",
+        "AP@5",
+        "AP(norm='min')@5",
+        "AP(rel=2)",
+        "P@5",
+        "P(rel=2)@5",
+        "R@5",
+        "RR",
+        "RR@5",
+        "nDCG",
+        "nDCG@5",
+    ),
+    *(
+        "nDCG(dcg='exp-log2')@5",
+        "nDCG(base=2)@5",
+        "DCG",
+        "DCG@5",
+        "RBP",
+        "RBP@5",
+        "RBP(p=0.5)",
+        "RBP(p=0.9,scale='topic')",
+    ),
+    *(
+        "ERR",
+        "ERR@5",
+        "ERR(max_rel=3)",
+        "nERR",
+        "nERR@5",
+        "Q",
+        "Q@5",
+        "Q(beta=10)",
+        "infAP",
+        "Bpref",
+        "Rprec",
+        "Success",
+    ),
+    *(
+        "Success@5",
+        "RelP@5",
+        "RprecMult",
+        "RprecMult(times=2)",
+        "IPrec@0.1",
+        "IPrec(reach='nearest')@0.5",
+        "IAP",
+        "GMAP",
+    ),
+    *(
+        "GMBpref",
+        "F@5",
+        "F(beta=2)@5",
+        "BinG",
+        "G",
+        "nDCGrel",
+        "RnDCG",
+        "RBPresidual",
+        "Compat",
+        "Compat(normalize=False)",
+    ),
+    *(
+        "Accuracy",
+        "Accuracy@5",
+        "O_measure",
+        "P_measure",
+        "P_plus",
+        "NCU",
+        "INST(max_rel=3)",
+        "INSQ(max_rel=3)",
+    ),
     *("BPM(max_rel=3)", "BPM(max_rel=3)@5", "SDCG(max_rel=3)@5", "NERR8(max_rel=3)@5", "NERR9(max_rel=3)@5"),
-    *("NERR10(max_rel=3)", "NERR11(max_rel=3)", "CWL(user='P',max_rel=3)@5", "SetP", "SetF", "SetAP", "SetRelP", "Utility"),
-    *("SetR", "Judged@5", "Unjudged@5", "NumQ", "NumRet", "NumRelRet", "NumRelRet@5", "NumRel", "NumNonRelRet"),
+    *(
+        "NERR10(max_rel=3)",
+        "NERR11(max_rel=3)",
+        "CWL(user='P',max_rel=3)@5",
+        "SetP",
+        "SetF",
+        "SetAP",
+        "SetRelP",
+        "Utility",
+    ),
+    *(
+        "SetR",
+        "Judged@5",
+        "Unjudged@5",
+        "NumQ",
+        "NumRet",
+        "NumRelRet",
+        "NumRelRet@5",
+        "NumRel",
+        "NumNonRelRet",
+    ),
     *("AP(judged_only=True)", "nDCG(judged_only=True)@5"),
 )
 DIVERSE = ("alpha_nDCG@5", "ERR_IA@5", "nERR_IA@5", "alpha_DCG@5", "NRBP", "nNRBP", "AP_IA", "P_IA@5", "JudgeAP",
@@ -547,7 +697,16 @@ def list_commands() -> dict[str, Figure]:
     tables = {name: str(TABLES / f"{name}.csv") for name in ("plain", "second", "seeds", "unpaired", "votes")}
     qrels, runs = str(TABLES / "qrels.txt"), [str(path) for path in sorted((TABLES / "runs").iterdir())]
     lines = {
-        "covariate": ["compare", tables["unpaired"], "-m", "score", "--pre", "before", "--columns", "item=topic,system=system"],
+        "covariate": [
+            "compare",
+            tables["unpaired"],
+            "-m",
+            "score",
+            "--pre",
+            "before",
+            "--columns",
+            "item=topic,system=system",
+        ],
         "compare": ["compare", tables["plain"], "--method", "t holm"],
         "compare hsd": ["compare", tables["plain"], "--method", "hsd"],
         "leaderboard": ["leaderboard", tables["plain"], "--method", "t holm"],
@@ -555,11 +714,31 @@ def list_commands() -> dict[str, Figure]:
         "gate": ["gate", tables["plain"], "--baseline", "A", "--new", "B", "--margin", "0.1"],
         "design power": ["design", "power", tables["plain"], "--min-diff", "0.05", "--min-diff", "0.1"],
         "design power topics": ["design", "power", tables["plain"], "--topics", "20", "--topics", "50"],
-        "design power variance": ["design", "power", "--variance", "0.045", "--systems", "10", "--test", "sakai"],
+        "design power variance": [
+            "design",
+            "power",
+            "--variance",
+            "0.045",
+            "--systems",
+            "10",
+            "--test",
+            "sakai",
+        ],
         "design interval": ["design", "interval", tables["plain"], "--width", "0.1"],
         "design table": ["design", "table", "--variance", "AP=0.045"],
         "design pools": ["design", "pools", qrels, *runs, "--pool", "2", "--pool", "5"],
-        "design budget": ["design", "budget", qrels, *runs, "--judgments", "400", "--pool", "2", "--pool", "5"],
+        "design budget": [
+            "design",
+            "budget",
+            qrels,
+            *runs,
+            "--judgments",
+            "400",
+            "--pool",
+            "2",
+            "--pool",
+            "5",
+        ],
         "design repeats": ["design", "repeats", tables["seeds"], "--min-diff", "0.05"],
         "design equivalence": ["design", "equivalence", tables["seeds"], "--margin", "0.1"],
         "score": ["score", qrels, *runs, "-m", "AP", "-m", "nDCG@5"],

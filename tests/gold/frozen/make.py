@@ -100,11 +100,15 @@ def list_changes(name: str, stored: Cell, now: Cell, *, same_platform: bool) -> 
             yield "refused now" if "refused" in now else "refused before, accepted now"
             return
         lost, new = set(stored) - {RESAMPLED} - set(now), set(now) - set(stored)
-        yield "; ".join(f"{word} {', '.join(sorted(names))}" for word, names in (("lacks", lost), ("adds", new)) if names)
+        yield "; ".join(
+            f"{word} {', '.join(sorted(names))}" for word, names in (("lacks", lost), ("adds", new)) if names
+        )
     for column in sorted((set(now) & set(stored)) - {RESAMPLED}, key=list(stored).index):
         is_p = column.split(".")[-1] in P_VALUES
         bitwise = same_platform and column in stored.get(RESAMPLED, ())
-        allowed = [0.0] * len(stored[column]) if bitwise else allow_errors(stored[column], is_p, same_platform)
+        allowed = (
+            [0.0] * len(stored[column]) if bitwise else allow_errors(stored[column], is_p, same_platform)
+        )
         if is_p and inverted:
             allowed = [max(error, NEAR_INVERTED) for error in allowed]
         if change := compare_columns(stored[column], now[column], allowed):
@@ -173,8 +177,15 @@ def freeze(patterns: Sequence[str], add_names: bool = False) -> int:
                 if "*" in name:
                     continue
                 cell = freeze_cell(file, name)
-                changes = list(list_changes(name, stored[name], cell, same_platform=True)) if name in stored else ["new"]
-                print("\n".join(f"{file}/{name}: {change}" for change in changes if not add_names), end="\n" * bool(changes))
+                changes = (
+                    list(list_changes(name, stored[name], cell, same_platform=True))
+                    if name in stored
+                    else ["new"]
+                )
+                print(
+                    "\n".join(f"{file}/{name}: {change}" for change in changes if not add_names),
+                    end="\n" * bool(changes),
+                )
                 stored[name] = cell
                 count += 1
         if stored:
@@ -186,7 +197,9 @@ def main() -> int:
     """Freeze the cells that the command line names."""
     parser = argparse.ArgumentParser(prog="gold.frozen.make", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("cells", nargs="*", help="cells, as in 'plain/t holm', or patterns, as in 'gates/*'")
-    parser.add_argument("--names", action="store_true", help="add procedures of the registry that no file has")
+    parser.add_argument(
+        "--names", action="store_true", help="add procedures of the registry that no file has"
+    )
     arguments = parser.parse_args()
     if not (arguments.cells or arguments.names):
         parser.error("name the cells to freeze, such as 'plain/t holm' or 'gates/*'")

@@ -25,7 +25,11 @@ def main() -> None:
     write_grid("plain", ("topic", "system"), topics[:, None] + EFFECTS + noise)
     write_grid("second", ("topic", "system"), 0.5 * topics[:, None] + 0.7 * EFFECTS + 0.6 * noise)
     write_grid("binary", ("topic", "system"), rng.random((30, 4)) < [0.4, 0.6, 0.65, 0.95], digits=0)
-    grades = np.clip(np.round(rng.normal(3.2, 1.1, (18, 1)) + [0, 0.4, 0.2, 1.0] + rng.normal(0, 0.9, (18, 4))), 1, 5)
+    grades = np.clip(
+        np.round(rng.normal(3.2, 1.1, (18, 1)) + np.array([0, 0.4, 0.2, 1.0]) + rng.normal(0, 0.9, (18, 4))),
+        1,
+        5,
+    )
     write_grid("grades", ("topic", "system"), grades, digits=0)
     gaps = topics[:, None] + EFFECTS + rng.normal(0.0, 0.09, (14, 4))
     gaps[[1, 4, 4, 9, 12], [0, 1, 2, 3, 0]] = np.nan
@@ -67,7 +71,10 @@ def main() -> None:
         "seeds-clusters", ("topic", "system", "instance"), seeds, labels={"cluster": [f"c{k}" for k in unit]}
     )
     write_grid(
-        "seeds-tasks", ("topic", "system", "instance"), seeds, labels={"task": [f"t{k // 4}" for k in range(12)]}
+        "seeds-tasks",
+        ("topic", "system", "instance"),
+        seeds,
+        labels={"task": [f"t{k // 4}" for k in range(12)]},
     )
     chance = np.clip(rng.beta(1.5, 1.0, (16, 1, 1)) + np.array([-0.1, 0.0, 0.05, 0.2])[:, None], 0.02, 0.98)
     write_grid("samples", ("topic", "system", "instance"), rng.random((16, 4, 5)) < chance, digits=0)
@@ -97,7 +104,11 @@ def main() -> None:
     write_rows("votes", ("question", "voter", "model_a", "model_b", "winner"), votes)
 
     # a judge scores all, people some
-    truth = np.clip(np.round(rng.normal(3.0, 0.9, (30, 1)) + [0, 0.3, 0.1, 0.8] + rng.normal(0, 0.7, (30, 4))), 1, 5)
+    truth = np.clip(
+        np.round(rng.normal(3.0, 0.9, (30, 1)) + np.array([0, 0.3, 0.1, 0.8]) + rng.normal(0, 0.7, (30, 4))),
+        1,
+        5,
+    )
     judge = np.clip(truth + rng.choice([-1, 0, 0, 1], truth.shape) + [0, 0, 0.5, 0], 1, 5)
     write_grid("judge", ("topic", "system"), judge, digits=1)
     write_grid("people", ("topic", "system"), truth[:24], digits=0)
