@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -23,6 +24,7 @@ import shardwise as sw
 from gold.frozen.stored_tables import TABLES, load_people, load_table, load_votes
 from shardwise.cli.main import main as run_command
 
+MANY_SYSTEMS = Path(__file__).parents[3] / "src" / "shardwise" / "app" / "examples" / "adhoc3_ap.csv"
 RESAMPLES = 99
 Figure = Callable[[int], Any]
 """A function of the seed."""
@@ -172,6 +174,7 @@ def list_statements() -> dict[str, Figure]:
         if name != "votes":
             figures[f"effects {name}"] = partial(show_effects, table)
         figures[f"analyze {name}"] = partial(show_analysis, table)
+    figures["ranks"] = show_ranks
     for method in ("interval", "hpd"):
         figures[f"equivalence {method} seeds"] = partial(show_instance_equivalence, method)
     figures["agreement"] = lambda seed: sw.judges.measure_agreement(
@@ -219,6 +222,14 @@ def show_contrasts(table: Callable[[], Any], seed: int) -> Any:
 def show_probabilities(table: Callable[[], Any], seed: int) -> Any:
     """Return probabilities of being better, equal and worse."""
     return compare_default(table, seed).probabilities(0.05)
+
+
+def show_ranks(seed: int) -> Any:
+    """Return ranges of ranks of forty systems, together and each by itself, at several levels."""
+    pairs = compare_default(lambda: sw.read_scores(MANY_SYSTEMS), seed)
+    levels = (0.8, 0.9, 0.95)
+    together = {f"all {level}": pairs.ranks(level) for level in levels}
+    return together | {f"each {level}": pairs.ranks(level, form="each") for level in levels}
 
 
 def show_effects(table: Callable[[], Any], seed: int) -> Any:

@@ -6,7 +6,7 @@ a rebuilt package can be held against them (``tests/test_frozen.py``). Cells tha
 name, with patterns of the shell; nothing else is touched. A name without a pattern that is not there yet is added.
 A cell that the package refuses is kept as refused, so that what disappears can be seen.
 
-``--names`` adds the procedures that the registry lists and the files lack.
+``--names`` adds the procedures that the registry lists and the files lack; ``--delete`` deletes the cells named.
 """
 
 from __future__ import annotations
@@ -164,32 +164,51 @@ def list_registered(file: str) -> list[str]:
     ]
 
 
+def choose_names(file: str, patterns: Sequence[str], add_names: bool) -> list[str]:
+    """Return the cells of a file to be frozen: those that match, those named in full, and new procedures."""
+    known = list_names(file)
+    chosen = [name for name in known if matches(file, name, patterns)]
+    named = [name for folder, _, name in (pattern.partition("/") for pattern in patterns) if folder == file]
+    chosen += [name for name in named if name and not {"*", "?"} & set(name)]
+    if add_names:
+        stored = load_cells(file)
+        chosen += [name for name in (*known, *list_registered(file)) if name not in stored]
+    return list(dict.fromkeys(chosen))
+
+
+def matches(file: str, name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a cell matches one of some patterns of the shell."""
+    return any(fnmatchcase(f"{file}/{name}", pattern) for pattern in patterns)
+
+
 def freeze(patterns: Sequence[str], add_names: bool = False) -> int:
-    """Freeze the cells that match, and return their number."""
+    """Freeze the cells that match, print how they changed, and return their number."""
+    count = 0
+    for file in cells.FILES:
+        names = choose_names(file, patterns, add_names)
+        stored = load_cells(file)
+        for name in names:
+            cell = freeze_cell(file, name)
+            before = stored.get(name)
+            changes = ["new"] if before is None else list_changes(name, before, cell, same_platform=True)
+            for change in changes:
+                print(f"{file}/{name}: {change}")
+            stored[name] = cell
+        if names:
+            save_cells(file, stored)
+        count += len(names)
+    return count
+
+
+def delete(patterns: Sequence[str]) -> int:
+    """Delete the stored cells that match, and return their number."""
     count = 0
     for file in cells.FILES:
         stored = load_cells(file)
-        names = list_names(file) + (list_registered(file) if add_names else [])
-        names += [pattern.partition("/")[2] for pattern in patterns if pattern.partition("/")[0] == file]
-        for name in dict.fromkeys(names):
-            is_new = name not in stored and (add_names or f"{file}/{name}" in patterns)
-            if is_new or any(fnmatchcase(f"{file}/{name}", pattern) for pattern in patterns):
-                if "*" in name:
-                    continue
-                cell = freeze_cell(file, name)
-                changes = (
-                    list(list_changes(name, stored[name], cell, same_platform=True))
-                    if name in stored
-                    else ["new"]
-                )
-                print(
-                    "\n".join(f"{file}/{name}: {change}" for change in changes if not add_names),
-                    end="\n" * bool(changes),
-                )
-                stored[name] = cell
-                count += 1
-        if stored:
-            save_cells(file, stored)
+        kept = {name: cell for name, cell in stored.items() if not matches(file, name, patterns)}
+        if len(kept) < len(stored):
+            save_cells(file, kept)
+        count += len(stored) - len(kept)
     return count
 
 
@@ -200,14 +219,30 @@ def main() -> int:
     parser.add_argument(
         "--names", action="store_true", help="add procedures of the registry that no file has"
     )
+    parser.add_argument("--delete", action="store_true", help="delete the cells")
     arguments = parser.parse_args()
     if not (arguments.cells or arguments.names):
         parser.error("name the cells to freeze, such as 'plain/t holm' or 'gates/*'")
+    if arguments.delete:
+        print(f"{delete(arguments.cells)} cells deleted")
+        return 0
     count = freeze(arguments.cells, arguments.names)
     print(f"{count} cells frozen")
     if not count:
+        print("no cell has such a name")
         return 2
-    (FOLDER / "platform.json").write_text(json.dumps(describe_platform(), indent=1) + "\n")
+    return note_platform(everything="*" in arguments.cells)
+
+
+def note_platform(everything: bool) -> int:
+    """Record where all numbers come from; where only some come from another platform, say so."""
+    here, path = describe_platform(), FOLDER / "platform.json"
+    if everything or not path.exists():
+        path.write_text(json.dumps(here, indent=1) + "\n")
+    elif json.loads(path.read_text()) != here:
+        print(
+            f"other cells were frozen elsewhere ({path.read_text()}): resampled ones may differ there in the last bit"
+        )
     return 0
 
 
