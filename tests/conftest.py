@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that were measured to be slow; `make slow` lists them anew."""
     slow = set((ROOT / "tests" / "slow.txt").read_text().splitlines())
     for item in items:
-        if item.nodeid.split("[")[0] in slow:
+        if item.nodeid.split("[")[0] in slow and item.get_closest_marker("guard") is None:
             item.add_marker("slow")
         if EXPLORE_SEED and isinstance(item, pytest.Function) and is_hypothesis_test(item.function):
             # hypothesis.seed and --hypothesis-seed set this too, but keep no failures
