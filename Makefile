@@ -14,8 +14,8 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz sbom audit \
-  clean freeze house
+.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
+  sbom audit clean freeze house explore
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
 $(VENV)/.tools: pyproject.toml
@@ -81,6 +81,15 @@ dist: $(VENV)/.tools
 # about a minute
 check: $(VENV)/.installed-dev build
 	$(BIN)/pytest -q -n 2 $(FAST)
+
+# examples that the other tests do not try, drawn by SEED or by a number of its own; ROUNDS times, each with the next seed
+explore: $(VENV)/.installed-dev build
+	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); status=0; \
+	for round in $$(seq $(or $(ROUNDS),1)); do \
+	  echo "make explore SEED=$$seed"; \
+	  SHARDWISE_EXPLORE=$$seed $(BIN)/pytest -q -n 2 -m "hypothesis and not browser" $(or $(TESTS),tests) || status=$$?; \
+	  seed=$$((seed + 1)); \
+	done; exit $$status
 
 test: $(VENV)/.installed-dev build browser
 	$(BIN)/pytest -q -n 2
@@ -168,5 +177,5 @@ audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(AUDIT) build dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) build dist sbom.json fuzz*.jsonl demo report.html site docs/reference .cache .coverage
 	find src -name '*.so' -delete

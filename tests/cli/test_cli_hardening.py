@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import io
 import os
@@ -79,6 +80,39 @@ def test_an_output_that_is_full(tmp_path: Path) -> None:
         code, said = with_output(full, "compare", table(tmp_path / "t.csv"))
     assert (code, said.count("\n")) == (2, 1)
     assert "No space left on device" in said
+
+
+@pytest.mark.parametrize("file", ["runs/sys2.run", "qrels.txt"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_disk_that_is_full_while_a_campaign_is_written(
+    file: str, moved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is named as it would be, not as its draft; nothing is left behind."""
+    write_bytes, replace = Path.write_bytes, Path.replace
+
+    def write(path: Path, content: bytes) -> int:
+        if path.as_posix().endswith(file) and not moved:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write_bytes(path, content)
+
+    def move(path: Path, target: Path) -> Path:
+        if path.as_posix().endswith(file):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    monkeypatch.setattr(Path, "replace", move)
+    out = tmp_path / "made"
+    small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "100", "--relevant", "5")
+    done = shardwise("simulate", *small, "--out", out)
+    assert done.returncode == 2
+    reason = (
+        "cannot be written (No space left on device); check the folder, its permissions and the space left"
+    )
+    assert done.stderr == f"{out / file}: {reason}\n"
+    assert not [path for path in out.rglob("*") if path.name.startswith(".partial")]
+    monkeypatch.undo()
+    assert shardwise("simulate", *small, "--out", out, "--quiet").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,13 @@ def test_metrics_without_a_number_a_line_are_left_out(tmp_path: Path) -> None:
         read_scores(samples(tmp_path / "samples_c.jsonl", [row(0, 0), row(1, 0) | {"em": "x"}]))
 
 
+@pytest.mark.parametrize("metrics", [7, True, 0.5, "em", {"em": 1}, [7], [["em"]], [None]])
+def test_metrics_that_are_no_list_of_names_are_refused(tmp_path: Path, metrics: Any) -> None:
+    rows = [row(0, 1.0), row(1, 0.0, metrics=metrics)]
+    with pytest.raises(InputError, match=r"samples_a.jsonl:2: metrics is not a list of names; mend the line"):
+        read_scores(samples(tmp_path / "samples_a.jsonl", rows))
+
+
 def sample(item: str, value: Any, epoch: int = 1, **metadata: Any) -> dict[str, Any]:
     return {"id": item, "epoch": epoch, "scores": {"judge": {"value": value}}, "metadata": metadata}
 

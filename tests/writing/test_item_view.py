@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shardwise as sw
@@ -209,11 +209,16 @@ def test_no_view_without_pairs() -> None:
     assert 'id="items"' not in render_report(analysis)
 
 
-@settings(max_examples=80, deadline=None)
+# scores that cannot be squared are refused before they come here, which the smallest doubles are
+SCORES = st.floats(-1e6, 1e6).filter(lambda score: score == 0.0 or abs(score) > 1e-150)
+
+
+@settings(max_examples=80)
 @given(
-    st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.25, 1.0, float("nan")]), min_size=2, max_size=30),
+    st.lists(SCORES | st.sampled_from([0.0, 0.25, 1.0, float("nan")]), min_size=2, max_size=30),
     st.sampled_from([2, 4]),
 )
+@example([0.0, 1.1e-150], 4)
 def test_numbers_come_back(values: list[float], width: int) -> None:
     y = np.array([values])
     table = pack_numbers(y, width)

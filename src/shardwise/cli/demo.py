@@ -9,11 +9,11 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.cli.commands import DemoOptions
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, name_file_on_error, open_terminal, show_progress, write_chart
+from shardwise.cli.output import emit_table, open_terminal, show_progress, write_chart
 from shardwise.cli.shared import current_call
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.io.atomic import write_atomically
+from shardwise.io.atomic import refuse_unwritable, write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.io.spreadsheets import guard_frame
@@ -40,7 +40,7 @@ def run_demo(options: DemoOptions) -> None:
         collection = read_collection(files, qrels, jobs=jobs)
         splits = split(collection, 5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
-        with name_file_on_error(out / "scores.csv"):
+        with refuse_unwritable(out / "scores.csv"):
             write_scores(scores, out / "scores.csv")
     call = current_call()
     with show_progress("report: simulating tables, comparing splits", quiet) as bar:

@@ -21,9 +21,8 @@ from rich.text import Text
 
 from shardwise.cli.options import Format
 from shardwise.cli.shared import current_call
-from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name, shorten_names
-from shardwise.io.atomic import write_atomically
+from shardwise.io.atomic import refuse_unwritable, write_atomically
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.plot.saving import save_chart
 from shardwise.writing.names import escape_tex
@@ -134,23 +133,9 @@ def render_table(
     return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1])
 
 
-@contextmanager
-def name_file_on_error(path: Path) -> Iterator[None]:
-    """Name the file when it cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(
-            f"cannot be written ({reason})",
-            where=str(path),
-            remedy="check the folder, its permissions and the space left",
-        ) from None
-
-
 def write_chart(chart: Any, path: Path) -> None:
     """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    with name_file_on_error(path):
+    with refuse_unwritable(path):
         save_chart(chart, path)
 
 

@@ -13,7 +13,7 @@ from shardwise.cli.commands import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table
 from shardwise.core.errors import InputError, Option
-from shardwise.io.atomic import draft_folder, move_in, write_atomically
+from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
@@ -108,8 +108,12 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
             remedy=("choose an empty folder with ", Option("out")),
         )
     with draft_folder(folder) as draft:
-        runs, qrels = made.write(draft)
+        (draft / "runs").mkdir()
+        for name, content in made.render_files():
+            with refuse_unwritable(folder / name):
+                (draft / name).write_bytes(content)
         ours.record_files(draft)
-        for file in [*sorted(runs.iterdir()), qrels]:
-            move_in(file, folder / file.relative_to(draft))
+        for name in names_of(made):
+            with refuse_unwritable(folder / name):
+                move_in(draft / name, folder / name)
     return folder / "runs", folder / "qrels.txt"

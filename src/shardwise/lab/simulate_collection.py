@@ -17,6 +17,7 @@ from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
+from shardwise.io.atomic import refuse_unwritable
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.run_lines import format_ranking
@@ -78,17 +79,24 @@ class SimulatedCollection(Shown):
             Folder of the runs, and the qrels file.
         """
         root = Path(folder)
-        runs = root / "runs"
-        runs.mkdir(parents=True, exist_ok=True)
+        (root / "runs").mkdir(parents=True, exist_ok=True)
+        for name, content in self.render_files():
+            with refuse_unwritable(root / name):
+                (root / name).write_bytes(content)
+        return root / "runs", root / "qrels.txt"
+
+    def render_files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the name of each run and of the judgments, relative to their folder, with its content."""
         names, starts = _join_names(self.corpus)
         for r, system in enumerate(self.systems):
             text = _run_text(system, self.topics, self.docs[r], self.scores[r], names, starts)
-            (runs / f"{system}.run").write_bytes(b"".join(text))
-        with open(root / "qrels.txt", "w", encoding="utf-8") as stream:
-            for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True):
-                rows = zip(docs.tolist(), grades.tolist(), strict=True)
-                stream.writelines(f"{topic} 0 {self.docno(doc)} {grade}\n" for doc, grade in rows)
-        return runs, root / "qrels.txt"
+            yield f"runs/{system}.run", b"".join(text)
+        lines = [
+            f"{topic} 0 {self.docno(doc)} {grade}\n"
+            for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True)
+            for doc, grade in zip(docs.tolist(), grades.tolist(), strict=True)
+        ]
+        yield "qrels.txt", "".join(lines).encode()
 
     def collection(self) -> Collection:
         """Return the same runs and judgments as a Collection, without files.

@@ -130,6 +130,8 @@ class Estimates:
         (…, R) standard error of each system's mean by itself, for the claim; ``own_sd / √own_count`` without it.
     mean_df : array, optional
         (…, R) its degrees of freedom; ``own_count - 1`` without it.
+    from_own_scores : bool
+        Whether the mean of a system and its variance come from its own scores alone, and round as these do.
     bounded : BoundedScores, optional
         Scores of items behind the means, mapped to [0, 1], where their range is known and topics are a sample.
     topic_sd : array, optional
@@ -164,6 +166,7 @@ class Estimates:
     own_count: Floats | None = None
     mean_se: Floats | None = None
     mean_df: Floats | None = None
+    from_own_scores: bool = False
     bounded: BoundedScores | None = None
     topic_sd: Floats | None = None
     distribution: DifferenceDistribution | None = None

@@ -82,10 +82,12 @@ def compute_outcome(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
     variance, df = estimates.pair_spread(ia, ib)
     size = np.abs(estimates.values)
     largest = size.max(axis=-1, keepdims=True)
+    pair, by_itself = np.maximum(size[..., ia], size[..., ib]), estimates.from_own_scores
     # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
-    pair = np.maximum(size[..., ia], size[..., ib]) if estimates.difference_variance is None else largest
-    difference = student.drop_noise(estimates.values[..., ia] - estimates.values[..., ib], pair)
-    se = student.drop_noise(np.sqrt(variance), largest)
+    means_size = pair if by_itself or estimates.difference_variance is None else largest
+    difference = student.drop_noise(estimates.values[..., ia] - estimates.values[..., ib], means_size)
+    # a pooled variance is rounded by the largest scores of all
+    se = student.drop_noise(np.sqrt(variance), pair if by_itself else largest)
     if estimates.distribution is not None:
         nothing = np.full(difference.shape, np.nan)
         spread = np.broadcast_to(se, difference.shape)

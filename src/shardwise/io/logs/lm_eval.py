@@ -42,7 +42,7 @@ def _is_results(whole: Mapping[str, Any]) -> bool:
 def read_samples(source: LogSource) -> list[Log]:
     """Read the scores of one model on one task, by all metrics and filters."""
     path, lines = source.path, source.rows
-    metrics = _list_metrics(lines)
+    metrics = _list_metrics(lines, path)
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
     filters = dict.fromkeys(str(row.get("filter", "none")) for row in lines)
@@ -75,12 +75,19 @@ def read_samples(source: LogSource) -> list[Log]:
     ]
 
 
-def _list_metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def _list_metrics(rows: Iterable[Mapping[str, Any]], path: Path) -> list[str]:
     """Return metrics that have one number a line, in the order of the file."""
     named: dict[str, None] = {}
     many: set[str] = set()
-    for row in rows:
-        for name in row.get("metrics") or [name for name in row if name not in _OWN | _NO_SCORE]:
+    for line, row in enumerate(rows, start=1):
+        listed = row.get("metrics") or [name for name in row if name not in _OWN | _NO_SCORE]
+        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+            raise InputError(
+                "metrics is not a list of names",
+                where=f"{path}:{line}",
+                remedy="mend the line, or run lm_eval --log_samples again",
+            )
+        for name in listed:
             if isinstance(row.get(name), list | dict):
                 many.add(name)
             elif name in row:

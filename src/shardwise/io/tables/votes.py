@@ -225,8 +225,11 @@ def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
     if opposed and (2 * len(shared) >= min(len(a.names), len(b.names)) or not is_text(first)) and equal < 0.2:
         return not (is_text(first) and is_text(second)) or share_of_models(list(names)[:LOOK]) > 0.5
     role = any("system" in list_roles(name) for name in sheet.columns if name not in (first, second))
+    # a question and a model are no opponents, even where questions are called as models are
+    known = [set(list_roles(name)) for name in (first, second)]
     return (
         not role
+        and not (all(known) and known[0].isdisjoint(known[1]))
         and sheet.rows >= 4
         and equal == 0.0
         and 2 * len(shared) >= len(names)

@@ -4,7 +4,7 @@ from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
 from shardwise.methods.moderated.joint import Targets
 from shardwise.methods.moderated.noise import Noise
 from shardwise.methods.moderated.normal import Limit
-from shardwise.methods.moderated.resample import Centred, TableWithGaps
+from shardwise.methods.moderated.resample import Centred, TableByPairs
 
 BLOCK_SIZE: int
 
@@ -21,7 +21,7 @@ def count_draws(
     maxima: Floats,
 ) -> None: ...
 def count_incomplete(
-    table: TableWithGaps,
+    table: TableByPairs,
     targets: Targets,
     key: np.uint64,
     first_block: int,

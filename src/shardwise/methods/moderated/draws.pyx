@@ -298,7 +298,7 @@ cdef inline double own_squares(double total, double squares, double n) noexcept 
 
 cdef void weigh_pair(
     const double[:, ::1] y,
-    double floor,
+    const double[::1] floors,
     int64_t a,
     int64_t b,
     const float[:, ::1] weights,
@@ -309,7 +309,7 @@ cdef void weigh_pair(
 ) noexcept nogil:
     """Sums and sums of squares of a pair's centred differences in each draw, and how many topics it has there."""
     cdef int64_t t, n = 0, topics = y.shape[1]
-    cdef double d, total = 0.0
+    cdef double d, total = 0.0, floor = max(floors[a], floors[b])
     for t in range(topics):
         d = y[a, t] - y[b, t]
         present[0, t] = present[1, t] = 0.0
@@ -330,17 +330,18 @@ def count_incomplete(
 ):
     """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     cdef const double[:, ::1] y = table.y
-    cdef double floor = table.floor, d0 = table.d0
-    cdef const int64_t[::1] ia = targets.ia, ib = targets.ib
+    cdef const double[::1] floors = table.floors
+    cdef double floor, d0 = table.d0
+    cdef const int64_t[::1] ia = targets.ia, ib = targets.ib, pooled_a = table.pooled[0], pooled_b = table.pooled[1]
     cdef const double[::1] pair_target = targets.pairs
-    cdef int64_t systems = y.shape[0], topics = y.shape[1]
+    cdef int64_t topics = y.shape[1]
     cdef double[:, ::1] values = np.empty((2, topics)), present = np.empty((2, topics))
     cdef double[:, ::1] totals = np.empty((2, BLOCK)), counts = np.empty((2, BLOCK))
     cdef double[::1] common = np.empty(BLOCK), df = np.empty(BLOCK)
     cdef float[:, ::1] weights = np.empty((topics, BLOCK), dtype=np.float32)
     cdef double[::1] peaks
     cdef uint64_t state
-    cdef int64_t block, drawn, a, b, i, k, t
+    cdef int64_t block, drawn, i, k, t
     cdef double n, gap, v, d, squared
     for block in range(first_block, stop_block):
         drawn = min(<int64_t>BLOCK, maxima.shape[0] - block * BLOCK)
@@ -352,22 +353,21 @@ def count_incomplete(
                 for t in range(topics):
                     weights[draw_below(topics, &state), i] += 1.0
 
-            # the common variance of each draw, over all pairs
+            # the common variance of each draw
             common[:] = 0.0
             df[:] = 0.0
-            for a in range(systems):
-                for b in range(a + 1, systems):
-                    weigh_pair(y, floor, a, b, weights, values, present, totals, counts)
-                    for i in range(BLOCK):
-                        common[i] += own_squares(totals[0, i], totals[1, i], counts[0, i])
-                        df[i] += max(counts[0, i] - 1.0, 0.0)
+            for k in range(pooled_a.shape[0]):
+                weigh_pair(y, floors, pooled_a[k], pooled_b[k], weights, values, present, totals, counts)
+                for i in range(BLOCK):
+                    common[i] += own_squares(totals[0, i], totals[1, i], counts[0, i])
+                    df[i] += max(counts[0, i] - 1.0, 0.0)
             for i in range(BLOCK):
                 common[i] /= max(df[i], 1.0)
 
             peaks[:] = 0.0
             for k in range(ia.shape[0] - 1, -1, -1):
-                a, b = ia[k], ib[k]
-                weigh_pair(y, floor, a, b, weights, values, present, totals, counts)
+                weigh_pair(y, floors, ia[k], ib[k], weights, values, present, totals, counts)
+                floor = max(floors[ia[k]], floors[ib[k]])
                 for i in range(drawn):
                     n = counts[0, i]
                     gap = totals[0, i] / max(n, 1.0)

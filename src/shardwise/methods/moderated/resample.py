@@ -17,7 +17,13 @@ from shardwise.methods.moderated.draws import (
 )
 from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
-from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
+from shardwise.methods.moderated.statistics import (
+    Statistics,
+    doubly_centred,
+    find_common,
+    own_share,
+    pairs_of,
+)
 from shardwise.methods.paired.max_t import TIE
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.student import NOISE
@@ -35,12 +41,17 @@ class Centred(NamedTuple):
     )
 
 
-class TableWithGaps(NamedTuple):
-    """A table with holes, as compiled code takes it."""
+class TableByPairs(NamedTuple):
+    """A table with holes, or of scores of very different size, as compiled code takes it."""
 
     y: Floats  # (R, T), NaN where a score is missing
-    floor: float  # differences up to this are rounding
+    floors: Floats  # (R,) differences of two systems up to the larger of theirs are rounding
+    pooled: tuple[Ints, Ints]  # the pairs over which the common variance is a mean
     d0: float
+
+
+UNEVEN = 1e6
+"""Largest score of a system, in that of another, from which on the mean of a topic takes digits of the smaller."""
 
 
 def resample_topics(
@@ -73,21 +84,23 @@ def resample_topics(
     array([0.892, 0.001, 0.001])
     """
     y = y[~np.isnan(y).all(axis=1)]
-    floor = NOISE * float(np.nanmax(np.abs(y), initial=0.0))
+    sizes, gaps = np.nanmax(np.abs(y), axis=0, initial=0.0), bool(np.isnan(y).any())
     drawn = (ia, ib, statistics.t, key, n_resamples, jobs)
-    if np.isnan(y).any():
-        if noise is not None:
-            raise InputError(
-                "scores are missing: effects of shards or instances need full tables",
-                remedy="leave out the topics that some system lacks",
-            )
-        count = partial(count_incomplete, TableWithGaps(np.ascontiguousarray(y.T), floor, statistics.d0))
-        return distribution_of(lambda ia, ib: count, *drawn)
+    if gaps and noise is not None:
+        raise InputError(
+            "scores are missing: effects of shards or instances need full tables",
+            remedy="leave out the topics that some system lacks",
+        )
+    uneven = sizes.max() > UNEVEN * sizes.min(where=sizes > 0.0, initial=np.inf)
+    if gaps or (uneven and noise is None):
+        pooled = pairs_of(sizes.size) if gaps or find_common(ia, ib) is None else (ia, ib)
+        table = TableByPairs(np.ascontiguousarray(y.T), NOISE * sizes, pooled, statistics.d0)
+        return distribution_of(lambda ia, ib: partial(count_incomplete, table), *drawn)
     z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
     scenario = Centred(
         np.ascontiguousarray(unit * z.T),
-        unit * floor,
+        unit * NOISE * float(sizes.max()),
         float(own_share(np.asarray(len(y) - 1.0), statistics.d0)),
         NO_NOISE if noise is None else noise.scaled(unit),
         pooling,
@@ -166,6 +179,7 @@ def resample_single(
     share = float(own_share(np.asarray(topics - 1.0), d0))
     target = t**2 * (1.0 - TIE)
     squares, hits = z**2, np.zeros(t.size)
+    floors = NOISE * np.abs(y).max(axis=0)
     size = max(1, SINGLE_BLOCK // max(topics, BLOCK_SIZE))
     for first in range(0, n_resamples, BLOCK_SIZE):
         counts = topic_counts(topics, key, first, min(BLOCK_SIZE, n_resamples - first)).astype(np.float64)
@@ -177,8 +191,12 @@ def resample_single(
         )
         for start in range(0, t.size, size):
             a, b = ia[start : start + size], ib[start : start + size]
-            gap = means[:, a] - means[:, b]
-            total = counts @ (z[:, a] - z[:, b]) ** 2
+            # not those of z, which may have lost their digits to the mean of a topic
+            differences = y[:, a] - y[:, b]
+            differences = differences - differences.mean(axis=0)
+            differences[np.abs(differences) <= np.maximum(floors[a], floors[b])] = 0.0
+            gap = counts @ differences / topics
+            total = counts @ differences**2
             pair = total - topics * gap**2
             pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
             variance = (share * pair + (1.0 - share) * common[:, None]) / topics

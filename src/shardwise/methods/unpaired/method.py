@@ -113,6 +113,7 @@ class UnpairedMethod(Method):
             own_count=means.number,
             mean_se=np.sqrt(means.variance),
             mean_df=means.df,
+            from_own_scores=True,
             test=GamesHowellTest(means) if self.joint else None,
         )
 
