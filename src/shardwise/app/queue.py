@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from shardwise.app.store import (
     Entry,
     Store,
 )
+from shardwise.core.processes import python_command, python_environment
 
 LONGEST_LINE = 1 << 20  # bytes that a worker says at once
 CRASHED = (
@@ -118,7 +118,7 @@ class Queue:
         """Start a process; it is idle once it has loaded what it needs."""
         self._hiring += 1
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "shardwise.app.worker", str(self.settings.memory),
+            *python_command("shardwise.app.worker", str(self.settings.memory)), env=python_environment(),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
         self._processes.add(process)
