@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES
+from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, parameters_of_kind
 from shardwise.app.desk import NO_TRUST, SIMULATED, SIMULATING, Desk, Refused
 from shardwise.app.store import (
     CANCELLED,
@@ -320,6 +320,19 @@ def _refer_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _describe_numbers() -> dict[str, Any]:
+    """The schemas of options that take a number, by name, with the bounds that the command line has."""
+    kinds = {int: "integer", float: "number"}
+    return {
+        name: {"type": kinds[option.kind]}
+        | ({} if option.least is None else {"minimum": option.least})
+        | ({} if option.most is None else {"maximum": option.most})
+        for kind, names in ALLOWED.items()
+        for name, option in parameters_of_kind(kind).items()
+        if name in names and option.kind in kinds
+    }
+
+
 def _list_schemas() -> dict[str, Any]:
     text, number = {"type": "string"}, {"type": "number"}
     states = [DRAFT, READING, READY, QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED]
@@ -339,7 +352,13 @@ def _list_schemas() -> dict[str, Any]:
         "Kind": {"type": "object", "properties": {"kind": {"enum": list(ALLOWED)}}},
         "Choices": {
             "type": "object",
-            "properties": {**dict.fromkeys(options, several), "corpus": count, "files": files},
+            "properties": {
+                **dict.fromkeys(options, several),
+                **_describe_numbers(),
+                "alpha": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                "corpus": count,
+                "files": files,
+            },
             "additionalProperties": False,
             "description": "Options of the command, as `shardwise compare --help` has them.",
         },

@@ -108,8 +108,9 @@ ENVIRONMENT.globals.update(
 
 def render_page(request: Request, name: str, status: int = 200, **content: Any) -> HTMLResponse:
     """Render a template."""
-    csrf = request.app.state.csrf
-    text = ENVIRONMENT.get_template(name).render(csrf=csrf, path=request.url.path, **content)
+    settings = desk_of(request).settings
+    shared = {"csrf": settings.derive_secret("csrf"), "root": settings.root, "path": request.url.path}
+    text = ENVIRONMENT.get_template(name).render(**shared, **content)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
@@ -197,7 +198,7 @@ async def show_items(request: Request) -> Response:
 async def open_example(request: Request) -> Response:
     """Make an analysis of a table that comes with the package, and go there."""
     made = desk_of(request).create_example(str(request.path_params["key"]))
-    return Response(headers={"HX-Redirect": f"/a/{made.id}"})
+    return _redirect(request, f"/a/{made.id}")
 
 
 async def send_archive(request: Request) -> Response:
@@ -232,7 +233,7 @@ async def submit_form(request: Request) -> Response:
     act = desk.submit_reading if request.url.path.endswith("/read") else desk.submit_run
     problem = ""
     try:
-        act(entry.id, await _read_form(request, desk, entry))
+        act(entry.id, await _read_form(request, desk, entry), typed=True)
     except InputError as error:
         problem = describe_error(error)
     except Refused as refused:
@@ -251,13 +252,18 @@ async def cancel_entry(request: Request) -> Response:
 async def copy_entry(request: Request) -> Response:
     """Make another analysis of the same files, and go there."""
     made = desk_of(request).copy_entry(id_of(request), str(request.path_params["kind"]))
-    return Response(headers={"HX-Redirect": f"/a/{made.id}"})
+    return _redirect(request, f"/a/{made.id}")
 
 
 async def delete_entry(request: Request) -> Response:
     """Remove an analysis, and go home."""
     await desk_of(request).delete_entry(id_of(request))
-    return Response(headers={"HX-Redirect": "/"})
+    return _redirect(request, "/")
+
+
+def _redirect(request: Request, path: str) -> Response:
+    """An answer that leads the page elsewhere."""
+    return Response(headers={"HX-Redirect": desk_of(request).settings.root + path})
 
 
 async def stream_events(request: Request) -> Response:
@@ -298,7 +304,7 @@ async def show_compared(request: Request) -> Response:
         both=compare_reports(*reports),
         reports=reports,
         verdicts=VERDICTS,
-        address=f"/compare?{urlencode([('with', entry.id) for entry in entries])}&order=given",
+        address=f"{desk.settings.root}/compare?{urlencode([('with', entry.id) for entry in entries])}&order=given",
     )
 
 

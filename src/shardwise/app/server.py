@@ -23,7 +23,15 @@ from shardwise.app.desk import Desk, Refused
 from shardwise.app.guard import Guard
 from shardwise.app.protocol import TimedProtocol, TooSlow
 from shardwise.app.queue import Queue
-from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
+from shardwise.app.settings import (
+    MEGABYTE,
+    Settings,
+    is_local,
+    read_root,
+    usual_folder,
+    usual_memory,
+    usual_workers,
+)
 from shardwise.app.store import Store
 from shardwise.cli.commands import ServeOptions
 from shardwise.core.errors import InputError, Option
@@ -45,7 +53,6 @@ def build_app(settings: Settings) -> Starlette:
         store = Store(settings.folder)
         queue = Queue(store, settings)
         app.state.desk = Desk(settings, store, queue)
-        app.state.csrf = settings.derive_secret("csrf")
         await queue.start()
         try:
             yield
@@ -121,6 +128,7 @@ def serve(options: ServeOptions) -> None:
     listening = _open_socket(options.host, options.port)
     port = int(listening.getsockname()[1])
     folder = options.folder or usual_folder()
+    Store(folder).close()  # refused before anything is said
     settings = Settings(
         folder=folder,
         token=token,
@@ -129,8 +137,9 @@ def serve(options: ServeOptions) -> None:
         workers=workers,
         limit=options.limit * MEGABYTE,
         memory=options.memory * MEGABYTE if options.memory else usual_memory(workers),
+        root=read_root(folder),
+        entry=secrets.token_urlsafe(24) if options.open else "",
     )
-    Store(folder).close()  # refused before anything is said
     shown = (
         "localhost"
         if options.host in ("0.0.0.0", "::")
@@ -138,11 +147,13 @@ def serve(options: ServeOptions) -> None:
         if ":" in options.host
         else options.host
     )
-    address = f"http://{shown}:{port}/?token={token}"
-    sys.stdout.write(f"shardwise serves at {address}\nanalyses are kept in {folder}; Ctrl+C stops it\n")
+    address = f"http://{shown}:{port}/?token="
+    sys.stdout.write(
+        f"shardwise serves at {address}{token}\nanalyses are kept in {folder}; Ctrl+C stops it\n"
+    )
     sys.stdout.flush()
     if options.open:
-        threading.Timer(1.0, webbrowser.open, [address]).start()
+        threading.Timer(1.0, webbrowser.open, [address + settings.entry]).start()
     config = uvicorn.Config(
         build_app(settings),
         log_level="warning",

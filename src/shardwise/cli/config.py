@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -61,6 +61,8 @@ class Parameter:
         Bounds of a number.
     only_with : tuple of Condition
         What must be true for it to have an effect.
+    check : callable or None
+        Refuses a value, or returns it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Parameter:
     least: float | None
     most: float | None
     only_with: tuple[Condition, ...] = ()
+    check: Callable[[Any], Any] | None = None
 
     def parse_value(self, text: str) -> Any:
         """Return one value.
@@ -89,9 +92,9 @@ class Parameter:
             what = {int: "a whole number", float: "a number"}.get(self.kind, "valid")
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
-            raise ValueError(f"{text} is less than {self.least:g}{_as_level(self, value)}")
+            raise ValueError(f"{text} is less than {self.least:.12g}{_as_level(self, value)}")
         if self.most is not None and value > self.most:
-            raise ValueError(f"{text} is more than {self.most:g}{_as_level(self, value)}")
+            raise ValueError(f"{text} is more than {self.most:.12g}{_as_level(self, value)}")
         return value
 
 
@@ -116,7 +119,8 @@ def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:
         key = getattr(info, "key", name.replace("_", "-"))
         conditions = getattr(info, "only_with", ())
         is_argument = isinstance(info, ArgumentInfo)
-        parameters.append(Parameter(name, key, is_argument, base, several, info.min, info.max, conditions))
+        bounds = (info.min, info.max, conditions, info.callback)
+        parameters.append(Parameter(name, key, is_argument, base, several, *bounds))
     return tuple(parameters)
 
 
