@@ -31,6 +31,11 @@ class Served:
         bearer = {"authorization": f"Bearer {TOKEN}"}
         self.client = httpx.Client(base_url=self.address, headers=bearer, timeout=60)
 
+    @property
+    def pages(self) -> str:
+        """Address below which a browser that has come in finds the pages."""
+        return self.address + (self.folder / "root").read_text()
+
     @classmethod
     def start(cls, folder: Path, *options: str, cwd: Path | None = None) -> Served:
         paths = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
