@@ -46,6 +46,11 @@ def id_of(request: Request) -> str:
     return str(request.path_params["id"])
 
 
+def list_fields(entry: Entry) -> dict[str, Any]:
+    """Return what a list of analyses says of one, by name."""
+    return {name: getattr(entry, name) for name in ("id", "kind", "state", "created", "title")}
+
+
 def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
     """Return all that is known of an analysis.
 
@@ -57,11 +62,7 @@ def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
         The analysis.
     """
     return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "state": entry.state,
-        "created": entry.created,
-        "title": entry.title,
+        **list_fields(entry),
         "message": entry.message,
         "choices": entry.choices,
         "progress": desk.queue.describe_progress(entry.id) or None,
@@ -123,19 +124,7 @@ async def create_analysis(request: Request) -> Response:
 
 async def list_analyses(request: Request) -> Response:
     """Return all analyses, the newest first."""
-    entries = desk_of(request).store.list_entries()
-    return PlainJSON(
-        [
-            {
-                "id": entry.id,
-                "kind": entry.kind,
-                "state": entry.state,
-                "created": entry.created,
-                "title": entry.title,
-            }
-            for entry in entries
-        ]
-    )
+    return PlainJSON(list(map(list_fields, desk_of(request).store.list_entries())))
 
 
 async def get_status(request: Request) -> Response:
@@ -208,32 +197,11 @@ ROUTES = (
     ("GET", "/api/analyses/{id}", get_status, "How an analysis stands.", None, 200),
     ("DELETE", "/api/analyses/{id}", delete_analysis, "Remove an analysis with all its files.", None, 204),
     ("PUT", "/api/analyses/{id}/inputs/{name:path}", put_file, "Send a file, as the body.", "File", 201),
-    (
-        "POST",
-        "/api/analyses/{id}/read",
-        read_files,
-        "Read the files, to see how they are understood.",
-        "Choices",
-        202,
-    ),
-    (
-        "POST",
-        "/api/analyses/{id}/run",
-        run_analysis,
-        "Put it into the queue; files that were not read are.",
-        "Choices",
-        202,
-    ),
+    ("POST", "/api/analyses/{id}/read", read_files, "Read the files.", "Choices", 202),
+    ("POST", "/api/analyses/{id}/run", run_analysis, "Queue it; unread files are read.", "Choices", 202),
     ("POST", "/api/analyses/{id}/cancel", cancel_analysis, "Stop it.", None, 200),
     ("GET", "/api/analyses/{id}/result", get_result, "What came out, as JSON.", None, 200),
-    (
-        "GET",
-        "/api/analyses/{id}/results/{name}",
-        get_result_file,
-        "One of the files that came out.",
-        None,
-        200,
-    ),
+    ("GET", "/api/analyses/{id}/results/{name}", get_result_file, "One of the resulting files.", None, 200),
     ("GET", "/api/openapi.json", get_description, "This description.", None, 200),
 )
 """Method, path, function, meaning, schema of the body, and status of every request of the API."""

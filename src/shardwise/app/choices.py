@@ -8,7 +8,7 @@ from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
-from shardwise.cli.commands import COMMANDS
+from shardwise.cli.commands import list_leaf_options
 from shardwise.cli.config import Parameter
 from shardwise.cli.shared import parameters_of_options, parse_texts
 from shardwise.core.claim import pluralize_noun
@@ -78,9 +78,7 @@ class Misplaced(InputError):
 @cache
 def parameters_of_kind(kind: str) -> dict[str, Parameter]:
     """Return the options of a command by name, as the command line has them."""
-    command = COMMANDS[kind]
-    assert isinstance(command, tuple)
-    return {parameter.name: parameter for parameter in parameters_of_options(command[0])}
+    return {parameter.name: parameter for parameter in parameters_of_options(list_leaf_options()[kind,])}
 
 
 def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:

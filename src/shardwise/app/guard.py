@@ -33,6 +33,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
+    "content-security-policy": POLICY,
 }
 
 
@@ -55,7 +56,6 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("content-security-policy", POLICY)
             await send(message)
 
         inside = scope["path"].startswith(f"{self.settings.root}/")
@@ -72,10 +72,7 @@ class Guard:
             return _make_refusal(scope, 403, "the request names another host than this server")
         if (entered := self._enter_by_token(scope)) is not None:
             return entered
-        bearer = headers.get("authorization", "")
-        program = _compare_secrets(bearer.removeprefix("Bearer "), self.settings.token) and bearer.startswith(
-            "Bearer "
-        )
+        program = _compare_secrets(headers.get("authorization", ""), f"Bearer {self.settings.token}")
         cookie = _read_cookie(headers, self.cookie) if inside else ""
         if not program and not _compare_secrets(cookie, self.session):
             return _make_refusal(

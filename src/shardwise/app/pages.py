@@ -161,27 +161,29 @@ def describe_entry_page(desk: Desk, entry: Entry, problem: str = "") -> dict[str
     }
 
 
+def _render_entry(request: Request, name: str, problem: str = "") -> HTMLResponse:
+    """A template of the analysis that a request is about."""
+    desk = desk_of(request)
+    return render_page(request, name, **describe_entry_page(desk, desk.find_entry(id_of(request)), problem))
+
+
 async def show_entry(request: Request) -> Response:
     """One analysis, at its own address: what it shows depends on how it stands."""
-    desk = desk_of(request)
-    return render_page(request, "entry.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+    return _render_entry(request, "entry.html")
 
 
 async def show_stage(request: Request) -> Response:
     """The part of an analysis' page that changes with its state."""
-    desk = desk_of(request)
-    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+    return _render_entry(request, "stage.html")
 
 
 async def show_trust(request: Request) -> Response:
     """What is known of the error rates of an analysis; a POST has them simulated, or stops that."""
-    desk = desk_of(request)
-    entry = desk.find_entry(id_of(request))
     if request.url.path.endswith("/stop"):
-        entry = await desk.cancel_entry(entry.id)
+        await desk_of(request).cancel_entry(id_of(request))
     elif request.method == "POST":
-        entry = desk.submit_trust(entry.id)
-    return render_page(request, "trust.html", **describe_entry_page(desk, desk.find_entry(entry.id)))
+        desk_of(request).submit_trust(id_of(request))
+    return _render_entry(request, "trust.html")
 
 
 async def show_items(request: Request) -> Response:
@@ -238,15 +240,13 @@ async def submit_form(request: Request) -> Response:
         problem = describe_error(error)
     except Refused as refused:
         problem = refused.why
-    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(entry.id), problem))
+    return _render_entry(request, "stage.html", problem)
 
 
 async def cancel_entry(request: Request) -> Response:
     """Stop an analysis."""
-    desk = desk_of(request)
-    return render_page(
-        request, "stage.html", **describe_entry_page(desk, await desk.cancel_entry(id_of(request)))
-    )
+    await desk_of(request).cancel_entry(id_of(request))
+    return _render_entry(request, "stage.html")
 
 
 async def copy_entry(request: Request) -> Response:

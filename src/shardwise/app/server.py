@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import sys
@@ -30,10 +31,10 @@ from shardwise.app.settings import (
     read_root,
     usual_folder,
     usual_memory,
-    usual_workers,
 )
 from shardwise.app.store import Store
 from shardwise.cli.commands import ServeOptions
+from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
@@ -124,7 +125,7 @@ def serve(options: ServeOptions) -> None:
         raise InputError(
             f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
         )
-    workers = options.workers or usual_workers()
+    workers = options.workers or count_processors()
     listening = _open_socket(options.host, options.port)
     port = int(listening.getsockname()[1])
     folder = options.folder or usual_folder()
@@ -140,14 +141,8 @@ def serve(options: ServeOptions) -> None:
         root=read_root(folder),
         entry=secrets.token_urlsafe(24) if options.open else "",
     )
-    shown = (
-        "localhost"
-        if options.host in ("0.0.0.0", "::")
-        else f"[{options.host}]"
-        if ":" in options.host
-        else options.host
-    )
-    address = f"http://{shown}:{port}/?token="
+    host = "localhost" if options.host in ("0.0.0.0", "::") else options.host
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token="
     sys.stdout.write(
         f"shardwise serves at {address}{token}\nanalyses are kept in {folder}; Ctrl+C stops it\n"
     )
@@ -168,13 +163,10 @@ def serve(options: ServeOptions) -> None:
 
 def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise InputError(
-            f"port {port} cannot be opened ({error.strerror})",
+            f"port {port} cannot be opened ({os.strerror(error.errno or 0)})",
             remedy=("choose another with ", Option("port")),
         ) from None
-    return made

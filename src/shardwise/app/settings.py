@@ -10,7 +10,6 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
 MEGABYTE = 1 << 20
@@ -97,8 +96,3 @@ def usual_memory(workers: int) -> int:
     """Return three quarters of the machine's memory, shared by the workers; a gigabyte at least."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
-
-
-def usual_workers() -> int:
-    """Return one worker a processor."""
-    return count_processors()

@@ -37,9 +37,6 @@ SHARED = (
 FILES = frozenset({"qrels", "runs", "scores", "corpus"})
 """Keys whose values are paths though their options are text."""
 
-FORMER = {"instances": "compare", "moments": "compare", "schema": "compare"}
-"""Sections of earlier versions, and the command that does their work now."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -216,12 +213,6 @@ class AnalysisFile:
     def _check_tables(self, known: list[str]) -> None:
         for key, value in self.tables.items():
             if isinstance(value, dict) and key not in known:
-                if key in FORMER:
-                    raise InputError(
-                        f"[{key}] is now part of [{FORMER[key]}]",
-                        where=self.locate_key(key),
-                        remedy=f"rename the section; shardwise {FORMER[key]} --help lists its options",
-                    )
                 raise InputError(
                     f"unknown command '{key}'",
                     where=self.locate_key(key),
