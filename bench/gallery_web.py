@@ -87,7 +87,7 @@ def take_pictures(folder: Path) -> list[Path]:
                     ("calibration", f"/a/{lab}"),
                     ("two", f"/compare?with={before}&with={after}"),
                 ):
-                    page.goto(f"{served.address}{path}")
+                    page.goto(f"{served.pages}{path}")
                     take(page, name)
         finally:
             served.stop()

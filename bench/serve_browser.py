@@ -69,7 +69,7 @@ def run() -> str:
                     for state in ("cold", "warm"):
                         if state == "warm":
                             time.sleep(IDLE)
-                        seconds = time_example(page, served.address, example.title)
+                        seconds = time_example(page, f"{served.pages}/", example.title)
                         cells = " | ".join(f"{value:.1f}" for value in seconds)
                         lines.append(f"| {example.title} | {state} | {cells} |")
             finally:

@@ -31,8 +31,13 @@ class Served:
         bearer = {"authorization": f"Bearer {TOKEN}"}
         self.client = httpx.Client(base_url=self.address, headers=bearer, timeout=60)
 
+    @property
+    def pages(self) -> str:
+        """Address below which a browser that has come in finds the pages."""
+        return self.address + (self.folder / "root").read_text()
+
     @classmethod
-    def start(cls, folder: Path, *options: str) -> Served:
+    def start(cls, folder: Path, *options: str, cwd: Path | None = None) -> Served:
         paths = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH", "")]))
         words = [
             sys.executable,
@@ -47,7 +52,11 @@ class Served:
             str(folder),
         ]
         process = subprocess.Popen(
-            [*words, *options], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths}
+            [*words, *options],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths},
         )
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -310,7 +310,7 @@ def test_rates_fill_in_until_it_is_cancelled_and_deleted(browser: Any, served: S
         served.ask(
             "POST", f"/api/analyses/{id}/run", 202, json={"repetitions": 200_000, "method": ["t holm"]}
         )
-        page.goto(f"{served.address}/a/{id}")
+        page.goto(f"{served.pages}/a/{id}")
         first = page.locator("#partial .rates .num").nth(1).inner_text()  # comes by itself, as do the next
         page.wait_for_function(
             "told => document.querySelectorAll('#partial .rates .num')[1].innerText !== told", arg=first
@@ -384,7 +384,7 @@ def turned_to(page: Any, served: Served, name: str, path: str) -> None:
     if name == "nothing":  # the browser itself says of a 404 that it is one
         page.route("**/a/0123456789abcdef", lambda route: route.fulfill(response=route.fetch(), status=200))
     page.goto("about:blank")  # another part of the same address is no visit
-    page.goto(f"{served.address}{path}")
+    page.goto(f"{served.pages}{path}")
     if name == "items":
         page.wait_for_selector(".sw-items[data-started]")
     page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")

@@ -24,12 +24,13 @@ from shardwise.app.desk import Desk
 from shardwise.app.guard import Guard
 from shardwise.app.queue import Queue
 from shardwise.app.server import build_app
-from shardwise.app.settings import Settings
+from shardwise.app.settings import Settings, read_root
 from shardwise.app.store import Store
 from shardwise.core.errors import InputError
 
 TOKEN = "0123456789abcdef-token"
 SETTINGS = Settings(Path("/nowhere"), TOKEN)
+ROOT = SETTINGS.root
 OWN = "http://127.0.0.1:8421"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 
@@ -37,13 +38,13 @@ BEARER = {"authorization": f"Bearer {TOKEN}"}
 class Visitor:
     """Somebody who asks the guard, and keeps the cookies that he is given."""
 
-    def __init__(self, app: Starlette | None = None) -> None:
+    def __init__(self, app: Starlette | None = None, settings: Settings = SETTINGS) -> None:
         async def answer(request: Request) -> Response:
             return PlainTextResponse("in")
 
         self.app = app or Starlette(
             routes=[Route("/{rest:path}", answer, methods=["GET", "POST", "PUT", "DELETE"])],
-            middleware=[Middleware(Guard, settings=SETTINGS)],
+            middleware=[Middleware(Guard, settings=settings)],
         )
         self.cookies = httpx.Cookies()
 
@@ -90,17 +91,54 @@ def test_a_wrong_bearer_is_refused(bearer: str) -> None:
 def test_the_token_in_the_address_gives_a_cookie_and_leaves_the_address() -> None:
     client = Visitor()
     answer = client.get(f"/a/77?token={TOKEN}&x=1")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/a/77?x=1")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{ROOT}/a/77?x=1")
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert TOKEN not in cookie
-    assert client.get("/a/77").text == "in"
+    assert client.get(f"{ROOT}/a/77").text == "in"
+
+
+def test_no_other_port_is_sent_a_cookie_and_one_that_was_stolen_opens_nothing() -> None:
+    """A browser sends cookies to all ports of a host, by path: the path of this one is a secret."""
+    client = entered()
+    (cookie,) = client.cookies.jar
+    assert (cookie.path, len(ROOT) > 32) == (ROOT, True)
+    stolen = {"cookie": f"{cookie.name}={cookie.value}"}
+    csrf = {"x-csrf-token": SETTINGS.derive_secret("csrf")}
+    for path in ("/", "/a/77", "/api/analyses", f"{ROOT}x/", f"/{ROOT}/", ROOT, f"/{'0' * 32}/"):
+        assert Visitor().get(path, headers=stolen).status_code == 401
+        assert Visitor().post(path, headers={**stolen, **csrf}).status_code == 401
+    assert Visitor().get(f"{ROOT}/", headers=stolen).text == "in"
+
+
+def test_the_address_of_the_browser_that_is_opened_lets_in_once() -> None:
+    settings = replace(SETTINGS, entry="once-and-not-again")
+    app = Visitor(settings=settings).app
+    first, second = Visitor(app), Visitor(app)
+    assert first.get("/?token=once-and-not-again").headers["location"] == f"{ROOT}/"
+    assert first.get(f"{ROOT}/").text == "in"
+    for visitor in (first, second):
+        assert visitor.get("/?token=once-and-not-again").status_code == 401
+    assert second.get(f"{ROOT}/").status_code == 401
+    assert Visitor(app).get("/?token=").status_code == 401
+    bearer = {"authorization": "Bearer once-and-not-again"}
+    assert Visitor(settings=settings).get("/", headers=bearer).status_code == 401
+    assert second.get(f"/?token={TOKEN}").status_code == 303
+
+
+def test_addresses_survive_a_restart(tmp_path: Path) -> None:
+    root = read_root(tmp_path)
+    assert root == read_root(tmp_path)
+    assert (root[0], len(root)) == ("/", 33)
+    assert (tmp_path / "root").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "root").write_text("")
+    assert len(read_root(tmp_path)) == 33
 
 
 def test_the_way_in_leads_nowhere_else() -> None:
     answer = Visitor().get(f"//evil.example/?token={TOKEN}")
-    assert answer.headers["location"].startswith("/evil.example")
+    assert answer.headers["location"] == f"{ROOT}/evil.example/"
 
 
 def test_a_program_with_the_token_gets_in_without_a_cookie() -> None:
@@ -109,12 +147,12 @@ def test_a_program_with_the_token_gets_in_without_a_cookie() -> None:
 
 @pytest.mark.parametrize("headers", [{}, {"x-csrf-token": "guessed"}, {"x-csrf-token": TOKEN}])
 def test_a_cookie_alone_changes_nothing(headers: dict[str, str]) -> None:
-    assert entered().post("/api/analyses", headers=headers).status_code == 403
+    assert entered().post(f"{ROOT}/api/analyses", headers=headers).status_code == 403
 
 
 def test_the_page_itself_may_change_things() -> None:
     headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "origin": "http://127.0.0.1:8421"}
-    assert entered().post("/api/analyses", headers=headers).text == "in"
+    assert entered().post(f"{ROOT}/api/analyses", headers=headers).text == "in"
 
 
 @pytest.mark.parametrize(
@@ -123,26 +161,57 @@ def test_the_page_itself_may_change_things() -> None:
 def test_another_origin_is_refused_whatever_it_knows(origin: str) -> None:
     headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "origin": origin, **BEARER}
     for method in ("GET", "POST"):
-        assert entered().request(method, "/", headers=headers).status_code == 403
+        assert entered().request(method, f"{ROOT}/", headers=headers).status_code == 403
 
 
-def test_a_request_that_a_browser_marks_as_from_elsewhere_is_refused() -> None:
-    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "sec-fetch-site": "cross-site"}
-    assert entered().post("/", headers=headers).status_code == 403
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+def test_a_request_that_a_browser_marks_as_from_elsewhere_is_refused(site: str) -> None:
+    """Other ports of this machine are the same site."""
+    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "sec-fetch-site": site}
+    for method in ("GET", "POST"):
+        assert entered().request(method, f"{ROOT}/", headers=headers).status_code == 403
+        assert Visitor().request(method, "/", headers={**headers, **BEARER}).status_code == 403
+    navigated = {**headers, "sec-fetch-mode": "navigate"}
+    assert entered().post(f"{ROOT}/", headers=navigated).status_code == 403
+    assert entered().get(f"{ROOT}/", headers=navigated).text == "in"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8421", "127.0.0.1.evil.example", ""])
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_a_request_of_the_page_or_of_the_person_is_let_in(site: str) -> None:
+    headers = {"x-csrf-token": SETTINGS.derive_secret("csrf"), "sec-fetch-site": site}
+    for method in ("GET", "POST"):
+        assert entered().request(method, f"{ROOT}/", headers=headers).text == "in"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8421",
+        "127.0.0.1.evil.example",
+        "",
+        "127.0.0.1:80@evil.com",
+        "127.0.0.1:80@evil.com:8421",
+        "127.0.0.1@evil.com",
+        "127.0.0.1:evil",
+        "[::1]evil",
+        "[::1",
+        "0.0.0.0",
+        "0.0.0.0:8421",
+        "[::]:8421",
+    ],
+)
 def test_a_name_that_another_site_points_here_is_refused(host: str) -> None:
     assert Visitor().get("/", headers={**BEARER, "host": host}).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost:8421", "[::1]:8421", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost:8421", "[::1]:8421", "localhost", "[::1]"])
 def test_its_own_names_are_known(host: str) -> None:
     assert Visitor().get("/", headers={**BEARER, "host": host}).text == "in"
 
 
 def test_every_answer_tells_the_browser_to_be_careful() -> None:
-    for answer in (Visitor().get("/"), entered().get("/")):
+    for answer in (Visitor().get("/"), entered().get(f"{ROOT}/")):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
@@ -156,7 +225,6 @@ def small(tmp_path: Path) -> Iterator[tuple[Visitor, Store]]:
     settings = replace(SETTINGS, folder=tmp_path, limit=2 << 20, files=3)
     app, store = build_app(settings), Store(tmp_path)
     app.state.desk = Desk(settings, store, Queue(store, settings))
-    app.state.csrf = settings.derive_secret("csrf")
     yield Visitor(app), store
     store.close()
 
@@ -217,6 +285,45 @@ def test_bodies_that_no_program_means_are_refused_in_one_line(
     answer = small[0].post("/api/analyses", content=body, headers=BEARER)
     assert answer.status_code == 400
     assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem"),
+    [
+        ({"alpha": "x"}, "alpha must be a number"),
+        ({"alpha": "0.05"}, "alpha must be a number"),
+        ({"alpha": True}, "alpha must be a number"),
+        ({"alpha": -1}, "alpha: -1 is less than 0"),
+        ({"alpha": 0}, "level 0 is not between 0 and 1"),
+        ({"alpha": 5}, "did you mean 0.05?"),
+        ({"seed": -1}, "seed: -1 is less than 0"),
+        ({"seed": 1.5}, "seed: '1.5' is not a whole number"),
+        ({"calibration": 999_999_999}, "calibration: 999999999 is more than 1000000"),
+        ({"calibration": 10**400}, "is more than 1000000"),
+        ({"depth": 0}, "depth: 0 is less than 1"),
+    ],
+)
+def test_choices_that_the_command_line_refuses_are_refused_at_once(
+    choices: dict[str, Any], problem: str, small: tuple[Visitor, Store]
+) -> None:
+    visitor, store = small
+    id = store.create_entry().id
+    for action in ("read", "run"):
+        answer = visitor.post(f"/api/analyses/{id}/{action}", json=choices, headers=BEARER)
+        assert answer.status_code == 400
+        assert problem in answer.json()["error"]
+        assert "\n" not in answer.json()["error"]
+        entry = store.find_entry(id)
+        assert entry is not None
+        assert (entry.state, entry.choices) == ("draft", {})
+
+
+@pytest.mark.parametrize("kind", ["repetitions", "budget"])
+def test_no_more_tables_are_simulated_than_anybody_needs(kind: str, small: tuple[Visitor, Store]) -> None:
+    visitor, store = small
+    id = store.create_entry("calibrate").id
+    answer = visitor.post(f"/api/analyses/{id}/run", json={kind: 1_000_001}, headers=BEARER)
+    assert (answer.status_code, answer.json()["error"]) == (400, f"{kind}: 1000001 is more than 1000000.")
 
 
 def test_other_users_of_the_machine_cannot_read_the_folder(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_no_name_runs_on_any_page(browser: Any, served: Served, pages: dict[str,
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.goto(f"{served.address}/?token={TOKEN}")
     for name, path in pages.items():
-        page.goto(f"{served.address}{path}", wait_until="load")
+        page.goto(f"{served.pages}{path}", wait_until="load")
         page.evaluate(OPENED)
         for frame in page.frames:
             assert frame.evaluate("window.ran") is None, name
@@ -124,7 +124,7 @@ def test_values_of_the_form_are_the_names_themselves(
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{served.address}/?token={TOKEN}")
-    page.goto(f"{served.address}{pages['confirm']}")
+    page.goto(f"{served.pages}{pages['confirm']}")
     values = page.eval_on_selector_all("select[name=baseline] option", "all => all.map((e) => e.value)")
     # HTML has no NUL
     assert {name for name in NAMES if "\0" not in name} <= {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -205,6 +207,11 @@ def test_a_form_says_what_was_changed() -> None:
     }  # fmt: skip
     with pytest.raises(InputError, match="no baseline is chosen"):
         from_form([*other, ("baseline", "")], reading, "compare")
+    numbers = [("alpha", "0.1"), ("seed", " 3 "), ("calibration", "20"), ("depth", "")]
+    assert from_form(numbers, reading, "compare") == {"alpha": ["0.1"], "seed": ["3"], "calibration": ["20"]}
+    for name, value in (("alpha", "x"), ("alpha", "nan"), ("alpha", "1"), ("seed", "-1"), ("seed", "1.0")):
+        with pytest.raises(InputError):
+            from_form([(name, value)], reading, "compare")
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -464,6 +471,33 @@ def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> 
             serve(ServeOptions(port=0, host=host, token=token, folder=tmp_path))
 
 
+def test_the_browser_is_opened_with_a_token_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its command can be read by everybody on the machine."""
+    opened: list[str] = []
+    apps: list[Any] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(
+        "threading.Timer", lambda after, work, given: SimpleNamespace(start=lambda: work(*given))
+    )
+
+    def run(server: Any, sockets: list[Any]) -> None:
+        apps.append(server.config.app)
+        sockets[0].close()
+
+    monkeypatch.setattr("uvicorn.Server.run", run)
+    for open_ in (True, True, False):
+        serve(ServeOptions(port=0, token=TOKEN, folder=tmp_path, open=open_))
+    assert capsys.readouterr().out.count(f"/?token={TOKEN}\n") == 3
+    assert len(set(opened)) == len(opened) == 2
+    settings = [app.user_middleware[0].kwargs["settings"] for app in apps]
+    assert [address.partition("/?token=")[2] for address in opened] == [item.entry for item in settings[:2]]
+    assert all(len(item.entry) >= 32 and TOKEN not in item.entry for item in settings[:2])
+    assert settings[2].entry == ""
+    assert len({item.root for item in settings}) == 1
+
+
 def test_pages_hold_no_inline_script_and_nothing_from_elsewhere() -> None:
     from importlib import resources
 
@@ -477,6 +511,8 @@ def test_pages_hold_no_inline_script_and_nothing_from_elsewhere() -> None:
         assert "http:" not in text.replace("http://www.w3.org", "")
         assert "https:" not in text
         assert "| safe" not in text
+        # all below the path that the cookie is for
+        assert not re.search(r"""=["']/""", text)
 
 
 def test_an_archive_made_to_fill_the_disk_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import gzip
 import io
@@ -9,6 +10,7 @@ import json
 import os
 import random
 import signal
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -21,7 +23,11 @@ import pytest
 from app_server import TOKEN, Served, strip_paths
 from command_line import shardwise
 from shardwise.app.api import describe_api
+from shardwise.app.queue import CRASHED, Queue
+from shardwise.app.settings import Settings
+from shardwise.app.store import Store
 from shardwise.writing.embedded import read_report
+from strangers import list_imported, put_modules
 
 pytestmark = pytest.mark.slow
 
@@ -317,6 +323,74 @@ def test_a_worker_that_dies_harms_nobody_else(served: Served, tmp_path: Path) ->
     found = served.wait(victim)
     assert (found["state"], "Others are not harmed" in found["message"]) == ("failed", True)
     assert served.done(served.send(tmp_path / "scores.csv"))["state"] == "done"
+
+
+def test_an_idle_worker_that_died_is_replaced(tmp_path: Path) -> None:
+    """Nobody has heard of its death when the next analysis comes."""
+
+    async def compare() -> tuple[str, str]:
+        store = Store(tmp_path / "kept")
+        queue = Queue(store, Settings(tmp_path / "kept", TOKEN))
+        await queue.start()
+        while queue._idle.empty():
+            await asyncio.sleep(0.05)
+        (dead,) = queue._processes
+        entry = store.create_entry()
+        (store.input_folder(entry.id) / "scores.csv").write_bytes(scores)
+        queue.submit_entry(store.update_entry(entry.id, choices={"calibration": ["0"]}))
+        dead.kill()
+        states.extend([event["state"] async for event in queue.stream_events(entry.id)])
+        ended = store.find_entry(entry.id)
+        await queue.stop()
+        store.close()
+        assert ended is not None
+        assert dead not in queue._processes
+        return ended.state, ended.message
+
+    scores, states = table(tmp_path / "scores.csv").read_bytes(), []
+    assert asyncio.run(compare()) == ("done", "")
+    assert list(dict.fromkeys(states)) == ["queued", "running", "done"]
+
+
+def test_workers_that_all_die_before_they_begin_are_not_started_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "import sys; print(1, flush=True); sys.stdin.readline()"
+    monkeypatch.setattr("shardwise.app.queue.python_command", lambda *_: [sys.executable, "-c", said])
+
+    async def compare() -> tuple[str, str]:
+        store = Store(tmp_path)
+        queue = Queue(store, Settings(tmp_path, TOKEN))
+        await queue.start()
+        entry = store.create_entry()
+        queue.submit_entry(entry)
+        async for _ in queue.stream_events(entry.id):
+            pass
+        ended = store.find_entry(entry.id)
+        await queue.stop()
+        store.close()
+        assert ended is not None
+        return ended.state, ended.message
+
+    assert asyncio.run(compare()) == ("failed", CRASHED)
+
+
+def test_modules_of_a_stranger_are_not_imported_by_server_and_workers(served: Served, tmp_path: Path) -> None:
+    folder = tmp_path / "strange"
+    folder.mkdir()
+    put_modules(folder)
+    strange = Served.start(tmp_path / "kept", "--workers", "1", cwd=folder)
+    file = table(tmp_path / "scores.csv")
+    try:
+        results = []
+        for server in (served, strange):
+            id = server.send(file)
+            assert server.done(id)["state"] == "done"
+            results.append(strip_paths(server.ask("GET", f"/api/analyses/{id}/result")))
+    finally:
+        strange.stop()
+    assert list_imported(folder) == []
+    assert results[0] == results[1]
 
 
 def test_a_server_that_is_killed_loses_nothing_finished(tmp_path: Path) -> None:

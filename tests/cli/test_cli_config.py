@@ -99,14 +99,6 @@ def test_every_kind_of_value(folder: Path) -> None:
     assert len(rows("leaderboard", "--config", file)) == 3
 
 
-@pytest.mark.parametrize("section", ["instances", "moments"])
-def test_sections_of_earlier_versions_say_what_changed(folder: Path, section: str) -> None:
-    (folder / "a.toml").write_text(f'scores = "scores.csv"\n[{section}]\nalpha = 0.1\n')
-    done = shardwise("compare", "--config", folder / "a.toml")
-    assert done.returncode == 2
-    assert f"a.toml:2: [{section}] is now part of [compare]; rename the section" in done.stderr
-
-
 def test_a_command_in_place_of_a_table(folder: Path) -> None:
     (folder / "a.toml").write_text("[design]\npower = 0.8\n")
     done = shardwise("design", "power", "--config", folder / "a.toml")

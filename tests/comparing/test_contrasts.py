@@ -10,11 +10,10 @@ import pytest
 import scipy
 
 import shardwise as sw
-from shardwise.comparing.contrasts import compare_groups, list_factor_contrasts, parse_contrast
+from shardwise.comparing.contrasts import compare_groups, parse_contrast
 from shardwise.core.errors import InputError
 
 GOLD = Path(__file__).parents[1] / "gold"
-FACTORS = pd.DataFrame({"model": list("xxyyzz"), "prompt": list("pqpqpq")}, index=list("abcdef"))
 
 
 def read_pairs(method: str = "MD1 hsd topic") -> sw.Comparisons:
@@ -23,14 +22,13 @@ def read_pairs(method: str = "MD1 hsd topic") -> sw.Comparisons:
 
 def test_contrasts_agree_with_emmeans_and_multcomp() -> None:
     gold = pd.read_csv(GOLD / "contrasts_emmeans.csv").set_index("contrast")
-    listed = list_factor_contrasts(FACTORS)
-    slope = list_factor_contrasts(FACTORS.assign(model=[1.0, 1.0, 2.0, 2.0, 3.0, 3.0]))["model: trend"]
+    # systems a to f are models x, y and z with prompts p and q
     groups = {
         "abc vs def": (list("abc"), list("def")),
         "a vs bf": (["a"], ["b", "f"]),
-        "model: x vs y": listed["model: x vs y"],
-        "model × prompt: x vs y, p vs q": listed["model × prompt: x vs y, p vs q"],
-        "trend": slope,
+        "model: x vs y": {"a": 0.5, "b": 0.5, "c": -0.5, "d": -0.5},
+        "model × prompt: x vs y, p vs q": {"a": 1.0, "b": -1.0, "c": -1.0, "d": 1.0},
+        "trend": {"a": -0.25, "b": -0.25, "e": 0.25, "f": 0.25},
     }
     table = read_pairs().contrasts(groups).table.set_index("contrast")
     for column in ("estimate", "se", "df", "p"):
@@ -65,11 +63,9 @@ def test_contrasts_that_are_refused(text: str, problem: str) -> None:
         compare_groups(pairs, dict([parse_contrast(text, pairs.names)]))
 
 
-def test_weights_and_factors_that_are_refused() -> None:
+def test_weights_that_are_refused() -> None:
     with pytest.raises(InputError, match=r"add up to 0\.5"):
         compare_groups(read_pairs(), {"x": {"a": 1.0, "b": -0.5}})
-    with pytest.raises(InputError, match="do not cross all 6 combinations"):
-        list_factor_contrasts(FACTORS.iloc[:5])
 
 
 def test_three_ways_are_shares_of_the_confidence_distribution() -> None:

@@ -81,6 +81,31 @@ def test_a_row_that_only_looks_like_a_summary_is_refused(tmp_path: Path) -> None
     assert read_scores(path, exclude="best").sizes["topic"] == 2
 
 
+@pytest.mark.parametrize(
+    ("rows", "items"),
+    [
+        # a row without scores at the end is a note, but two rows always stay
+        (["apple,.1,.2", "banana,.3,.45", "taken from the paper,,"], 2),
+        (["apple,.1,.2", "taken from the paper,,", "and checked twice,,"], 2),
+        (["apple,.1,.2", "banana,.3,.45", "note,,"], 3),
+        # what two rows have in common says that a row is their mean, and one row does not
+        (["apple,.1,.2", "banana,.3,.4", "mean,.2,.3"], 2),
+        (["apple,.1,.2", "mean,.1,.2"], "row 'mean' may be an item"),
+        # without a word, the last of four rows may be a mean; the last of three may be an item
+        (["apple,.11,.2", "banana,.3,.41", "cat,.7,.5", "dog,.37,.37"], 3),
+        (["apple,.11,.2", "banana,.3,.41", "dog,.205,.305"], 3),
+    ],
+)
+def test_rows_that_are_just_enough(tmp_path: Path, rows: list[str], items: int | str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["word,a,b", *rows]) + "\n")
+    if isinstance(items, str):
+        with pytest.raises(InputError, match=items):
+            read_scores(path)
+    else:
+        assert read_scores(path).sizes["topic"] == items
+
+
 EXTRAS: dict[str, Any] = {
     "mean": VALUES.mean(1).round(4), "best": VALUES.max(1), "std": VALUES.std(1, ddof=1).round(4),
     "diff": (VALUES[:, 0] - VALUES[:, 1]).round(4), "Mittelwert": VALUES.mean(1).round(3), "year": 1999 + np.arange(12),

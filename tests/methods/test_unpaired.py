@@ -16,7 +16,7 @@ from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.core.scores import is_unpaired, missing_cells
 from shardwise.methods.unpaired.covariate import adjust_scores
-from shardwise.methods.unpaired.statistics import adjust_for_covariate, group_means
+from shardwise.methods.unpaired.statistics import adjust_for_covariate, group_means, welch_df
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -85,6 +85,31 @@ def test_a_covariate_gives_the_coefficient_of_an_analysis_of_covariance() -> Non
     plain, better = group_means(y), group_means(adjusted)
     assert (better.variance < plain.variance).all()
     assert 0.3 < share < 0.7
+
+
+def test_the_smallest_groups_that_have_a_variance() -> None:
+    few = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 2.0]])
+    with pytest.raises(InputError, match="fewer than two scores"):
+        group_means(few)
+    y = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 2.0], [np.nan, 4.0]])
+    assert group_means(y, np.array([0, 1, 0, 1])).df.tolist() == pytest.approx([1.0, 1.0])
+    with pytest.raises(InputError, match="one cluster only"):
+        group_means(y, np.array([0, 1, 0, 0]))
+
+
+def test_degrees_of_freedom_without_variance_are_the_smaller_ones() -> None:
+    ia, ib = np.array([0, 0]), np.array([1, 2])
+    df = welch_df(np.array([0.0, 0.0, 1e-3]), np.array([9.0, 4.0, 7.0]), ia, ib)
+    assert df.tolist() == pytest.approx([4.0, 7.0])
+
+
+def test_a_covariate_of_constant_scores_explains_nothing() -> None:
+    y = np.array([[1.0, np.nan], [1.0, np.nan], [np.nan, 2.0], [np.nan, 2.0]])
+    adjusted, share = adjust_for_covariate(y, np.array([1.0, 2.0, 1.0, 3.0]))
+    assert share == 0.0
+    np.testing.assert_array_equal(adjusted, y)
+    with pytest.raises(InputError, match="the covariate is the same for all items"):
+        adjust_for_covariate(y, np.ones(4))
 
 
 def write_users(path: Path, **others: np.ndarray) -> pd.DataFrame:

@@ -280,3 +280,21 @@ def test_parts_are_listed_from_the_top() -> None:
     connected, separated = find_parts(ballots)
     assert len(connected) == 1
     assert [int(part[0]) for part in separated] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("outcomes", [[0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+def test_a_tie_compares_both_ways(outcomes: list[float]) -> None:
+    """Whoever is shown first: after a tie, neither system can be infinitely strong."""
+    n = len(outcomes)
+    for first, second in ((0, 1), (1, 0)):
+        ballots = Ballots(np.full(n, first), np.full(n, second), np.array(outcomes), 2)
+        connected, separated = find_parts(ballots)
+        assert [part.tolist() for part in connected] == [part.tolist() for part in separated] == [[0, 1]]
+    won = Ballots(np.zeros(1, int), np.ones(1, int), np.ones(1), 2)
+    assert [part.tolist() for part in find_parts(won)[1]] == [[0], [1]]
+
+
+def test_a_system_that_only_ties_is_fitted_as_equal() -> None:
+    both = [(a, b, outcome) for a, b in ("ab", "ba") for outcome in (1.0, -1.0)]
+    votes = make_votes([*both, ("b", "c", 0.0), ("c", "b", 0.0)])
+    assert np.abs(score_votes(votes)["strength"].attrs["votes"].fit.strengths).max() < 1e-6

@@ -75,6 +75,29 @@ def test_ranks_of_separate_systems_are_points() -> None:
     assert first.tolist() == last.tolist() == [4.0, 3.0, 2.0, 1.0]
 
 
+@pytest.mark.parametrize("systems", [2, 3])
+def test_ranks_are_bounded_by_moderated_t_of_resampled_tables(systems: int) -> None:
+    """With few topics, variances over n in place of n - 1 would move the limit by a tenth."""
+    y = np.random.default_rng(11).normal(size=(6, systems))
+    weights = draws(6, 99, seed=12)
+    largest = np.zeros(99)
+    for k, weight in enumerate(weights.astype(int)):
+        table = np.repeat(y, weight, axis=0)
+        variances = pair_variances(table)
+        pooled = variances[np.triu_indices(systems, 1)].mean()
+        for b in range(1, systems):
+            moderated = (5 * variances[0, b] + 20 * pooled) / 25
+            shift = (table[:, 0] - table[:, b]).mean() - (y[:, 0] - y[:, b]).mean()
+            if moderated > 0.0:
+                largest[k] = max(largest[k], abs(shift) / np.sqrt(moderated / 6))
+    limit = upper_quantile(largest, 0.05)
+    for share, expected in ((0.999, systems), (1.001, systems - 1)):
+        t = np.zeros((systems, systems))
+        t[0, 1], t[1, 0] = share * limit, -share * limit
+        first, last = resample_rank_sets(y, t, weights)
+        assert (first[0], last[0]) == (1.0, expected)
+
+
 def test_statistics_are_those_of_the_moderated_test() -> None:
     y = np.random.default_rng(5).normal(size=(30, 4))
     t = moderated_t(y)

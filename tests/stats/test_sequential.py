@@ -62,6 +62,22 @@ def test_verdicts_and_candidates() -> None:
     assert update_state(SequentialState(0.05, candidates=50), equal).verdict == "continue"
 
 
+@pytest.mark.parametrize(
+    ("alpha", "candidates", "capital"), [(0.05, 1, 40.0), (0.1, 1, 20.0), (0.05, 3, 120.0)]
+)
+def test_a_hypothesis_is_shown_from_the_capital_on_that_bounds_its_error(
+    alpha: float, candidates: int, capital: float
+) -> None:
+    """Ville's inequality: 2·candidates/α is reached with probability α/2 at most, over all candidates."""
+    state = SequentialState(0.05, alpha, candidates)
+    assert state.threshold == pytest.approx(capital)
+    for name, difference in (("better", 0.5), ("no worse", 0.0), ("worse", -0.5)):
+        before = now = state
+        while name not in now.shown:
+            before, now = now, update_state(now, np.array([difference]))
+        assert before.evidence[name] < capital <= now.evidence[name]
+
+
 def test_a_state_of_something_else_is_refused() -> None:
     saved = SequentialState(0.05).to_dict()
     saved["capital"]["better"] = [0.0]
@@ -77,5 +93,5 @@ def test_false_passes_under_fifty_looks(repetitions: float) -> None:
     rng = np.random.default_rng(7)
     d = -(rng.random((size, 50, 20)) < 0.05).astype(float)
     evidence = log_evidence(np.cumsum(log_growth(d, 0.05)[1], axis=1))
-    passed = (evidence >= np.log(40.0)).any(axis=1).mean()
+    passed = (evidence >= np.log(SequentialState(0.05).threshold)).any(axis=1).mean()
     assert passed <= 0.025 + 3 * np.sqrt(0.025 / size)

@@ -183,6 +183,49 @@ def test_the_answer_agrees_with_every_table(layout: str) -> None:
         assert loser not in best
 
 
+INTERVAL = re.compile(r"([+−]?\d+\.\d+)(?:, | \(| \S+ \()95% CI (−?\d+\.\d+) to (−?\d+\.\d+)")
+
+
+@pytest.mark.parametrize("layout", GRID)
+def test_intervals_of_the_answer_are_those_of_the_pairs(layout: str) -> None:
+    """The lower end first, around the difference, whichever system is named first."""
+    analysis = analysed(layout)
+    answer = write_answer(analysis)
+    frame = analysis.lead.pairs.to_frame(1.0 - analysis.alpha)
+    known = set()
+    for difference, lower, upper in frame[["difference", "lower", "upper"]].to_numpy().tolist():
+        for row in ((difference, lower, upper), (-difference, -upper, -lower)):
+            known.add(tuple(round(value, analysis.decimals) for value in row))
+    shown = [tuple(float(text.replace("−", "-")) for text in match) for match in INTERVAL.findall(answer)]
+    assert len(shown) == answer.count("95% CI")
+    for row in shown:
+        assert row[1] <= row[0] <= row[2]
+        assert row in known
+
+
+def test_the_interval_is_turned_with_the_difference() -> None:
+    """A baseline that wins is named first, with its gain and the limits of that."""
+    rng = np.random.default_rng(5)
+    table = xr.DataArray(
+        rng.normal([0.7, 0.4], 0.1, (40, 2)), dims=("topic", "system"), coords={"system": ["good", "bad"]}
+    )
+    analysis = analyze(table, baseline="good", n_resamples=SAMPLES)
+    row = analysis.lead.pairs.to_frame(1.0 - analysis.alpha).iloc[0]
+    assert (row["a"], row["b"], row["upper"] < 0.0) == ("bad", "good", True)
+    answer = write_answer(analysis)
+    assert answer.startswith("good is significantly better than bad: +")
+    (shown,) = INTERVAL.findall(answer)
+    limits = (-row["difference"], -row["upper"], -row["lower"])
+    assert [float(text) for text in shown] == [round(float(value), analysis.decimals) for value in limits]
+
+
+def test_some_answers_of_each_kind_have_intervals() -> None:
+    """What the test above looks at: of one pair and of many, of better and of worse systems."""
+    answers = [write_answer(analysed(layout)) for layout in ("plain 2", "plain 12", "ties", "baseline")]
+    assert all(INTERVAL.search(answer) for answer in answers)
+    assert any(match[0].startswith("−") for answer in answers for match in INTERVAL.findall(answer))
+
+
 @pytest.mark.parametrize("layout", GRID)
 def test_terminal_sentences_are_short(layout: str) -> None:
     analysis = analysed(layout)

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES
+from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, parameters_of_kind
 from shardwise.app.desk import NO_TRUST, SIMULATED, SIMULATING, Desk, Refused
 from shardwise.app.store import (
     CANCELLED,
@@ -46,6 +46,11 @@ def id_of(request: Request) -> str:
     return str(request.path_params["id"])
 
 
+def list_fields(entry: Entry) -> dict[str, Any]:
+    """Return what a list of analyses says of one, by name."""
+    return {name: getattr(entry, name) for name in ("id", "kind", "state", "created", "title")}
+
+
 def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
     """Return all that is known of an analysis.
 
@@ -57,11 +62,7 @@ def describe_entry(desk: Desk, entry: Entry) -> dict[str, Any]:
         The analysis.
     """
     return {
-        "id": entry.id,
-        "kind": entry.kind,
-        "state": entry.state,
-        "created": entry.created,
-        "title": entry.title,
+        **list_fields(entry),
         "message": entry.message,
         "choices": entry.choices,
         "progress": desk.queue.describe_progress(entry.id) or None,
@@ -123,19 +124,7 @@ async def create_analysis(request: Request) -> Response:
 
 async def list_analyses(request: Request) -> Response:
     """Return all analyses, the newest first."""
-    entries = desk_of(request).store.list_entries()
-    return PlainJSON(
-        [
-            {
-                "id": entry.id,
-                "kind": entry.kind,
-                "state": entry.state,
-                "created": entry.created,
-                "title": entry.title,
-            }
-            for entry in entries
-        ]
-    )
+    return PlainJSON(list(map(list_fields, desk_of(request).store.list_entries())))
 
 
 async def get_status(request: Request) -> Response:
@@ -208,32 +197,11 @@ ROUTES = (
     ("GET", "/api/analyses/{id}", get_status, "How an analysis stands.", None, 200),
     ("DELETE", "/api/analyses/{id}", delete_analysis, "Remove an analysis with all its files.", None, 204),
     ("PUT", "/api/analyses/{id}/inputs/{name:path}", put_file, "Send a file, as the body.", "File", 201),
-    (
-        "POST",
-        "/api/analyses/{id}/read",
-        read_files,
-        "Read the files, to see how they are understood.",
-        "Choices",
-        202,
-    ),
-    (
-        "POST",
-        "/api/analyses/{id}/run",
-        run_analysis,
-        "Put it into the queue; files that were not read are.",
-        "Choices",
-        202,
-    ),
+    ("POST", "/api/analyses/{id}/read", read_files, "Read the files.", "Choices", 202),
+    ("POST", "/api/analyses/{id}/run", run_analysis, "Queue it; unread files are read.", "Choices", 202),
     ("POST", "/api/analyses/{id}/cancel", cancel_analysis, "Stop it.", None, 200),
     ("GET", "/api/analyses/{id}/result", get_result, "What came out, as JSON.", None, 200),
-    (
-        "GET",
-        "/api/analyses/{id}/results/{name}",
-        get_result_file,
-        "One of the files that came out.",
-        None,
-        200,
-    ),
+    ("GET", "/api/analyses/{id}/results/{name}", get_result_file, "One of the resulting files.", None, 200),
     ("GET", "/api/openapi.json", get_description, "This description.", None, 200),
 )
 """Method, path, function, meaning, schema of the body, and status of every request of the API."""
@@ -320,6 +288,19 @@ def _refer_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _describe_numbers() -> dict[str, Any]:
+    """The schemas of options that take a number, by name, with the bounds that the command line has."""
+    kinds = {int: "integer", float: "number"}
+    return {
+        name: {"type": kinds[option.kind]}
+        | ({} if option.least is None else {"minimum": option.least})
+        | ({} if option.most is None else {"maximum": option.most})
+        for kind, names in ALLOWED.items()
+        for name, option in parameters_of_kind(kind).items()
+        if name in names and option.kind in kinds
+    }
+
+
 def _list_schemas() -> dict[str, Any]:
     text, number = {"type": "string"}, {"type": "number"}
     states = [DRAFT, READING, READY, QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED]
@@ -339,7 +320,13 @@ def _list_schemas() -> dict[str, Any]:
         "Kind": {"type": "object", "properties": {"kind": {"enum": list(ALLOWED)}}},
         "Choices": {
             "type": "object",
-            "properties": {**dict.fromkeys(options, several), "corpus": count, "files": files},
+            "properties": {
+                **dict.fromkeys(options, several),
+                **_describe_numbers(),
+                "alpha": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                "corpus": count,
+                "files": files,
+            },
             "additionalProperties": False,
             "description": "Options of the command, as `shardwise compare --help` has them.",
         },

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
+from shardwise.cli.commands import list_leaf_options
+from shardwise.cli.config import Parameter
+from shardwise.cli.shared import parameters_of_options, parse_texts
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 
@@ -71,8 +75,14 @@ class Misplaced(InputError):
     """A choice that another analysis may have, but not this one."""
 
 
-def validate_choices(given: Any, kind: str) -> Choices:
-    """Return choices that are lists of text under names of options, or refuse them.
+@cache
+def parameters_of_kind(kind: str) -> dict[str, Parameter]:
+    """Return the options of a command by name, as the command line has them."""
+    return {parameter.name: parameter for parameter in parameters_of_options(list_leaf_options()[kind,])}
+
+
+def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
+    """Return choices that are lists of text under names of options, or refuse what the command line would refuse.
 
     Parameters
     ----------
@@ -80,6 +90,8 @@ def validate_choices(given: Any, kind: str) -> Choices:
         From elsewhere: an object of texts, numbers and lists of them.
     kind
         The command.
+    typed
+        Whether numbers come as texts in lists, as a form has them.
 
     >>> validate_choices({"measure": ["AP", "P@10"], "shards": 5, "model": ""}, "compare")
     {'measure': ['AP', 'P@10'], 'shards': ['5']}
@@ -87,11 +99,17 @@ def validate_choices(given: Any, kind: str) -> Choices:
     if not isinstance(given, dict):
         raise InputError("the choices are not an object", remedy='give for instance {"measure": ["AP"]}')
     choices: Choices = {}
+    known = parameters_of_kind(kind)
     for name, value in given.items():
         if name not in ALLOWED[kind]:
             if any(name in names for names in ALLOWED.values()):
                 raise Misplaced(f"{kind} has no option {name}", remedy="leave it out")
             raise refuse_unknown("option", name, ALLOWED[kind])
+        if not typed and name != "files" and known[name].kind in (int, float):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"{name} must be a number", remedy="give it without quotes and brackets")
+            # JSON has one kind of numbers: 20.0 is whole
+            value = int(value) if isinstance(value, float) and value.is_integer() else value
         values = value if isinstance(value, list) else [value]
         plain = all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in values)
         if len(values) > (MOST_FILES if name == "files" else MOST) or not plain:
@@ -107,6 +125,7 @@ def validate_choices(given: Any, kind: str) -> Choices:
                     if file != str(sanitize_name(file)):
                         raise not_sent(file)
             choices[name] = kept
+    parse_texts(kind, known, {name: texts for name, texts in choices.items() if name != "files"})
     return choices
 
 
@@ -170,7 +189,7 @@ def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind:
             "a claim about exactly these topics needs shards",
             remedy=("choose ", Option("shards", SHARDS)),
         )
-    return validate_choices(given, kind)
+    return validate_choices(given, kind, typed=True)
 
 
 def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str]:

@@ -73,19 +73,19 @@ class Desk:
             shutil.copyfile(path, self.store.input_folder(entry.id) / path.name)
         return self.submit_reading(entry.id, {})
 
-    def submit_reading(self, id: str, given: Any) -> Entry:
-        """Have the files read, or read again in another way."""
+    def submit_reading(self, id: str, given: Any, *, typed: bool = False) -> Entry:
+        """Have the files read, or read again in another way; numbers that were typed are texts."""
         entry = self._at_rest(id)
         if entry.state == DONE:
             raise Refused(409, "This analysis is finished; change its settings in a new one.")
-        choices = _accept_choices(given, entry.kind)
+        choices = _accept_choices(given, entry.kind, typed)
         known = entry.choices if "files" not in choices else _drop_columns(entry.choices)
         entry = self.store.update_entry(id, choices={**known, **choices})
         self.queue.submit_entry(entry, READ)
         return entry
 
-    def submit_run(self, id: str, given: Any) -> Entry:
-        """Put an analysis into the queue, as it is chosen."""
+    def submit_run(self, id: str, given: Any, *, typed: bool = False) -> Entry:
+        """Put an analysis into the queue, as it is chosen; numbers that were typed are texts."""
         entry = self._at_rest(id)
         if entry.state == DONE:
             raise Refused(409, "This analysis is finished; change its settings in a new one.")
@@ -96,7 +96,7 @@ class Desk:
             entry = self.store.update_entry(id, kind="repeat")
         # how the files were read was chosen before, and is not asked again
         read_so = {name: value for name, value in entry.choices.items() if name in ("files", "columns")}
-        choices = _accept_choices(given, entry.kind)
+        choices = _accept_choices(given, entry.kind, typed)
         entry = self.store.update_entry(id, choices=(read_so if entry.kind != "repeat" else {}) | choices)
         self.queue.submit_entry(entry)
         return entry
@@ -183,8 +183,8 @@ def _drop_columns(choices: Choices) -> Choices:
     return {name: value for name, value in choices.items() if name != "columns"}
 
 
-def _accept_choices(given: Any, kind: str) -> Choices:
+def _accept_choices(given: Any, kind: str, typed: bool) -> Choices:
     try:
-        return validate_choices(given, kind)
+        return validate_choices(given, kind, typed=typed)
     except InputError as error:
         raise Refused(409 if isinstance(error, Misplaced) else 400, f"{error}.") from None

@@ -108,8 +108,9 @@ ENVIRONMENT.globals.update(
 
 def render_page(request: Request, name: str, status: int = 200, **content: Any) -> HTMLResponse:
     """Render a template."""
-    csrf = request.app.state.csrf
-    text = ENVIRONMENT.get_template(name).render(csrf=csrf, path=request.url.path, **content)
+    settings = desk_of(request).settings
+    shared = {"csrf": settings.derive_secret("csrf"), "root": settings.root, "path": request.url.path}
+    text = ENVIRONMENT.get_template(name).render(**shared, **content)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
@@ -160,27 +161,29 @@ def describe_entry_page(desk: Desk, entry: Entry, problem: str = "") -> dict[str
     }
 
 
+def _render_entry(request: Request, name: str, problem: str = "") -> HTMLResponse:
+    """A template of the analysis that a request is about."""
+    desk = desk_of(request)
+    return render_page(request, name, **describe_entry_page(desk, desk.find_entry(id_of(request)), problem))
+
+
 async def show_entry(request: Request) -> Response:
     """One analysis, at its own address: what it shows depends on how it stands."""
-    desk = desk_of(request)
-    return render_page(request, "entry.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+    return _render_entry(request, "entry.html")
 
 
 async def show_stage(request: Request) -> Response:
     """The part of an analysis' page that changes with its state."""
-    desk = desk_of(request)
-    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(id_of(request))))
+    return _render_entry(request, "stage.html")
 
 
 async def show_trust(request: Request) -> Response:
     """What is known of the error rates of an analysis; a POST has them simulated, or stops that."""
-    desk = desk_of(request)
-    entry = desk.find_entry(id_of(request))
     if request.url.path.endswith("/stop"):
-        entry = await desk.cancel_entry(entry.id)
+        await desk_of(request).cancel_entry(id_of(request))
     elif request.method == "POST":
-        entry = desk.submit_trust(entry.id)
-    return render_page(request, "trust.html", **describe_entry_page(desk, desk.find_entry(entry.id)))
+        desk_of(request).submit_trust(id_of(request))
+    return _render_entry(request, "trust.html")
 
 
 async def show_items(request: Request) -> Response:
@@ -197,7 +200,7 @@ async def show_items(request: Request) -> Response:
 async def open_example(request: Request) -> Response:
     """Make an analysis of a table that comes with the package, and go there."""
     made = desk_of(request).create_example(str(request.path_params["key"]))
-    return Response(headers={"HX-Redirect": f"/a/{made.id}"})
+    return _redirect(request, f"/a/{made.id}")
 
 
 async def send_archive(request: Request) -> Response:
@@ -232,32 +235,35 @@ async def submit_form(request: Request) -> Response:
     act = desk.submit_reading if request.url.path.endswith("/read") else desk.submit_run
     problem = ""
     try:
-        act(entry.id, await _read_form(request, desk, entry))
+        act(entry.id, await _read_form(request, desk, entry), typed=True)
     except InputError as error:
         problem = describe_error(error)
     except Refused as refused:
         problem = refused.why
-    return render_page(request, "stage.html", **describe_entry_page(desk, desk.find_entry(entry.id), problem))
+    return _render_entry(request, "stage.html", problem)
 
 
 async def cancel_entry(request: Request) -> Response:
     """Stop an analysis."""
-    desk = desk_of(request)
-    return render_page(
-        request, "stage.html", **describe_entry_page(desk, await desk.cancel_entry(id_of(request)))
-    )
+    await desk_of(request).cancel_entry(id_of(request))
+    return _render_entry(request, "stage.html")
 
 
 async def copy_entry(request: Request) -> Response:
     """Make another analysis of the same files, and go there."""
     made = desk_of(request).copy_entry(id_of(request), str(request.path_params["kind"]))
-    return Response(headers={"HX-Redirect": f"/a/{made.id}"})
+    return _redirect(request, f"/a/{made.id}")
 
 
 async def delete_entry(request: Request) -> Response:
     """Remove an analysis, and go home."""
     await desk_of(request).delete_entry(id_of(request))
-    return Response(headers={"HX-Redirect": "/"})
+    return _redirect(request, "/")
+
+
+def _redirect(request: Request, path: str) -> Response:
+    """An answer that leads the page elsewhere."""
+    return Response(headers={"HX-Redirect": desk_of(request).settings.root + path})
 
 
 async def stream_events(request: Request) -> Response:
@@ -298,7 +304,7 @@ async def show_compared(request: Request) -> Response:
         both=compare_reports(*reports),
         reports=reports,
         verdicts=VERDICTS,
-        address=f"/compare?{urlencode([('with', entry.id) for entry in entries])}&order=given",
+        address=f"{desk.settings.root}/compare?{urlencode([('with', entry.id) for entry in entries])}&order=given",
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from shardwise.app.store import (
     Entry,
     Store,
 )
+from shardwise.core.processes import python_command, python_environment
 
 LONGEST_LINE = 1 << 20  # bytes that a worker says at once
 CRASHED = (
@@ -51,6 +51,7 @@ class Job:
     lane: str
     process: asyncio.subprocess.Process | None = None
     cancelled: bool = False
+    lost: int = 0  # processes that were dead before they took it
     told: dict[str, Any] = field(
         default_factory=lambda: {"doing": "waiting for a worker", "done": 0, "total": 0}
     )
@@ -72,6 +73,7 @@ class Queue:
         self._tasks: set[asyncio.Task[None]] = set()
         self._processes: set[asyncio.subprocess.Process] = set()
         self._hiring = self._seeking = 0  # processes that load, and queues that wait for one
+        self._most_processes = settings.workers + len(LANES)
 
     async def start(self) -> None:
         """Start the workers."""
@@ -111,14 +113,14 @@ class Queue:
 
     def _hire_process(self) -> None:
         """Start a process unless there are as many as can be busy, and one more."""
-        if len(self._processes) < self.settings.workers + len(LANES):
+        if len(self._processes) < self._most_processes:
             self._keep_task(self._start_process())
 
     async def _start_process(self) -> None:
         """Start a process; it is idle once it has loaded what it needs."""
         self._hiring += 1
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "shardwise.app.worker", str(self.settings.memory),
+            *python_command("shardwise.app.worker", str(self.settings.memory)), env=python_environment(),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
         self._processes.add(process)
@@ -220,8 +222,6 @@ class Queue:
         assert process.stdin is not None
         assert process.stdout is not None
         job.process = process
-        if job.lane == RUN:
-            self.store.update_entry(job.id, state=RUNNING)
         order = {
             "folder": str(self.store.entry_folder(job.id).absolute()),
             "kind": job.kind,
@@ -229,11 +229,15 @@ class Queue:
             "limits": [self.settings.limit, self.settings.files],
         }
         ended: dict[str, Any] = {}
+        taken = False
         with suppress(ConnectionError):
             process.stdin.write(json.dumps(order).encode() + b"\n")
             await process.stdin.drain()
             while line := await process.stdout.readline():
                 message = json.loads(line)
+                if job.lane == RUN and not taken:
+                    self.store.update_entry(job.id, state=RUNNING)
+                taken = True
                 if "end" in message:
                     ended = message
                     break
@@ -247,6 +251,11 @@ class Queue:
                 process.kill()
             await process.wait()
             self._replace_process(process)
+        # a process that died while it was idle has done nothing: another takes the job
+        if not taken and not job.cancelled and job.lost < self._most_processes:
+            job.process, job.lost = None, job.lost + 1
+            self._waiting[job.lane].appendleft(job)
+            return
         self._end_job(job, **_describe_end(job, ended))
         # a spare one is loaded now that nobody waits for this answer: the simulation may take the one that is idle
         if job.lane == RUN and self._idle.qsize() + self._hiring < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import sys
@@ -23,9 +24,17 @@ from shardwise.app.desk import Desk, Refused
 from shardwise.app.guard import Guard
 from shardwise.app.protocol import TimedProtocol, TooSlow
 from shardwise.app.queue import Queue
-from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
+from shardwise.app.settings import (
+    MEGABYTE,
+    Settings,
+    is_local,
+    read_root,
+    usual_folder,
+    usual_memory,
+)
 from shardwise.app.store import Store
 from shardwise.cli.commands import ServeOptions
+from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
@@ -45,7 +54,6 @@ def build_app(settings: Settings) -> Starlette:
         store = Store(settings.folder)
         queue = Queue(store, settings)
         app.state.desk = Desk(settings, store, queue)
-        app.state.csrf = settings.derive_secret("csrf")
         await queue.start()
         try:
             yield
@@ -117,10 +125,11 @@ def serve(options: ServeOptions) -> None:
         raise InputError(
             f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
         )
-    workers = options.workers or usual_workers()
+    workers = options.workers or count_processors()
     listening = _open_socket(options.host, options.port)
     port = int(listening.getsockname()[1])
     folder = options.folder or usual_folder()
+    Store(folder).close()  # refused before anything is said
     settings = Settings(
         folder=folder,
         token=token,
@@ -129,20 +138,17 @@ def serve(options: ServeOptions) -> None:
         workers=workers,
         limit=options.limit * MEGABYTE,
         memory=options.memory * MEGABYTE if options.memory else usual_memory(workers),
+        root=read_root(folder),
+        entry=secrets.token_urlsafe(24) if options.open else "",
     )
-    Store(folder).close()  # refused before anything is said
-    shown = (
-        "localhost"
-        if options.host in ("0.0.0.0", "::")
-        else f"[{options.host}]"
-        if ":" in options.host
-        else options.host
+    host = "localhost" if options.host in ("0.0.0.0", "::") else options.host
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token="
+    sys.stdout.write(
+        f"shardwise serves at {address}{token}\nanalyses are kept in {folder}; Ctrl+C stops it\n"
     )
-    address = f"http://{shown}:{port}/?token={token}"
-    sys.stdout.write(f"shardwise serves at {address}\nanalyses are kept in {folder}; Ctrl+C stops it\n")
     sys.stdout.flush()
     if options.open:
-        threading.Timer(1.0, webbrowser.open, [address]).start()
+        threading.Timer(1.0, webbrowser.open, [address + settings.entry]).start()
     config = uvicorn.Config(
         build_app(settings),
         log_level="warning",
@@ -157,13 +163,10 @@ def serve(options: ServeOptions) -> None:
 
 def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise InputError(
-            f"port {port} cannot be opened ({error.strerror})",
+            f"port {port} cannot be opened ({os.strerror(error.errno or 0)})",
             remedy=("choose another with ", Option("port")),
         ) from None
-    return made

@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import ipaddress
 import os
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
 MEGABYTE = 1 << 20
@@ -18,6 +18,15 @@ MEGABYTE = 1 << 20
 def usual_folder() -> Path:
     """Return where analyses are kept unless another folder is named."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "shardwise"
+
+
+def read_root(folder: Path) -> str:
+    """Return the root of the pages that a folder keeps, made at the first start: addresses survive a restart."""
+    file = folder / "root"
+    if not file.is_file() or not file.read_text():
+        file.touch(0o600)
+        file.write_text(f"/{secrets.token_hex(16)}")
+    return file.read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,10 @@ class Settings:
         Number of files of one analysis.
     memory
         Bytes that the data of an analysis may take in a worker.
+    root
+        The path below which the pages are, which nobody else knows.
+    entry
+        A token that lets in once, for the browser that we open; "" for none.
     """
 
     folder: Path
@@ -50,6 +63,8 @@ class Settings:
     limit: int = 2048 * MEGABYTE
     files: int = 2000
     memory: int = 4096 * MEGABYTE
+    root: str = field(default_factory=lambda: f"/{secrets.token_hex(16)}")
+    entry: str = ""
 
     @property
     def local(self) -> bool:
@@ -81,8 +96,3 @@ def usual_memory(workers: int) -> int:
     """Return three quarters of the machine's memory, shared by the workers; a gigabyte at least."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
-
-
-def usual_workers() -> int:
-    """Return one worker a processor."""
-    return count_processors()

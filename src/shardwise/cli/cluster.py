@@ -14,6 +14,7 @@ from typing import Any
 
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError
+from shardwise.core.processes import protect_children
 from shardwise.io.tables.sheet import first_line
 
 LOCAL = "local"
@@ -103,6 +104,7 @@ def on_cluster(
     with ExitStack() as held:
         try:
             if address == LOCAL:
+                held.enter_context(protect_children())
                 cluster = distributed.LocalCluster(
                     n_workers=count_processors(),
                     threads_per_worker=1,

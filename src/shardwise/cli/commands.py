@@ -636,13 +636,6 @@ GROUP_HELP = {"design": PLAN, "replicate": REPLICATION}
 WITHOUT_CONFIG = frozenset({"repeat", "serve"})
 """Commands that do no analysis of their own."""
 
-FORMER = {
-    "instances": "compare",
-    "moments": "compare",
-    "schema": "compare --json-schema",
-}
-"""Commands that became part of another one."""
-
 
 def list_leaf_options() -> dict[tuple[str, ...], type]:
     """Return the options of every command by its words, such as ``("design", "power")``."""

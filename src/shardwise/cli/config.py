@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -37,9 +37,6 @@ SHARED = (
 FILES = frozenset({"qrels", "runs", "scores", "corpus"})
 """Keys whose values are paths though their options are text."""
 
-FORMER = {"instances": "compare", "moments": "compare", "schema": "compare"}
-"""Sections of earlier versions, and the command that does their work now."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -61,6 +58,8 @@ class Parameter:
         Bounds of a number.
     only_with : tuple of Condition
         What must be true for it to have an effect.
+    check : callable or None
+        Refuses a value, or returns it.
     """
 
     name: str
@@ -71,6 +70,7 @@ class Parameter:
     least: float | None
     most: float | None
     only_with: tuple[Condition, ...] = ()
+    check: Callable[[Any], Any] | None = None
 
     def parse_value(self, text: str) -> Any:
         """Return one value.
@@ -89,9 +89,9 @@ class Parameter:
             what = {int: "a whole number", float: "a number"}.get(self.kind, "valid")
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
-            raise ValueError(f"{text} is less than {self.least:g}{_as_level(self, value)}")
+            raise ValueError(f"{text} is less than {self.least:.12g}{_as_level(self, value)}")
         if self.most is not None and value > self.most:
-            raise ValueError(f"{text} is more than {self.most:g}{_as_level(self, value)}")
+            raise ValueError(f"{text} is more than {self.most:.12g}{_as_level(self, value)}")
         return value
 
 
@@ -116,7 +116,8 @@ def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:
         key = getattr(info, "key", name.replace("_", "-"))
         conditions = getattr(info, "only_with", ())
         is_argument = isinstance(info, ArgumentInfo)
-        parameters.append(Parameter(name, key, is_argument, base, several, info.min, info.max, conditions))
+        bounds = (info.min, info.max, conditions, info.callback)
+        parameters.append(Parameter(name, key, is_argument, base, several, *bounds))
     return tuple(parameters)
 
 
@@ -212,12 +213,6 @@ class AnalysisFile:
     def _check_tables(self, known: list[str]) -> None:
         for key, value in self.tables.items():
             if isinstance(value, dict) and key not in known:
-                if key in FORMER:
-                    raise InputError(
-                        f"[{key}] is now part of [{FORMER[key]}]",
-                        where=self.locate_key(key),
-                        remedy=f"rename the section; shardwise {FORMER[key]} --help lists its options",
-                    )
                 raise InputError(
                     f"unknown command '{key}'",
                     where=self.locate_key(key),

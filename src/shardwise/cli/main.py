@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import shardwise
-from shardwise.cli.commands import COMMANDS, FORMER, GROUP_HELP, PANELS, WITHOUT_CONFIG
+from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, WITHOUT_CONFIG
 from shardwise.cli.config import FILE, NothingGiven
 from shardwise.cli.interrupt import leave_at_once, run_interruptibly
 from shardwise.cli.shared import make_command
@@ -75,14 +75,9 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; what goes wrong is raised."""
     words = list(arguments)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        known = ", ".join(COMMANDS)
-        if words[0] in FORMER:
-            raise InputError(
-                f"'{words[0]}' is now part of compare", remedy=f"use shardwise {FORMER[words[0]]}"
-            )
         raise InputError(
             f"unknown command '{words[0]}'",
-            remedy=suggest_name(words[0], COMMANDS) or f"the commands are {known}",
+            remedy=suggest_name(words[0], COMMANDS) or f"the commands are {', '.join(COMMANDS)}",
         )
     only = words[0] if words and words[0] in COMMANDS else None
     code = build_app(only).main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))

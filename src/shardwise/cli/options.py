@@ -110,6 +110,9 @@ SIMULATION = Group("Simulation")
 SERVER = Group("Server")
 
 
+MOST_TABLES = 1_000_000
+"""Simulated tables at most: they measure a rate of 5% to within 0.05 percentage points."""
+
 _NUMBERS = count()
 
 
@@ -518,7 +521,7 @@ REPORT = Declaration(
     check=refuse_unwritable_file, help="Also write a full report to this HTML file.",
 )  # fmt: skip
 CALIBRATION = Declaration(
-    "--calibration", metavar="N", group=OUTPUT, only_with=(when.REPORT, when.NO_FACTORS), min=0,
+    "--calibration", metavar="N", group=OUTPUT, only_with=(when.REPORT, when.NO_FACTORS), min=0, max=MOST_TABLES,
     help="Simulated tables for the report's check of its methods; 0 for none. Default: recorded rates, if they apply.",
 )  # fmt: skip
 CHART = Declaration(
@@ -647,6 +650,7 @@ REPETITIONS = Declaration(
     metavar="N",
     group=SIMULATION,
     min=5,
+    max=MOST_TABLES,
     help="Simulated tables, exactly. Default: until the result is clear.",
 )
 BUDGET = Declaration(
@@ -654,6 +658,7 @@ BUDGET = Declaration(
     metavar="N",
     group=SIMULATION,
     min=10,
+    max=MOST_TABLES,
     help="Simulated tables of a scenario at most. Default: 2000.",
 )
 HALVES = Declaration(

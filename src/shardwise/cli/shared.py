@@ -188,6 +188,18 @@ def call_command(
     """
     known = {item.name: item for item in parameters_of_options(options)}
     values: dict[str, Any] = {item.name: _find_default(item) for item in fields(options)}  # type: ignore[arg-type]
+    values |= {**parse_texts(name, known, texts), "inputs": list(inputs), **others}
+    words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
+    typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
+    with _run_call(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
+        yield options(**values)
+
+
+def parse_texts(
+    name: str, known: Mapping[str, Parameter], texts: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return the values of options of a command by name from texts, or refuse them as the command line would."""
+    values = {}
     for key, given in texts.items():
         if key not in known or known[key].argument or known[key].key in OUTPUT:
             raise InputError(f"{name} has no option {key!r}")
@@ -195,12 +207,10 @@ def call_command(
             parsed = [known[key].parse_value(text) for text in given]
         except ValueError as reason:
             raise InputError(str(reason), where=key.replace("_", " ")) from None
-        values[key] = parsed if known[key].several else parsed[-1]
-    values |= {"inputs": list(inputs), **others}
-    words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
-    typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
-    with _run_call(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
-        yield options(**values)
+        value = parsed if known[key].several else parsed[-1]
+        check = known[key].check
+        values[key] = value if check is None else check(value)
+    return values
 
 
 def parameters_of_options(options: type) -> tuple[Parameter, ...]:

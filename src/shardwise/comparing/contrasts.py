@@ -9,9 +9,8 @@ Bretz & Westfall 2008).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -223,69 +222,3 @@ def parse_contrast(text: str, systems: Sequence[str]) -> tuple[str, Groups]:
                 raise refuse_unknown("contrast", word, systems, what="system")
         groups.append(words)
     return head.strip() or text.strip(), (groups[0], groups[1])
-
-
-def list_factor_contrasts(factors: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """List main effects, interactions and trends of factors that systems are made of.
-
-    Parameters
-    ----------
-    factors : DataFrame
-        A row a system, by its name; a column a factor, such as prompt and model. Systems cross all factors.
-
-    Returns
-    -------
-    dict
-        Contrasts by name: every pair of levels of a factor, averaged over the others; every difference of differences
-        of two factors; the linear trend of a factor whose three or more levels are numbers, for each unit.
-
-    >>> table = pd.DataFrame({"model": ["x", "x", "y", "y"], "prompt": ["p", "q", "p", "q"]}, index=list("abcd"))
-    >>> list_factor_contrasts(table)["model: x vs y"]
-    {'a': 0.5, 'b': 0.5, 'c': -0.5, 'd': -0.5}
-    """
-    levels = {str(name): list(dict.fromkeys(factors[name])) for name in factors.columns}
-    cells = int(np.prod([len(values) for values in levels.values()]))
-    if factors.drop_duplicates().shape[0] != len(factors) or len(factors) != cells:
-        raise InputError(
-            f"{len(factors)} systems do not cross all {cells} combinations of their factors",
-            remedy="give one system for each combination of levels",
-            argument="factors",
-        )
-    found: dict[str, dict[str, float]] = {}
-    for name, values in levels.items():
-        for u, v in combinations(values, 2):
-            found[f"{name}: {u} vs {v}"] = _scale(_indicate(factors, name, u) - _indicate(factors, name, v))
-        if len(values) > 2 and pd.api.types.is_numeric_dtype(factors[name]):
-            x = factors[name].astype(float)
-            centred = x - x.mean()
-            found[f"{name}: trend"] = _as_weights(centred / (centred**2).sum())
-    for first, second in combinations(levels, 2):
-        found |= dict(_list_interactions(factors, levels, first, second))
-    return found
-
-
-def _list_interactions(
-    factors: pd.DataFrame, levels: Mapping[str, list[Any]], first: str, second: str
-) -> Iterator[tuple[str, dict[str, float]]]:
-    """Differences of differences of two factors."""
-    for u, v in combinations(levels[first], 2):
-        for s, t in combinations(levels[second], 2):
-            rows = _indicate(factors, first, u) - _indicate(factors, first, v)
-            columns = _indicate(factors, second, s) - _indicate(factors, second, t)
-            # a mean over the systems of each of the four cells
-            cell = float(((factors[first] == u) & (factors[second] == s)).sum())
-            yield f"{first} × {second}: {u} vs {v}, {s} vs {t}", _as_weights(rows * columns / cell)
-
-
-def _indicate(factors: pd.DataFrame, name: str, level: Any) -> pd.Series:
-    flags: pd.Series = (factors[name] == level).astype(float)
-    return flags
-
-
-def _scale(weights: pd.Series) -> dict[str, float]:
-    """Weights whose positive part adds up to 1."""
-    return _as_weights(weights / weights.clip(lower=0.0).sum())
-
-
-def _as_weights(weights: pd.Series) -> dict[str, float]:
-    return {str(name): float(weight) for name, weight in weights.items() if weight}

@@ -8,7 +8,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.processes import protect_children
 
 Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
@@ -150,9 +151,11 @@ def map_parallel(
     coming, rest = deque[Future[Result]](), iter(tasks)
     try:
         for task in tasks:
-            coming.extend(
-                pool.submit(work, other) for other in islice(rest, (ahead or len(tasks)) - len(coming))
-            )
+            # an executor of processes starts them as work is submitted
+            with nullcontext() if executor is None else protect_children():
+                coming.extend(
+                    pool.submit(work, other) for other in islice(rest, (ahead or len(tasks)) - len(coming))
+                )
             result = _await_result(coming.popleft())
             done += steps(task)
             if progress is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
 from shardwise.core.limits import limit_processor
+from shardwise.core.processes import python_command, python_environment
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
 
@@ -96,11 +96,11 @@ def _convert_elsewhere(blob: bytes, where: str) -> bytes:
     """Return a file of another program as one of ours."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "shardwise.io.netcdf", where],
+            python_command("shardwise.io.netcdf", where),
             input=blob,
             capture_output=True,
             timeout=LONGEST,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=python_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired:

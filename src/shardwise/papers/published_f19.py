@@ -73,5 +73,3 @@ TABLE_2: tuple[dict[str, Any], ...] = tuple(
 )
 PAIRS = {"T08": 8256, "T09": 5356, "T27": 2556}
 """Pairs of runs of each track."""
-TAUS = {2: 0.9717, 5: 0.9707, 10: 0.9598}
-"""Kendall's τ of Table 1, by shards."""

@@ -46,7 +46,7 @@ class SequentialState:
     @property
     def evidence(self) -> dict[str, float]:
         """Capital of each hypothesis by the last look."""
-        return {name: float(np.exp(_log_mean(np.array(self.capital[name])))) for name in HYPOTHESES}
+        return {name: float(np.exp(log_evidence(np.array(self.capital[name])))) for name in HYPOTHESES}
 
     @property
     def verdict(self) -> str:
@@ -136,7 +136,7 @@ def update_state(state: SequentialState, differences: Floats) -> SequentialState
     level = np.log(state.threshold)
     shown = dict(state.shown)
     for name in HYPOTHESES:
-        if name not in shown and _log_mean(np.array(capital[name])) >= level:
+        if name not in shown and log_evidence(np.array(capital[name])) >= level:
             shown[name] = units
     return replace(
         state,
@@ -172,11 +172,6 @@ def log_growth(differences: Floats, margin: float) -> tuple[Floats, Floats, Floa
     return better, no_worse, worse
 
 
-def _log_mean(log_values: Floats) -> Floats:
-    """Log of the mean of exponentials."""
-    return np.asarray(special.logsumexp(log_values, axis=-1) - np.log(log_values.shape[-1]))
-
-
 def log_evidence(log_capital: Floats) -> Floats:
     """Compute the log of the mean capital over bets.
 
@@ -193,4 +188,4 @@ def log_evidence(log_capital: Floats) -> Floats:
     >>> log_evidence(np.zeros(12))
     np.float64(0.0)
     """
-    return _log_mean(log_capital)[()]
+    return np.asarray(special.logsumexp(log_capital, axis=-1) - np.log(log_capital.shape[-1]))[()]

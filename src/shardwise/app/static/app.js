@@ -1,13 +1,13 @@
 // What the server cannot do alone: send files, show progress as it comes, and choose what a frame shows.
 (() => {
   "use strict";
-  const csrf = document.querySelector("meta[name=csrf]").content;
+  const { content: csrf, dataset: { root } } = document.querySelector("meta[name=csrf]");
   const $ = (id) => document.getElementById(id);
 
   async function ask(method, path, body) {
     const headers = { "x-csrf-token": csrf };
     if (body !== undefined && !(body instanceof Blob)) { headers["content-type"] = "application/json"; body = JSON.stringify(body); }
-    const answer = await fetch(path, { method, headers, body, redirect: "error" });
+    const answer = await fetch(root + path, { method, headers, body, redirect: "error" });
     const told = answer.status === 204 ? {} : await answer.json().catch(() => ({}));
     if (!answer.ok) throw new Error(told.error || `The server answered ${answer.status}.`);
     return told;
@@ -32,7 +32,7 @@
         $("sent").value = total ? done / total : 1;
       }
       await ask("POST", `/api/analyses/${made.id}/read`, {});
-      location.assign(`/a/${made.id}`);
+      location.assign(`${root}/a/${made.id}`);
     } catch (error) {
       $("refused").textContent = error.message;
       $("refused").hidden = false;
