@@ -98,7 +98,19 @@ def test_versions_are_those_that_are_tested() -> None:
     ]
     assert named == tested
     assert project["requires-python"] == f">={tested[0]}"
-    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
+
+
+def test_extras_are_those_that_refusals_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = project["optional-dependencies"]
+    assert {*EXTRAS, "dev", "docs", "examples"} == set(listed)
+    core = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    for extra, (_, packages) in EXTRAS.items():
+        names = [re.split(r"[^\w-]", line)[0] for line in listed[extra]]
+        assert [name for name in names if name not in core] == packages.split(), extra
+        if extra != "irds":
+            # its tests need data from the network
+            assert {*names} - core <= {re.split(r"[^\w-]", line)[0] for line in listed["dev"]}, extra
 
 
 def test_every_compiled_module_has_a_stub() -> None:
