@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-import sys
 from typing import Any
 
 import pytest
