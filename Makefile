@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 LOWEST = .venv-lowest
 AUDIT = .venv-audit
+README = .venv-readme
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
 KERNEL_TESTS = tests/io/test_read_bytes.py tests/io/test_collisions.py tests/io/test_read_collection.py tests/scoring \
@@ -15,7 +16,7 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
-  sbom audit clean freeze house explore
+  sbom audit clean freeze house explore readme generate
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
 $(VENV)/.tools: pyproject.toml
@@ -43,11 +44,6 @@ compiler: $(VENV)/.tools
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null 2>&1; } \
 	  || { echo "no C compiler: installing Zig's from the package index" && $(BIN)/pip install --quiet ziglang; }
 
-# what the demonstration shows
-$(VENV)/.installed-shown: pyproject.toml $(VENV)/.installed
-	$(BIN)/pip install --quiet --no-build-isolation --editable '.[charts]'
-	@touch $@
-
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
@@ -67,7 +63,7 @@ $(LOWEST)/.installed: pyproject.toml
 	  --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.installed-shown
+demo: $(VENV)/.installed
 	$(BIN)/shardwise demo
 
 # an archive of the sources and a wheel for this machine, as they would be published
@@ -93,6 +89,15 @@ explore: $(VENV)/.installed-dev build
 
 test: $(VENV)/.installed-dev build browser
 	$(BIN)/pytest -q -n 2
+
+# every line of the README and the start page, in a new environment that has the wheel and no extra; the wheel takes the
+# extensions that are compiled already, in a folder of its own, where no module stands that is no longer in the sources
+readme: $(VENV)/.compiled
+	rm -rf build/wheel
+	$(BIN)/python -W ignore setup.py --quiet build --build-base build/wheel bdist_wheel --dist-dir build/wheel
+	$(PYTHON) -m venv --clear $(README)
+	$(README)/bin/pip install --quiet build/wheel/*.whl
+	$(README)/bin/python docs/run_readme.py
 
 # which tests take over a fifth of a second , for check to leave out
 slow: $(VENV)/.installed-dev build
@@ -122,10 +127,18 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-docs: $(VENV)/.installed-docs
+# every page that is made from the code, and the JSON schema of the command line among the expected outputs
+generate: $(VENV)/.installed-dev build
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_options.py
 	$(BIN)/python docs/make_methods.py
+	$(BIN)/python docs/make_start.py
+	$(BIN)/python docs/make_notebooks.py
+	$(BIN)/python docs/make_notebooks.py --pages
+	SHARDWISE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/cli/test_cli_golden.py -k json-schema
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_notebooks.py --pages
 	$(BIN)/zensical build --strict --clean
 
@@ -177,5 +190,5 @@ audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(AUDIT) build dist sbom.json fuzz*.jsonl demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) $(README) build dist sbom.json fuzz*.jsonl demo report.html site docs/reference .cache .coverage
 	find src -name '*.so' -delete

@@ -65,10 +65,14 @@ class BuildExtensions(build_ext):
         super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile one module; an editable installation takes the one beside its sources if that is not older."""
+        """Compile one module; wheels and editable installations take the one beside its sources if that is not older.
+
+        Wheels to be published are compiled in containers of old systems, whatever stands in the tree.
+        """
         self.begun += 1
         beside = SOURCES / Path(*ext.name.split(".")).parent / Path(self.get_ext_filename(ext.name)).name
-        if getattr(self, "editable_mode", False) and KIND == "release" and beside.exists():
+        published = "CIBUILDWHEEL" in os.environ
+        if not self.inplace and not published and KIND == "release" and beside.exists():
             used = [*SOURCES.rglob("*.pyx"), *SOURCES.rglob("*.pxd"), *SOURCES.rglob("*.h")]
             if beside.stat().st_mtime >= max(path.stat().st_mtime for path in used):
                 target = Path(self.get_ext_fullpath(ext.name))

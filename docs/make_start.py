@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
+import json
 import os
 import re
 import shlex
@@ -43,7 +45,7 @@ CAMPAIGN = (
 
 
 def prepare(folder: Path) -> None:
-    """Write the files that the pages speak of: runs and judgments, and a table of answers of three models.
+    """Write the files that the pages speak of: runs and judgments, and answers of three models as tables and logs.
 
     Parameters
     ----------
@@ -52,8 +54,34 @@ def prepare(folder: Path) -> None:
     """
     with contextlib.redirect_stdout(io.StringIO()):
         run_command([*CAMPAIGN, "--out", str(folder)])
+    answers = (EXAMPLES / "answers.csv").read_text()
     for name in ("answers.csv", "scores.csv"):
-        (folder / name).write_bytes((EXAMPLES / "answers.csv").read_bytes())
+        (folder / name).write_text(answers)
+    rows = list(csv.DictReader(answers.splitlines()))
+    head, *lines = answers.splitlines()
+    for name, model in (("base", "medium"), ("new", "large")):
+        (folder / f"{name}.csv").write_text(
+            "\n".join([head, *(line for line in lines if f",{model}," in line)])
+        )
+    (folder / "logs").mkdir()
+    for model in dict.fromkeys(row["model"] for row in rows):
+        samples = [
+            {
+                "id": row["question"],
+                "epoch": int(row["seed"]) + 1,
+                "scores": {"match": {"value": "C" if row["correct"] == "1" else "I"}},
+                "metadata": {"passage": (int(row["question"].removeprefix("q")) - 1) // 5},
+            }
+            for row in rows
+            if row["model"] == model
+        ]
+        log = {
+            "version": 2,
+            "status": "success",
+            "eval": {"model": model, "task": "reading"},
+            "samples": samples,
+        }
+        (folder / "logs" / f"{model}.json").write_text(json.dumps(log))
 
 
 def sections(page: str) -> dict[str, str]:

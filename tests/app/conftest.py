@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("starlette", reason="the app is not installed (pip install 'shardwise[app]')")
+pytest.importorskip(
+    "starlette", reason="the app is not installed (pip install starlette uvicorn python-multipart)"
+)
 
 from app_server import Served
 from browsers import browser

@@ -16,6 +16,7 @@ import pytest
 
 import make_options
 from command_line import PAIR_COLUMNS, shardwise
+from generated import STALE
 from report_pages import HOSTILE
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import COMMANDS, build_app
@@ -156,10 +157,9 @@ def test_a_schema_for_every_command_and_none_else() -> None:
 
 
 def test_the_documentation_is_made_from_the_declarations() -> None:
-    """Run python docs/make_options.py where it differs."""
-    assert make_options.OPTIONS.read_text() == make_options.options_page()
+    assert make_options.OPTIONS.read_text() == make_options.options_page(), f"docs/options.md {STALE}"
     page = make_options.FIELDS.read_text()
-    assert page == make_options.json_page(page)
+    assert page == make_options.json_page(page), f"docs/output.md {STALE}"
     assert all(f"| `{command}` |" in page for command in list_described())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from inspect import cleandoc
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -82,6 +83,24 @@ def test_help_begins_with_ten_options_and_has_groups() -> None:
     named = [f"--{one.key}" for one in DECLARED.values() if one.common and one.key in {"measure", "columns"}]
     assert len([line for line in first.splitlines() if line.startswith("│ --")]) == 11, "and --help"
     assert set(named) <= set(listed)
+
+
+@pytest.mark.parametrize("words", list_leaf_options(), ids="-".join)
+def test_help_shows_all_that_is_written(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what stands in brackets, which rich would take for marks of style."""
+    command = list_leaf_options()[words]
+    monkeypatch.setenv("COLUMNS", "2000")
+    monkeypatch.setattr(command, "__doc__", f"{cleandoc(str(command.__doc__))}\n\nNeeds '.[app]', [bold].")
+    for declaration in DECLARED.values():
+        monkeypatch.setattr(declaration, "help", f"{declaration.help} [red]")
+    build_app.cache_clear()
+    shown = "".join(shardwise(*words, "--help").stdout.split())
+    build_app.cache_clear()
+    assert "".join(str(command.__doc__).split()) in shown
+    notes = [get_args(kind)[1:] for kind in get_type_hints(command, include_extras=True).values()]
+    # a text of its own stands in for that of the declaration
+    declared = [each for each in notes if any(isinstance(note, Declaration) for note in each)]
+    assert shown.count("[red]") == sum(not any(isinstance(note, str) for note in each) for each in declared)
 
 
 @pytest.mark.parametrize("name", FAMILY)

@@ -17,7 +17,7 @@ import pytest
 from shardwise.app.store import Store
 from shardwise.core import extras
 from shardwise.core.errors import InputError
-from shardwise.core.extras import EXTRAS, import_extra, is_installed
+from shardwise.core.extras import EXTRAS, import_extra, is_installed, list_modules
 from shardwise.io import atomic
 from shardwise.io.atomic import draft_folder, write_atomically
 
@@ -162,34 +162,75 @@ def test_files_are_copied_where_they_cannot_be_linked(
     store.close()
 
 
-@pytest.mark.parametrize("module", sorted(EXTRAS))
-def test_what_lacks_an_extra_says_what_to_install(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    assert not is_installed(module)
-    with pytest.raises(InputError, match=rf"pip install 'shardwise\[{EXTRAS[module]}\]'"):
-        import_extra(module, "such things")
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
+def test_what_lacks_an_extra_says_what_to_install(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in list_modules(extra):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, module, None)
+            assert not is_installed(module)
+            with pytest.raises(InputError) as refused:
+                import_extra(extra, "a.file")
+            purpose, packages = EXTRAS[extra]
+            assert str(refused.value).startswith(f"a.file: {purpose} need ")
+            assert str(refused.value).endswith(f"; run pip install {packages}")
 
 
-def test_a_table_is_compared_without_any_extra(table: Path, tmp_path: Path) -> None:
-    """Optional packages are absent: the answer comes all the same, and what needs one says which."""
-    block = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)!r}))\n"
+def hide_extras(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a command where no optional package is installed."""
+    hidden = sorted(module for extra in EXTRAS for module in list_modules(extra))
+    block = f"import sys; sys.modules.update(dict.fromkeys({hidden!r}))\n"
     source = Path(extras.__file__).parent.parent.parent
+    return subprocess.run(
+        [sys.executable, "-c", block + COMMAND, *map(str, words)],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+    )
 
-    def without(*words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", block + COMMAND, *map(str, words)],
-            env={**os.environ, "PYTHONPATH": str(source)},
-            capture_output=True,
-            text=True,
-        )
 
-    assert without("compare", table, "-q").returncode == 0
-    for words, extra in (
-        (("compare", table, "-q", "--chart", tmp_path / "chart.png"), "charts"),
-        (("compare", table, "-q", "--report", tmp_path / "report.html"), "charts"),
-        (("serve",), "app"),
-    ):
-        done = without(*words)
-        assert done.returncode == 2, (words, done.stderr)
-        assert f"pip install 'shardwise[{extra}]'" in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
+def test_a_table_is_compared_and_drawn_without_any_extra(table: Path, tmp_path: Path) -> None:
+    done = hide_extras(
+        "compare", table, "--chart", tmp_path / "chart.png", "--report", tmp_path / "report.html"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "chart.png").stat().st_size > 1_000
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ("app", ("serve",)),
+        ("cluster", ("compare", "broken.csv", "--cluster", "local")),
+        ("irds", ("compare", "irds:beir/scifact/test", "broken.run", "broken.run")),
+        ("netcdf", ("compare", "broken.nc")),
+        ("netcdf", ("compare", "broken.csv", "scores.nc")),
+        ("netcdf", ("score", "qrels", "broken.run", "--out", "scores.nc")),
+        ("xlsx", ("compare", "broken.csv", "scores.xlsx")),
+        ("xlsx", ("compare", "broken.csv", "--human", "scores.xlsx")),
+        ("zarr", ("compare", "scores.zarr")),
+        ("zarr", ("score", "qrels", "broken.run", "--out", "scores.zarr")),
+        ("zst", ("compare", "broken.csv", "scores.csv.zst")),
+        ("zst", ("compare", "packed")),
+        ("zst", ("compare", "qrels", "broken.run", "other.run.zst")),
+        ("zst", ("score", "qrels", "broken.run", "--out", "scores.csv.zst")),
+    ],
+)
+def test_what_lacks_an_extra_is_refused_before_the_work(
+    extra: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of the inputs cannot be read: whoever reads it would say so."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("broken.csv", "broken.nc", "broken.run", "scores.nc", "scores.xlsx"):
+        Path(name).write_text('"never closed\n')
+    for name in ("scores.csv.zst", "other.run.zst", "packed"):
+        Path(name).write_bytes(b"\x28\xb5\x2f\xfd and no frame")
+    Path("qrels").write_text("1 0 a 1\n")
+    Path("scores.zarr").mkdir()
+    Path("scores.zarr/zarr.json").write_text("{")
+    before = sorted(map(str, tmp_path.rglob("*")))
+    done = hide_extras(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"; run pip install {EXTRAS[extra][1]}\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert sorted(map(str, tmp_path.rglob("*"))) == before

@@ -74,6 +74,53 @@ def test_the_example_of_the_gate_runs(tmp_path: Path, margin: str | None, code: 
     assert (tmp_path / "summary.md").read_text() == (tmp_path / "gate.md").read_text()
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("wheel", "tag", "downloads"),
+    [
+        ("dist/*.whl", "main", []),
+        ("", "v2.0.1", ["gh release download v2.0.1"]),
+        ("", "main", ["gh release download"]),
+    ],
+)
+def test_the_action_installs_a_wheel(tmp_path: Path, wheel: str, tag: str, downloads: list[str]) -> None:
+    """A given one, or that of its release; nothing is compiled, and no index is asked for a wheel of ours."""
+    step = next(step for step in load(ROOT / "action.yml")["runs"]["steps"] if step.get("name") == "Install")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("python", "gh"):
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        (programs / name).chmod(0o755)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "shardwise-2.0.1.whl").write_bytes(b"")
+    variables = {"WHEEL": wheel, "TAG": tag, "REPOSITORY": "owner/name", "RUNNER_TEMP": "temp"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]],
+        cwd=tmp_path,
+        env={**variables, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    *before, last = done.stdout.splitlines()
+    assert last == f"python -m pip install {'dist/shardwise-2.0.1.whl' if wheel else 'temp/wheel/*.whl'}"
+    assert [line.partition(" --repo owner/name ")[0] for line in before[:1]] == downloads
+    assert all("--no-index" in line for line in before[1:])
+
+
+def test_runners_are_not_retired() -> None:
+    retired = ("macos-11", "macos-12", "macos-13", "ubuntu-18", "ubuntu-20", "windows-2016", "windows-2019")
+    for path in WORKFLOWS:
+        assert not [name for name in retired if name in path.read_text()], path.name
+
+
+def test_addresses_are_the_same_everywhere() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    assert list(urls) == ["Homepage", "Source", "Documentation", "Changelog"]
+    assert load(ROOT / "CITATION.cff")["repository-code"] == urls["Source"]
+    assert all(address.startswith(urls["Source"]) for address in urls.values())
+
+
 def test_workflows_call_what_there_is() -> None:
     targets = set(re.findall(r"^([\w-]+)(?: [\w-]+)*:", (ROOT / "Makefile").read_text(), re.M))
     assert {path.stem for path in WORKFLOWS} == {"docs", "release", "tests", "wheels"}
@@ -98,7 +145,19 @@ def test_versions_are_those_that_are_tested() -> None:
     ]
     assert named == tested
     assert project["requires-python"] == f">={tested[0]}"
-    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
+
+
+def test_extras_are_those_that_refusals_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = project["optional-dependencies"]
+    assert {*EXTRAS, "dev", "docs", "examples"} == set(listed)
+    core = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    for extra, (_, packages) in EXTRAS.items():
+        names = [re.split(r"[^\w-]", line)[0] for line in listed[extra]]
+        assert [name for name in names if name not in core] == packages.split(), extra
+        if extra != "irds":
+            # its tests need data from the network
+            assert {*names} - core <= {re.split(r"[^\w-]", line)[0] for line in listed["dev"]}, extra
 
 
 def test_every_compiled_module_has_a_stub() -> None:

@@ -17,9 +17,9 @@ from scipy import stats
 
 import shardwise as sw
 
-pytest.importorskip("bm25s", reason="the example needs bm25s: pip install 'shardwise[examples]'")
-pytest.importorskip("sklearn", reason="the example needs scikit-learn: pip install 'shardwise[examples]'")
-pytest.importorskip("Stemmer", reason="the example needs PyStemmer: pip install 'shardwise[examples]'")
+pytest.importorskip("bm25s", reason="the example needs bm25s: pip install bm25s")
+pytest.importorskip("sklearn", reason="the example needs scikit-learn: pip install scikit-learn")
+pytest.importorskip("Stemmer", reason="the example needs PyStemmer: pip install PyStemmer")
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "selective_search"
 THEMES = (

@@ -6,6 +6,7 @@ import pytest
 
 import make_notebooks
 import make_start
+from generated import STALE
 
 
 def test_every_reader_has_one() -> None:
@@ -21,7 +22,9 @@ def test_they_show_what_they_are_kept_with() -> None:
         kept = make_notebooks.stored(name)["cells"]
         assert [cell["source"] for cell in fresh[name]] == [cell["source"] for cell in kept]
         for new, old in zip(fresh[name], kept, strict=True):
-            assert make_notebooks.shown(new) == make_notebooks.shown(old), f"{name}: {old['source']}"
+            assert make_notebooks.shown(new) == make_notebooks.shown(old), (
+                f"docs/notebooks/{name}.ipynb {STALE}: {old['source']}"
+            )
 
 
 @pytest.mark.parametrize("name", make_notebooks.NAMES)

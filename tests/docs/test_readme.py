@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print."""
+"""What the README shows is what the commands print; ``make readme`` runs every line of it from the wheel."""
 
 from __future__ import annotations
 
@@ -8,28 +8,43 @@ from pathlib import Path
 import pytest
 
 import make_start
+import run_readme
+from shardwise.io.logs.registry import list_readers
 
-README = (Path(__file__).parent.parent.parent / "README.md").read_text()
-BLOCKS = [block.splitlines() for block in re.findall(r"^```\w+\n(.*?)^```", README, re.MULTILINE | re.DOTALL)]
-
-
-def shown(start: str) -> list[str]:
-    """Lines of the block that begins so, without the dots for what is left out."""
-    (block,) = (block for block in BLOCKS if block[0].startswith(start))
-    return [line for line in block if line != "..." and not line.startswith("$")]
-
-
-def in_order(lines: list[str], told: str) -> bool:
-    """Whether the lines are there, one after the other; others may stand between them."""
-    printed = (line.rstrip() for line in told.splitlines())
-    return all(line in printed for line in lines)
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.slow
-def test_three_models(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(data / "llm")
-    told = make_start.output("compare inspect/a.eval inspect/b.eval inspect/c.json")
-    assert in_order(shown("$ shardwise compare logs"), told)
+def test_three_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_start.prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ((line, shown),) = (
+        (line, shown)
+        for _, line, shown in run_readme.list_steps(README)
+        if line.startswith("shardwise compare logs")
+    )
+    assert run_readme.matches(shown, make_start.output(line.removeprefix("shardwise ")))
+
+
+def test_all_lines_and_snippets_are_run() -> None:
+    """Every line behind a prompt and every block of Python is a step; what stands below a line is compared."""
+    for page in run_readme.PAGES:
+        text = page.read_text(encoding="utf-8")
+        steps = list(run_readme.list_steps(text))
+        assert sum(kind == "console" for kind, _, _ in steps) == len(re.findall(r"^\$ ", text, re.MULTILINE))
+        assert sum(kind == "python" for kind, _, _ in steps) == text.count("```python\n")
+    demo = next(shown for _, line, shown in run_readme.list_steps(README) if line == "shardwise demo")
+    assert demo[0].startswith("Best: ")
+    assert run_readme.matches(demo, "\n".join(line for line in demo if line != run_readme.ELIDED) + "\n")
+    assert not run_readme.matches(demo, "\n".join(demo[1:]) + "\n")
+
+
+def test_the_number_of_tools_is_that_of_the_readers() -> None:
+    """Readers of ours; other packages may bring further ones."""
+    count = sum(reader.read.__module__.startswith("shardwise.") for reader in list_readers())
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        assert re.findall(r"logs of (\d+) (?:evaluation )?tools", page.read_text()) == [str(count)]
 
 
 def test_it_is_short() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import make_start
 import shardwise as sw
+from generated import STALE
 
 NEEDED = {
     "student": [
@@ -52,7 +53,7 @@ def test_every_reader_has_a_section() -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_the_output_of_every_command_is_real(folder: Path, name: str) -> None:
     assert "```console" in section(name)
-    assert make_start.filled(section(name)) == section(name)
+    assert make_start.filled(section(name)) == section(name), f"docs/start.md {STALE}"
 
 
 @pytest.mark.slow
@@ -62,7 +63,7 @@ def test_the_home_page_begins_with_a_call_and_its_real_answer(folder: Path) -> N
     assert call is not None
     assert 'sw.analyze("scores.csv")' in call[1]
     assert page.index("```") == call.start()
-    assert make_start.filled(page) == page
+    assert make_start.filled(page) == page, f"docs/index.md {STALE}"
 
 
 @pytest.mark.slow

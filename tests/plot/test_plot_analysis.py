@@ -17,6 +17,7 @@ import shardwise as sw
 from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
+from shardwise.plot import saving
 from shardwise.plot.items import MOST_BARS, MOST_CELLS
 from shardwise.plot.power import power_by_items
 from shardwise.plot.rows import MOST_ROWS
@@ -296,9 +297,9 @@ def test_a_chart_shows_itself_without_a_network(monkeypatch: pytest.MonkeyPatch)
     assert shown["text/html"].startswith('<img alt="chart"')
     assert "data:image/svg+xml;base64," in shown["text/html"]
     assert "http" not in shown["text/html"]
-    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
-    told = chart._repr_mimebundle_()["text/html"]
-    assert re.fullmatch(r"<p>[^<\n]*pip install [^<\n]*charts[^<\n]*</p>", told)
+    monkeypatch.setattr(saving, "read_space_limit", lambda: 1 << 30)
+    refused = chart._repr_mimebundle_()["text/html"]
+    assert re.fullmatch(r"<p>drawings of charts[^<\n]*ulimit[^<\n]*</p>", refused)
 
 
 def test_another_renderer_is_respected() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-import sys
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ import shardwise as sw
 from chart_rows import rows_with, titles
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.gate import gate
+from shardwise.plot import saving
 from shardwise.plot.dispatch import CHARTS
 from shardwise.writing.answer import write_answer
 from shardwise.writing.notebook import MOST_DRAWN, MOST_ROWS
@@ -122,8 +122,8 @@ def test_long_names_that_differ_in_the_middle_stay_apart_in_text_and_table() -> 
     assert f"{names.index(second):03d}" in write_answer(analysis)
 
 
-def test_without_the_converter_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
+def test_where_memory_is_limited_a_line_says_how_to_lift_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "read_space_limit", lambda: 1 << 30)
     shown = sw.analyze(whole(), method="t holm", calibration=0)._repr_html_()
     assert "<table" in shown
-    assert re.search(r"<p>[^<]*pip install [^<]*charts[^<]*</p>", shown)
+    assert re.search(r"<p>drawings of charts[^<]*ulimit[^<]*</p>", shown)

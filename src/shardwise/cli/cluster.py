@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
 from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
 from shardwise.core.processes import protect_children
 from shardwise.io.tables.sheet import first_line
 
@@ -93,12 +93,7 @@ def on_cluster(
         yield None
         return
     address = refuse_unencrypted(address)
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise InputError(
-            "--cluster needs dask.distributed", remedy="install it: pip install 'shardwise[cluster]'"
-        ) from None
+    _, distributed = import_extra("cluster")
     for name in LOUD:  # their stacks of calls say less than our line
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with ExitStack() as held:

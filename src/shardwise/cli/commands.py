@@ -559,7 +559,7 @@ class ServeOptions:
     """The same in a browser: drop files, confirm how they are read, see the answer.
 
     A small server on this machine; data never leave it. It prints an address with a token, which is needed to get in.
-    Analyses are kept in a folder. Needs: pip install 'shardwise[app]'.
+    Analyses are kept in a folder. Needs: pip install starlette uvicorn python-multipart.
 
     Example: shardwise serve --open
     """

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -252,7 +253,17 @@ def _show_annotation(annotation: Any) -> Any:
     if parameter.several:
         text, default, rest = str(shown.help).partition(" Default")
         shown.help = f"{text.removesuffix('.')}; repeatable.{default}{rest}"
+    shown.help = _escape_markup(str(shown.help))
     return Annotated[kind, shown]
+
+
+def _escape_markup(text: str) -> str:
+    """Return text whose brackets the help shows, which rich would take for marks of style.
+
+    >>> print(_escape_markup("pip install '.[app]'"))
+    pip install '.\\[app]'
+    """
+    return re.sub(r"(\[[a-z#/@][^\[]*?\])", r"\\\1", text)
 
 
 def command_words(context: Any) -> tuple[str, ...]:
@@ -310,7 +321,7 @@ def make_command(options: type, function: str, *, config: bool = True) -> Comman
         taken.append(inspect.Parameter("json_schema", only, default=False, annotation=JsonSchema))
     if config:
         taken.append(inspect.Parameter("config", only, default=None, annotation=_config_option(parameters)))
-    run.__doc__ = _unwrap_paragraphs(inspect.getdoc(options) or "")
+    run.__doc__ = _escape_markup(_unwrap_paragraphs(inspect.getdoc(options) or ""))
     run.__annotations__ = {item.name: item.annotation for item in taken}
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.parameters = parameters  # type: ignore[attr-defined]

@@ -1,26 +1,43 @@
-"""Optional packages: imported where they are needed; where one is absent, the extra that installs it is named."""
+"""Optional packages: loaded where they are needed; what lacks one is refused with the packages to install."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import PurePath
 from typing import Any
 
 from shardwise.core.errors import InputError
 
 EXTRAS = {
-    "distributed": "cluster",
-    "h5netcdf": "netcdf",
-    "h5py": "netcdf",
-    "ir_datasets": "irds",
-    "openpyxl": "xlsx",
-    "python_multipart": "app",
-    "starlette": "app",
-    "uvicorn": "app",
-    "vl_convert": "charts",
-    "zarr": "zarr",
+    "app": ("pages in a browser", "starlette uvicorn python-multipart"),
+    "cluster": ("clusters", "dask distributed"),
+    "irds": ("judgments by name", "ir-datasets"),
+    "netcdf": ("NetCDF files", "h5netcdf h5py"),
+    "xlsx": ("Excel workbooks", "openpyxl"),
+    "zarr": ("Zarr stores", "zarr"),
+    "zst": ("files compressed with zstd", "zstandard"),
 }
-"""Module of each optional package, and the extra of ours that installs it."""
+"""What each extra of ours is for, and the packages that it installs."""
+
+ENDINGS = {
+    "netcdf": (".nc", ".nc4", ".netcdf", ".h5"),
+    "xlsx": (".xlsx", ".xlsm"),
+    "zarr": (".zarr",),
+    "zst": (".zst",),
+}
+"""Endings of the files that need an extra."""
+
+
+def list_modules(extra: str) -> list[str]:
+    """Return the modules of the packages of an extra.
+
+    >>> list_modules("irds")
+    ['ir_datasets']
+    """
+    return EXTRAS[extra][1].replace("-", "_").split()
 
 
 def is_installed(module: str) -> bool:
@@ -40,28 +57,33 @@ def import_if_there(module: str) -> Any:
         return None
 
 
-def import_extra(module: str, purpose: str) -> Any:
-    """Import an optional package, or refuse what it is needed for.
+def require_extra(extra: str, where: object = "") -> None:
+    """Refuse what needs an extra of which a package is not installed."""
+    if all(map(is_installed, list_modules(extra))):
+        return
+    purpose, packages = EXTRAS[extra]
+    verb = "are" if " " in packages else "is"
+    raise InputError(
+        f"{purpose} need {', '.join(packages.split())}, which {verb} not installed",
+        where=str(where),
+        remedy=f"run pip install {packages}",
+    )
 
-    Parameters
-    ----------
-    module : str
-        Its name, one of `EXTRAS`.
-    purpose : str
-        What needs it, in the plural: ``"NetCDF files"``.
 
-    Returns
-    -------
-    module
-        The package.
+def require_for_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse the first of several files whose ending needs an extra that is not installed."""
+    for path in paths:
+        last = {ending.lower() for ending in PurePath(path).suffixes[-2:]}
+        for extra, endings in ENDINGS.items():
+            if last & set(endings):
+                require_extra(extra, path)
 
-    >>> import_extra("openpyxl", "Excel workbooks").__name__
-    'openpyxl'
+
+def import_extra(extra: str, where: object = "") -> tuple[Any, ...]:
+    """Return the modules of an extra, in the order of its packages, or refuse what they are needed for.
+
+    >>> [module.__name__ for module in import_extra("xlsx")]
+    ['openpyxl']
     """
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InputError(
-            f"{purpose} need {module}, which is not installed",
-            remedy=f"pip install 'shardwise[{EXTRAS[module]}]'",
-        ) from None
+    require_extra(extra, where)
+    return tuple(import_module(module) for module in list_modules(extra))

@@ -1,4 +1,4 @@
-"""Arrays in one compact file: a zstd-compressed npz without pickles, written whole or not at all."""
+"""Arrays in one compact file: a compressed npz without pickles, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.io.bounds import most_inside
+from shardwise.io.files import FRAME, inflate_zstd
+from shardwise.io.logs.zipped import DAMAGE
 
 Array = npt.NDArray[Any]
 
@@ -28,17 +29,26 @@ def save_arrays(
     text = json.dumps({"holds": kind, "format": 1, **facts}).encode()
     buffer = io.BytesIO()
     stored: dict[str, Any] = {"facts": np.frombuffer(text, dtype=np.uint8), **arrays}
-    np.savez(buffer, **stored)
-    compressor = zstandard.ZstdCompressor(level=3, threads=-1, write_checksum=True)
-    write_atomically(path, compressor.compress(buffer.getbuffer()))
+    # the fastest level: savez_compressed takes eight times as long for a twentieth of the size
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in stored.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    write_atomically(path, buffer.getvalue())
 
 
-def _inflate_frame(blob: bytes) -> bytes:
-    """Inflate one whole frame that says how long it is; refuse a cut file, or one made to fill the memory."""
-    size = zstandard.frame_content_size(blob)
-    if not 0 <= size <= most_inside(len(blob)):
-        raise ValueError("a frame of no credible size")
-    return zstandard.ZstdDecompressor().decompress(blob, allow_extra_data=False)
+def _inflate_arrays(blob: bytes) -> dict[str, Array]:
+    """Return the arrays of an npz by name; refuse a damaged one, or one made to fill the memory."""
+    most = most_inside(len(blob))
+    if blob.startswith(FRAME):
+        # as earlier versions wrote it
+        blob = inflate_zstd(blob, most)
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        if len(blob) > most or sum(member.file_size for member in archive.infolist()) > most:
+            raise ValueError("arrays of no credible size")
+        # read whole, so that its checksum is compared before anything in it is looked at
+        members = {name.removesuffix(".npy"): io.BytesIO(archive.read(name)) for name in archive.namelist()}
+    return {name: np.lib.format.read_array(member, allow_pickle=False) for name, member in members.items()}
 
 
 def edges_fit(edges: Array, parts: int, total: int) -> bool:
@@ -64,13 +74,13 @@ def codes_fit(codes: Array, kind: npt.DTypeLike, below: int, *, at_least: int = 
 def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
     """Read what ``save_arrays`` wrote; refuse anything else."""
     try:
-        text = _inflate_frame(Path(path).read_bytes())
-        with np.load(io.BytesIO(text), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = _inflate_arrays(Path(path).read_bytes())
         facts: dict[str, Any] = json.loads(arrays.pop("facts").tobytes())
     except FileNotFoundError:
         raise InputError("no such file", where=str(path), remedy="check the path") from None
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zstandard.ZstdError):
+    except (KeyError, *DAMAGE) as error:
+        if isinstance(error, InputError):
+            raise error.add_location(str(path)) from None
         raise InputError(
             f"is not a saved {kind}, or is damaged", where=str(path), remedy=f"save the {kind} again"
         ) from None

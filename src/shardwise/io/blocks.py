@@ -28,6 +28,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.extras import require_for_files
 from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.roles import Columns, Reading
@@ -96,6 +97,7 @@ def open_blocks(
 def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: int) -> Blocks:
     if not path.exists():
         raise InputError("no such file", where=str(path), remedy="check the path")
+    require_for_files([path])
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return _of_numbers(path, systems, rows)

@@ -16,18 +16,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import zstandard
 
 from shardwise.core.arguments import count_workers, map_parallel
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra, require_extra
 from shardwise.io.bounds import lift_limit, most_table_inside, most_text_inside
 
-_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+FRAME = b"\x28\xb5\x2f\xfd"  # what a file of zstandard begins with
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", FRAME: ".zst"}
 _MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
 _ZIP = b"PK\x03\x04"
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
-_DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 _PART = 1 << 22  # bytes of a file that are worth a worker
 PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
 
@@ -65,6 +66,9 @@ def list_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
         files.update(dict.fromkeys(inside))
     if not files:
         raise InputError("no files were given", remedy="name at least one run file, folder or pattern")
+    for path in files:
+        if path.suffix == ".zst":
+            require_extra("zst", path)
     return list(files)
 
 
@@ -119,8 +123,9 @@ def _inflate_streams(
     return b"".join(parts)
 
 
-def _inflate_zstd(text: bytes, most: int) -> bytes:
-    """Inflate all frames, and refuse one that does not end."""
+def inflate_zstd(text: bytes, most: int) -> bytes:
+    """Inflate all frames, to a little over so many bytes at most, and refuse one that does not end."""
+    (zstandard,) = import_extra("zst")
     parts, held, offset = [], 0, 0
     frame = None
     while offset < len(text) and held <= most:
@@ -129,7 +134,10 @@ def _inflate_zstd(text: bytes, most: int) -> bytes:
             continue
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
         piece = text[offset : offset + PIECE]
-        parts.append(frame.decompress(piece))
+        try:
+            parts.append(frame.decompress(piece))
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
         held += len(parts[-1])
         offset += len(piece) - len(frame.unused_data)
         if frame.eof:
@@ -160,24 +168,24 @@ def lacks_checksum(path: Path) -> bool:
         False for a file that is compressed in another way, or not at all.
     """
     with open(path, "rb") as stream:
-        head = stream.read(18)
-    try:
-        return not zstandard.get_frame_parameters(head).has_checksum
-    except zstandard.ZstdError:
-        return False
+        head = stream.read(5)
+    # the third bit behind the mark of a frame says that a checksum follows its content (RFC 8878, 3.1.1.1.1)
+    return len(head) == 5 and head.startswith(FRAME) and not head[4] & 4
 
 
 SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
     ".gz": _inflate_gzip,
     ".bz2": _inflate_bzip2,
     ".xz": _inflate_xz,
-    ".zst": _inflate_zstd,
+    ".zst": inflate_zstd,
 }
 """How files of each ending are inflated, to a little over so many bytes at most."""
 
 
 def _inflate_text(ending: str, text: bytes, path: Path, *, table: bool = False) -> bytes:
     """Inflate a file, or refuse one that holds more than it may."""
+    if ending == ".zst":
+        require_extra("zst", path)
     most = most_table_inside(len(text)) if table else most_text_inside(len(text))
     content = SUFFIXES[ending](text, most)
     if len(content) > most:
@@ -190,7 +198,8 @@ def _inflate_text(ending: str, text: bytes, path: Path, *, table: bool = False) 
 def compress_text(ending: str, text: bytes) -> bytes:
     """Compress text for a file of that ending, with a checksum; as it is for any other."""
     if ending == ".zst":
-        return zstandard.ZstdCompressor(write_checksum=True).compress(text)
+        (zstandard,) = import_extra("zst")
+        return bytes(zstandard.ZstdCompressor(write_checksum=True).compress(text))
     if ending == ".gz":
         return gzip.compress(text, mtime=0)
     if ending == ".bz2":

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import zstandard
-
+from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
 from shardwise.io.logs.registry import holds_means
 from shardwise.io.scores import are_score_files
 
@@ -19,11 +19,17 @@ Kind = Literal["qrels", "run", "report", "results", "scores"]
 START = 4096
 """Bytes that tell what a file is."""
 
+
+def _open_zstd(path: Path) -> Any:
+    (zstandard,) = import_extra("zst", path)
+    return zstandard.open(path)
+
+
 OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": zstandard.open,
+    b"\x28\xb5\x2f\xfd": _open_zstd,
 }
 
 
@@ -88,6 +94,8 @@ def _read_start(path: Path) -> bytes:
     try:
         with opener(path) as stream:
             return bytes(stream.read(START))
-    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError):
+    except InputError:
+        raise
+    except Exception:
         # Whoever reads the file says what is wrong with it.
         return b""

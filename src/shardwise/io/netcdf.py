@@ -25,8 +25,7 @@ from shardwise.core.processes import python_command, python_environment
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
 
-h5netcdf = import_extra("h5netcdf", "NetCDF files")
-h5py = import_extra("h5py", "NetCDF files")
+h5netcdf, h5py = import_extra("netcdf")
 
 MARK = b"\nshardwise scores 1, sha256 of the above: "
 PATIENCE = 20  # seconds of a processor for a file of another program

@@ -14,6 +14,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
 from shardwise.io.files import bare_name, read_text
 from shardwise.io.trec.names import MAX_NAME
 
@@ -104,14 +105,7 @@ def from_ir_datasets(qrels: Any) -> Any:
     {'q1': {'d1': 1}}
     """
     if isinstance(qrels, str | os.PathLike) and str(qrels).startswith(IRDS):
-        try:
-            import ir_datasets
-        except ImportError:
-            raise InputError(
-                "judgments by name come from ir_datasets, which is not installed",
-                where=str(qrels),
-                remedy="pip install 'shardwise[irds]'",
-            ) from None
+        (ir_datasets,) = import_extra("irds", qrels)
         name = str(qrels).removeprefix(IRDS)
         try:
             qrels = ir_datasets.load(name)

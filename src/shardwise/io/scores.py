@@ -17,6 +17,7 @@ from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.extras import ENDINGS, require_for_files
 from shardwise.core.scores import require_scores
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
@@ -52,9 +53,8 @@ PairBy = Literal["item", "position"]
 Content = Sheet | list[Log] | Votes
 """What a file holds."""
 
-_NETCDF = (".nc", ".nc4", ".netcdf", ".h5")
+_NETCDF, _EXCEL = ENDINGS["netcdf"], ENDINGS["xlsx"]
 _PARQUET = (".parquet", ".pq")
-_EXCEL = (".xlsx", ".xlsm")
 _LINES = (".jsonl", ".ndjson")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -236,6 +236,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     kind = ending.lower().split(".")[1] if ending else ""
     if not target.parent.is_dir():
         raise InputError("no such folder", where=str(target.parent), remedy="make it first")
+    require_for_files([target])
     if f".{kind}" == ENDING:
         if layout == "wide":
             raise InputError("a store has no layout", remedy="leave it out", argument="layout")
@@ -283,7 +284,9 @@ def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
     files: list[PathLike] = []
     for item in given:
         files += registry.find_logs(Path(item)) if Path(item).is_dir() else [item]
-    return list_files(files)
+    paths = list_files(files)
+    require_for_files(paths)
+    return paths
 
 
 def are_score_files(paths: Sequence[Path]) -> bool:

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,11 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.core.extras import import_extra
+from shardwise.core.extras import ENDINGS, import_extra, require_extra
 from shardwise.io.atomic import draft_folder, move_folder_in, refuse_unwritable
 from shardwise.io.bounds import most_inside
 
-ENDING = ".zarr"
+(ENDING,) = ENDINGS["zarr"]
 LIST = "shardwise.json"
 NEW = "new"  # a store that is being made
 CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
@@ -67,7 +66,7 @@ def write_store(data: xr.Dataset, target: Path) -> None:
 @contextmanager
 def store_draft(target: Path) -> Iterator[Path]:
     """Yield a folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
-    import_extra("zarr", "Zarr stores")
+    require_extra("zarr", target)
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
         raise InputError("exists and is not a Zarr store", where=str(target), remedy="write elsewhere")
     with ExitStack() as held:
@@ -99,7 +98,8 @@ def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path
     whole = _of_all(first, systems)
     with refuse_unwritable(target):
         _write_zarr(whole, store)
-    group = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
+    (zarr,) = import_extra("zarr", target)
+    group = zarr.open_group(store, mode="r+", use_consolidated=False)
     filling = [_Filling(group[name], array, HELD // len(whole)) for name, array in whole.data_vars.items()]
     for part in chain([first], coming):
         with refuse_unwritable(target):
@@ -163,7 +163,7 @@ def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
 
 def read_store(path: Path) -> xr.Dataset:
     """Open a store; scores are read when they are looked at, and what is not looked at is not read."""
-    import_extra("zarr", "Zarr stores")
+    require_extra("zarr", path)
     where = str(path)
     if problem := next(_find_problems(path), ""):
         raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
@@ -201,7 +201,6 @@ def _write_zarr(data: xr.Dataset, folder: Path) -> None:
     chunks = {
         str(name): {"chunks": _choose_chunks(array)} for name, array in plain.data_vars.items() if array.size
     }
-    import_module("zarr")
     plain.to_zarr(folder, mode="w-", zarr_format=2, consolidated=True, encoding=chunks)
 
 

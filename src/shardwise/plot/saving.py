@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
-from shardwise.core.extras import import_extra
 from shardwise.core.limits import read_space_limit
 from shardwise.core.text import escape_controls, escape_nested, script_json
 from shardwise.io.atomic import write_atomically
@@ -104,7 +103,7 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def import_converter() -> Any:
-    """Import what draws charts without a browser; drawing takes long to load.
+    """Import what draws charts without a browser.
 
     Its engine ends the process where it cannot reserve its address space.
     """
@@ -115,7 +114,9 @@ def import_converter() -> Any:
             f"{limit / 2**30:.3g} GB are allowed",
             remedy="lift the limit (ulimit -v unlimited), or ask for tables and text only",
         )
-    return import_extra("vl_convert", "drawings of charts")
+    import vl_convert  # drawing takes long to load
+
+    return vl_convert
 
 
 def specify_chart(chart: Chart, *, validate: bool = True) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def render_image(chart: Chart, label: str = "chart") -> str:
     Returns
     -------
     str
-        HTML; without vl-convert the line that says how to install it.
+        HTML; where memory is limited, the line that says how to lift the limit.
     """
     try:
         drawn = render_svg(chart)

@@ -9,16 +9,16 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import zstandard
-
 from shardwise.core.errors import InputError
+from shardwise.core.extras import require_extra
 from shardwise.io.bounds import lift_limit, most_text_inside
+from shardwise.io.files import inflate_zstd
 
 ZSTD = 93  # method of compression, APPNOTE 4.4.5
 _LOCAL = 30  # bytes of a local file header before its name
 DAMAGE = (
     OSError, ValueError, OverflowError, EOFError, NotImplementedError, RuntimeError, struct.error, zlib.error,
-    zstandard.ZstdError, zipfile.BadZipFile,
+    zipfile.BadZipFile,
 )  # fmt: skip
 """What comes of an archive that is damaged, or made to look like one."""
 
@@ -38,10 +38,11 @@ def inflate_member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
     refuse_large_members(archive, [name], source)
     info = archive.getinfo(name)
     where = f"{source} ({name})"
+    if info.compress_type == ZSTD:
+        require_extra("zst", where)
     try:
         if info.compress_type == ZSTD:
-            packed = io.BytesIO(_read_member(archive, info))
-            content = zstandard.ZstdDecompressor().stream_reader(packed).read(info.file_size + 1)
+            content = inflate_zstd(_read_member(archive, info), info.file_size)
             good = len(content) == info.file_size and zlib.crc32(content) == info.CRC
         else:
             with archive.open(info) as stream:

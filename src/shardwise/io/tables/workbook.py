@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.extras import import_extra
 from shardwise.io.bounds import lift_limit, most_workbook_inside
 from shardwise.io.files import read_text
 from shardwise.io.tables.delimited import find_dialect
@@ -84,10 +85,9 @@ def read_workbook(path: Path, title: str = "", decimal: str = "") -> Sheet:
 
 
 def _load_pages(path: Path) -> list[_Page]:
+    (openpyxl,) = import_extra("xlsx", path)
     blob = read_text(path)
     try:
-        import openpyxl  # type: ignore[import-untyped]
-
         with zipfile.ZipFile(io.BytesIO(blob)) as book:
             held, most = sum(member.file_size for member in book.infolist()), most_workbook_inside(len(blob))
             if held > most:
@@ -106,12 +106,6 @@ def _load_pages(path: Path) -> list[_Page]:
             for name in computed.sheetnames
             if _is_table(computed[name])
         ]
-    except ImportError:
-        raise InputError(
-            "workbooks are read by openpyxl, which is not installed",
-            where=str(path),
-            remedy="pip install openpyxl, or save the sheet as CSV",
-        ) from None
     except InputError:
         raise
     except Exception as error:
