@@ -16,10 +16,9 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     DETERMINISTIC,
-    LOWER_IS_BETTER,
-    RANGE,
     Scores,
     as_scores,
+    declare_measure,
     is_unpaired,
     layout_of,
     level_names,
@@ -172,7 +171,7 @@ def gate(
     alpha: float = 0.05,
     repeats: str | None = None,
     range: tuple[float, float] | None = None,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     comparisons: Comparisons | None = None,
 ) -> Any:
     """Say whether a system may replace another: better, no worse, worse, or inconclusive.
@@ -198,9 +197,9 @@ def gate(
     repeats : str, optional
         "seeds" or "samples"; without it by what the repeats are called (seed, run; epoch, sample, generation).
     range : (float, float), optional
-        Lowest and highest score there can be; 0 to 1 without it where all scores lie in it, else unbounded.
-    lower_is_better : bool
-        Whether lower scores are better.
+        Lowest and highest score there can be; without it by the scores, as for `as_scores`.
+    lower_is_better : bool, optional
+        Whether lower scores are better; without it by the measure's name.
     comparisons : Comparisons, optional
         Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
         default method's.
@@ -225,41 +224,12 @@ def gate(
     validate_level(alpha)
     validate_level(power, "power")
     table, base_name, candidates = arrange_systems(base, new, scores)
-    table = declare_range(table, range, lower_is_better)
+    table = declare_measure(table, range, lower_is_better)
     each = tuple(
         _judge_candidate(table, base_name, name, len(candidates), margin, power, alpha, repeats, comparisons)
         for name in candidates
     )
     return each[0] if len(each) == 1 else Gates(each)
-
-
-def declare_range(
-    scores: xr.DataArray, range: tuple[float, float] | None, lower_is_better: bool = False
-) -> xr.DataArray:
-    """Note the range of scores on them.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Any scores.
-    range : (float, float), optional
-        Lowest and highest score there can be; nothing is noted without it.
-    lower_is_better : bool
-        Whether lower scores are better.
-
-    Returns
-    -------
-    DataArray
-        The scores with attributes.
-
-    >>> declare_range(xr.DataArray([1.0, 5.0]), (1, 5)).attrs
-    {'range': (1.0, 5.0)}
-    """
-    if range is not None:
-        scores = scores.assign_attrs({RANGE: (float(range[0]), float(range[1]))})
-    if lower_is_better:
-        scores = scores.assign_attrs({LOWER_IS_BETTER: True})
-    return scores
 
 
 def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ is (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,16 @@ from scipy import special
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
-from shardwise.core.scores import RANGE, as_scores, level_names, nouns_of, require_complete, require_scores
+from shardwise.core.measure import BY_NAME, UNIT
+from shardwise.core.scores import (
+    as_scores,
+    level_names,
+    measure_of,
+    note_measure,
+    nouns_of,
+    require_complete,
+    require_scores,
+)
 from shardwise.core.shown import Shown
 from shardwise.methods.base import Estimates
 
@@ -168,6 +177,6 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
         )
         values = special.ndtr(values) if kind == "normal" else values
     standardized = table.copy(data=values)
-    # a declared range is that of the scores before
-    standardized.attrs = {name: value for name, value in table.attrs.items() if name != RANGE}
-    return standardized
+    # the range is not that of the scores before
+    limits, source = (None, "") if kind == "z" else (UNIT, BY_NAME)
+    return note_measure(standardized, replace(measure_of(table), range=limits, range_from=source))
