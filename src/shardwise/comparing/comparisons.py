@@ -43,7 +43,8 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 class Comparisons(Shown):
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
-    Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
+    Differences are the first less the second in the measure's own sign: below 0 where lower is better. Against a
+    baseline the first of a pair is the other system, whichever is better.
 
     The only result of pairs that the package has: every method ends here. Significant pairs, letters, rank ranges and
     the best set are one statement: all come from the corrected p-values of all pairs.
@@ -83,6 +84,16 @@ class Comparisons(Shown):
     def difference(self) -> Floats:
         """Difference of the first system of each pair less the second."""
         return self._broadcast_row(self.decisions.difference)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the best system is the one with the lowest mean."""
+        return self.estimates.lower_is_better
+
+    @property
+    def gain(self) -> Floats:
+        """Difference in favour of the first system of each pair: its sign is turned where lower is better."""
+        return self.estimates.sign * self.difference
 
     @property
     def se(self) -> Floats:
@@ -300,7 +311,7 @@ class Comparisons(Shown):
         array of int
             One entry a pair.
         """
-        return np.where(self.reject(alpha), np.sign(self.difference), 0.0).astype(np.int64)
+        return np.where(self.reject(alpha), np.sign(self.gain), 0.0).astype(np.int64)
 
     def intervals(self, level: float = 0.95, kind: str = "mean") -> pd.DataFrame:
         """Return intervals of one kind, best system first.
@@ -465,7 +476,7 @@ class Comparisons(Shown):
         """Number of systems significantly below and above each of `names`."""
         self._require_all_pairs("ranks and the best set")
         return groups.count_wins(
-            self.reject(alpha), self.difference, *self._pair_positions, len(self._member_systems)
+            self.reject(alpha), self.gain, *self._pair_positions, len(self._member_systems)
         )
 
     def _require_all_pairs(self, what: str) -> None:
@@ -548,7 +559,7 @@ class Comparisons(Shown):
         if validate_choice(form, "form", ("all", "each")) == "each":
             first, last = self._rank_each(alpha)
             above, below = first - 1, len(first) - last
-        values = self.means[self._member_systems]
+        values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
         frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
@@ -565,6 +576,7 @@ class Comparisons(Shown):
         topics = len(y)
         chances = np.full(topics, 1.0 / topics)
         draws = np.random.default_rng(0).multinomial(topics, chances, size=RANK_DRAWS).astype(np.float64)
+        y = self.estimates.sign * y
         first, last = resample_rank_sets(y, moderated_t(y), draws, alpha=alpha)
         return first.astype(np.int64), last.astype(np.int64)
 

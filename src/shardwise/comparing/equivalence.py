@@ -128,7 +128,8 @@ def equivalence(
     margin : float
         The smallest difference that matters; 0 for plain superiority.
     side : str
-        "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin).
+        "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin);
+        the latter two with b - a where lower is better.
     method : str
         "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture), "interval" (the two-sided
         1 - alpha interval, a test at alpha/2) or "hpd" (the same with the highest posterior density, as in J15; only
@@ -173,7 +174,7 @@ def equivalence(
         critical = np.asarray(scipy.stats.t.isf((1.0 - level) / 2.0, df), np.float64)
         half = np.where(se > 0.0, critical * se, 0.0)
         lower, upper = d - half, d + half
-        p = _one_sided(d, se, df, margin, side)
+        p = _one_sided(result.estimates.sign * d, se, df, margin, side)
         if result.estimates.bounded is not None:
             ia, ib = np.where(turned, result.ib, result.ia), np.where(turned, result.ia, result.ib)
             pair = measure_pairs(result.estimates.bounded, ia, ib, se, df)
@@ -185,7 +186,8 @@ def equivalence(
             )
             p = np.where(bounded, _bounded_one_sided(result.estimates.bounded, *pair, margin, side), p)
         p = np.minimum(either * p, 1.0) if method == "tost" else np.full(len(pairs), np.nan)
-    holds, smallest = _judge_interval(lower, upper, margin, side)
+    gains = (-upper, -lower) if result.lower_is_better else (lower, upper)
+    holds, smallest = _judge_interval(*gains, margin, side)
     p_adjusted = p if method != "tost" else STEPWISE[correction].adjust(p)
     a, b = (pairs[name].to_numpy() for name in ("a", "b"))
     table = pd.DataFrame(
@@ -243,17 +245,11 @@ def _bounded_limits(
 def _bounded_one_sided(
     bounded: BoundedScores, moments: PairMoments, precision: Precision, margin: float, side: str
 ) -> Floats:
-    """The larger of the one-sided p-values that a claim needs, by score tests within the range of the scores.
-
-    Where lower scores are better, the difference of mapped scores has the other sign.
-    """
-    turned = bounded.bounds.lower_is_better
+    """The larger of the one-sided p-values that a claim needs, by score tests within the range of the scores."""
     unit = margin / bounded.bounds.width
     if side == "both":
         return intervals.p_equivalent(moments, unit, precision)
     edge = unit if side == "superior" else -unit
-    if turned:
-        return intervals.p_below(moments, -edge, precision)
     if side == "lower":
         return intervals.p_no_worse(moments, unit, precision)
     return intervals.p_above(moments, edge, precision)

@@ -36,7 +36,7 @@ def check_systems(labels: Sequence[str], values: Floats) -> None:
 
 
 def sort_estimates(estimates: Estimates) -> Estimates:
-    """Return the same estimates with systems by descending value, ties in the order given.
+    """Return the same estimates with the best system first, ties in the order given.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def sort_estimates(estimates: Estimates) -> Estimates:
     """
     labels, values = estimates.labels, np.ravel(np.asarray(estimates.values, dtype=float))
     check_systems(labels, values)
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-estimates.sign * values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return estimates
     if estimates.test is not None:

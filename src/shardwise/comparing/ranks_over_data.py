@@ -47,7 +47,7 @@ class RankFit(Shown):
     labels : tuple of str
         Names of the R systems.
     ranks : array
-        (T, R) ranks, 1 for the highest score of a topic.
+        (T, R) ranks, 1 for the best score of a topic.
     nouns : dict
         The user's words for topics and systems.
     """
@@ -144,7 +144,7 @@ def rank_systems(scores: Any) -> RankFit:
     ([1.333, 1.667, 3.0], 4.667)
     """
     table = require_scores(as_scores(scores, only=True), "a test of ranks").transpose("topic", "system")
-    ranks = scipy.stats.rankdata(-require_complete(table), axis=1)
+    ranks = scipy.stats.rankdata(-measure_of(table).sign * require_complete(table), axis=1)
     return RankFit(level_names(table, "system"), np.asarray(ranks, np.float64), nouns_of(table))
 
 
@@ -157,7 +157,7 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
         Any complete table of topics and systems that `as_scores` takes.
     kind : str
         "z": (y - m)/s with the topic's mean and standard deviation (0 where s is); "normal": Φ of it, between 0 and 1
-        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems at or below it (Urbano, Lima & Hanjalic
+        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems that it is no worse than (Urbano, Lima & Hanjalic
         2019).
 
     Returns
@@ -169,7 +169,8 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
     table = require_scores(as_scores(scores, only=True), "standardising").transpose("topic", "system")
     y = require_complete(table)
     if kind == "ecdf":
-        values = scipy.stats.rankdata(y, method="max", axis=1) / y.shape[1]
+        ties = "min" if measure_of(table).lower_is_better else "max"
+        values = scipy.stats.rankdata(y, method=ties, axis=1) / y.shape[1]
     else:
         spread = y.std(axis=1, ddof=1, keepdims=True)
         values = np.divide(

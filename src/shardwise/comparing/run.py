@@ -155,8 +155,8 @@ def make_tables(
             argument="method",
             value=procedure.name,
         )
-    options: dict[str, Any] = {}
     gated = Scores(scores)
+    options: dict[str, Any] = {"lower_is_better": gated.lower_is_better}
     if gated.deterministic:
         options["deterministic"] = gated.deterministic
     if gated.unit_df is not None:
@@ -376,6 +376,7 @@ def compare_tables(
         posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
         scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
         bounded=None if bounded is None else bounded.select_systems(labels),
+        lower_is_better=tables.lower_is_better,
         notes=(*estimates.notes, *warn_of_systems(procedure, tables, labels, choice, bounded is not None)),
     )
     against = f" against {' and '.join(bases)}" if bases else ""
@@ -438,7 +439,7 @@ def warn_of_systems(
 def sort_systems(
     procedure: Procedure, tables: Tables, labels: tuple[str, ...]
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Put the systems of a batch of one in descending order of their estimated means, ties in the order given.
+    """Put the systems of a batch of one in the order of their estimated means, the best first, ties in the order given.
 
     Parameters
     ----------
@@ -467,7 +468,7 @@ def sort_systems(
 def _reorder_systems(
     tables: Tables, labels: tuple[str, ...], values: Floats
 ) -> tuple[Tables, tuple[str, ...]]:
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-tables.sign * values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return tables, labels
     return tables.select_systems(order), tuple(labels[k] for k in order)

@@ -36,7 +36,7 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
             f"{pairs.title} has no confidence distribution of a difference",
             remedy=("use ", Option("method", "moderated")),
         )
-    d, se, df = pairs.difference, pairs.se, pairs.df
+    d, se, df = pairs.gain, pairs.se, pairs.df
     with np.errstate(divide="ignore", invalid="ignore"):
         better = np.where(se > 0.0, special.stdtr(df, (d - margin) / se), (d > margin).astype(float))
         worse = np.where(se > 0.0, special.stdtr(df, (-margin - d) / se), (d < -margin).astype(float))
@@ -45,7 +45,7 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
         {
             "a": labels[pairs.ia],
             "b": labels[pairs.ib],
-            "difference": d,
+            "difference": pairs.difference,
             "better": better,
             "equal": np.maximum(1.0 - better - worse, 0.0),
             "worse": worse,

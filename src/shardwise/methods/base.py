@@ -148,6 +148,8 @@ class Estimates:
         Function of (a, b, draws, seed) that gives the posterior distribution of a difference.
     win_share : WinShare, optional
         What differences mean in shares of wins, where means are strengths fitted to votes.
+    lower_is_better : bool
+        Whether the best system is the one with the lowest mean.
     """
 
     labels: tuple[str, ...]
@@ -173,11 +175,17 @@ class Estimates:
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
     win_share: WinShare | None = None
+    lower_is_better: bool = False
 
     @property
     def size(self) -> int:
         """Number of systems."""
         return len(self.labels)
+
+    @property
+    def sign(self) -> int:
+        """1 where higher means are better, -1 where lower ones are."""
+        return -1 if self.lower_is_better else 1
 
     def take_first(self) -> Estimates:
         """Return the estimates of the first table alone, without the axis of tables; tests keep their batch.

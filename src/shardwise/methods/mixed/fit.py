@@ -14,7 +14,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.scores import as_scores, measure_of, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
@@ -241,6 +241,7 @@ def mixed(
         parts=parts,
         notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
         nouns=nouns_of(checked),
+        lower_is_better=measure_of(checked).lower_is_better,
         design=design,
         topics=table.topics,
         instances=table.counts,

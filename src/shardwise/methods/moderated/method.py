@@ -77,7 +77,9 @@ class ModeratedJoint:
                 drawn = (self.ia, self.ib, table_statistics.drawn, key, tables.n_resamples)
                 distributions.append(_distribution_of_topics(test.y[i], drawn, jobs))
             else:
-                distributions.append(_with_noise(test.y[i], test.noise.select_part(i), drawn, jobs))
+                distributions.append(
+                    _with_noise(test.y[i], test.noise.select_part(i), drawn, jobs, tables.sign)
+                )
         return tuple(distributions)
 
     @cached_property
@@ -125,7 +127,11 @@ def _distribution_of_topics(
 
 
 def _with_noise(
-    y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
+    y: Floats,
+    noise: Noise,
+    drawn: tuple[Ints, Ints, Statistics, np.uint64, int],
+    jobs: int | None,
+    sign: int = 1,
 ) -> ResampledDistribution:
     """The distribution with chance effects on the systems, which are drawn in the order of their means, not of the
     table.
@@ -140,7 +146,7 @@ def _with_noise(
             remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
         )
     y = y[common]
-    order = np.argsort(-y.mean(axis=0), kind="stable")
+    order = np.argsort(-sign * y.mean(axis=0), kind="stable")
     position = np.argsort(order)
     moved = noise.select_part(order)
     return resample_topics(
