@@ -347,7 +347,8 @@ def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFra
     fit = bootstrap_anova(analysis.analysed, model, n_resamples=options.resamples, seed=options.seed)
     trim: Any = options.trim
     table = fit.intervals(1 - options.alpha, trim=trim, **parts)
-    return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
+    table = table.reset_index(names="system")
+    return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 
 
 def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
@@ -434,7 +435,7 @@ def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        words = decide_verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
+        words = decide_verdicts(pairs.gain, frame["p_adjusted"].to_numpy(), options.alpha)
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
     effects = pairs.estimates.topic_sd

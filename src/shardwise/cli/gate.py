@@ -39,7 +39,7 @@ def judge_systems(options: GateOptions) -> None:
     margin = 0.01 if options.margin is None else options.margin
     scores = fill_gaps(pick_measure(read), options.fill)[0] if was_given("fill") else pick_measure(read)
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
-    how |= {"repeats": options.repeats, "lower_is_better": options.lower_is_better}
+    how |= {"repeats": options.repeats}
     facts = {"margin": margin, "alpha": options.alpha}
     if options.sequential is not None:
         look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)

@@ -377,7 +377,16 @@ REPEATS = Declaration(
 )  # fmt: skip
 RANGE = Declaration(
     "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_range,
-    help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within.",
+    help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within, else the scale that "
+    "repeated scores lie on, such as 1,5.",
+)  # fmt: skip
+LOWER_IS_BETTER = Declaration(
+    "--lower-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
+    help="Lower scores are better. Default: by the name of the measure, such as wer, latency_ms or cost.",
+)  # fmt: skip
+HIGHER_IS_BETTER = Declaration(
+    "--higher-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
+    help="Higher scores are better, whatever the measure is called.",
 )  # fmt: skip
 TRANSFORM = Declaration(
     "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_transform,
@@ -386,9 +395,6 @@ TRANSFORM = Declaration(
 EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
     help="Leave out this system, such as a broken run that widens all intervals; of a table also an item.",
-)  # fmt: skip
-LOWER_IS_BETTER = Declaration(
-    "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
 )  # fmt: skip
 MARGIN = Declaration(
     "--margin", metavar="X", common=True, group=QUESTION, only_with=(when.IN_MEMORY,), min=0.0,

@@ -49,6 +49,7 @@ class Equivalence(Shown):
     level: float  # of the intervals in the table, each by itself
     claim: str
     correction: str = "none"  # for the number of pairs
+    lower_is_better: bool = False
 
     @property
     def holds(self) -> bool:
@@ -203,7 +204,9 @@ def equivalence(
             "smallest_margin": smallest,
         }
     )
-    return Equivalence(table, margin, side, method, alpha, level, result.claim, correction)
+    return Equivalence(
+        table, margin, side, method, alpha, level, result.claim, correction, result.lower_is_better
+    )
 
 
 def _list_pairs(result: Comparisons) -> pd.DataFrame:
@@ -275,6 +278,7 @@ class SettingSeries(Shown):
     margin: float
     side: str
     claim: str
+    lower_is_better: bool = False
 
     @property
     def smallest(self) -> Any:
@@ -343,7 +347,7 @@ def smallest_setting(
     """
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
-    rows, claim = [], ""
+    rows = []
     for setting in sorted(results):
         tested = equivalence(results[setting], margin, side, method=method, alpha=alpha)
         if len(tested.table) != 1:
@@ -355,8 +359,7 @@ def smallest_setting(
             {"setting": setting}
             | {name: row[name] for name in ("difference", "lower", "upper", "p", "holds")}
         )
-        claim = tested.claim
-    return SettingSeries(pd.DataFrame(rows), margin, side, claim)
+    return SettingSeries(pd.DataFrame(rows), margin, side, tested.claim, tested.lower_is_better)
 
 
 def posterior_probability(
@@ -389,4 +392,5 @@ def posterior_probability(
     distribution: Mixture = result.posterior(a, b)
     if side == "both":
         return distribution.cdf(margin) - distribution.cdf(-margin)
-    return distribution.above(margin if side == "superior" else -margin)
+    edge = margin if side == "superior" else -margin
+    return distribution.cdf(-edge) if result.lower_is_better else distribution.above(edge)

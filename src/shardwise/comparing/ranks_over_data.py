@@ -157,8 +157,8 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
         Any complete table of topics and systems that `as_scores` takes.
     kind : str
         "z": (y - m)/s with the topic's mean and standard deviation (0 where s is); "normal": Φ of it, between 0 and 1
-        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems that it is no worse than (Urbano, Lima & Hanjalic
-        2019).
+        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems at or below it, or below it and one
+        more where lower is better (Urbano, Lima & Hanjalic 2019).
 
     Returns
     -------

@@ -106,6 +106,15 @@ def classify_measure(name: str) -> str:
     return _WORDS.get(words[-1], "") or (SPEED if of_clock else "")
 
 
+def is_lower_better(name: str) -> bool:
+    """Return whether a measure's name says that lower scores are better.
+
+    >>> is_lower_better("error_rate"), is_lower_better("recip_rank"), is_lower_better("tokens_per_second")
+    (True, False, False)
+    """
+    return classify_measure(name) in (ERROR, AMOUNT)
+
+
 def find_range(
     name: str, values: Floats, declared: Sequence[float] | None = None, source: str = DECLARED
 ) -> tuple[tuple[float, float] | None, str]:

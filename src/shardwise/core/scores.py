@@ -21,16 +21,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import DIMENSIONS, pluralize_noun
 from shardwise.core.errors import Either, InputError
-from shardwise.core.measure import (
-    AMOUNT,
-    BY_NAME,
-    DECLARED,
-    ERROR,
-    UNNAMED,
-    MeasureFacts,
-    classify_measure,
-    find_range,
-)
+from shardwise.core.measure import BY_NAME, DECLARED, UNNAMED, MeasureFacts, find_range, is_lower_better
 
 SYNONYMS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
@@ -225,12 +216,17 @@ def measure_of(
         source = source if limits is not None else ""
     elif not trusted:
         limits, source = find_range(name, np.asarray(scores.data, np.float64), limits, source)
-    if lower_is_better is None and attributes.get(DIRECTION_FROM, DECLARED) == DECLARED:
-        lower_is_better = attributes.get(LOWER_IS_BETTER)
-    if lower_is_better is not None:
-        return MeasureFacts(name, limits, bool(lower_is_better), source, DECLARED)
-    turned = classify_measure(name) in (AMOUNT, ERROR)
-    return MeasureFacts(name, limits, turned, source, BY_NAME if turned else "")
+    turned, known = direction_of(scores) if lower_is_better is None else (lower_is_better, DECLARED)
+    return MeasureFacts(name, limits, turned, source, known)
+
+
+def direction_of(scores: xr.DataArray) -> tuple[bool, str]:
+    """Return whether lower scores are better, and how that is known: declared, by the measure's name, or not."""
+    declared = scores.attrs.get(LOWER_IS_BETTER)
+    if declared is not None and scores.attrs.get(DIRECTION_FROM, DECLARED) == DECLARED:
+        return bool(declared), DECLARED
+    turned = is_lower_better(str(scores.name or UNNAMED))
+    return turned, BY_NAME if turned else ""
 
 
 def note_measure(scores: xr.DataArray, measure: MeasureFacts) -> xr.DataArray:
@@ -255,6 +251,20 @@ def declare_measure(
     """Return scores that carry their range and direction: those declared, or what their name and values say."""
     known = measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
     return note_measure(scores, known)
+
+
+def declare_measures(
+    scores: xr.Dataset, range: Sequence[float] | None, lower_is_better: bool | None
+) -> xr.Dataset:
+    """Return scores of several measures with the range and direction declared for all, for the gate to understand."""
+    declared: dict[str, Any] = {}
+    if range is not None:
+        declared |= {RANGE: (float(range[0]), float(range[1])), RANGE_FROM: DECLARED}
+    if lower_is_better is not None:
+        declared |= {LOWER_IS_BETTER: int(lower_is_better), DIRECTION_FROM: DECLARED}
+    return (
+        scores.assign({name: scores[name].assign_attrs(declared) for name in scores}) if declared else scores
+    )
 
 
 def require_scores(scores: xr.DataArray, what: str) -> xr.DataArray:

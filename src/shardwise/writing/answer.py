@@ -187,12 +187,14 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
     row = result.pair_table.iloc[0]
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
-    reverse = bool(result.n_significant and row["difference"] < 0)
+    reverse = bool(result.n_significant and result.pairs.gain[0] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
     known = ", ".join([*details, p] if p not in details else details)
     if reverse:
         a, b = b, a
+    if result.n_significant and result.pairs.lower_is_better and setting.measure not in NAMELESS:
+        return f"{a} has a significantly lower {shorten_name(setting.measure)} than {b}: {gain} ({known})."
     if result.n_significant:
         return f"{a} is significantly better than {b}: {_add_unit(gain, setting)} ({known})."
     return f"{a} and {b} are tied: difference {_add_unit(gain, setting)} ({known})."
@@ -262,7 +264,7 @@ def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
 
 
 def _find_first_beaten(result: PairResult) -> tuple[str, str]:
-    """The highest system outside the best set, after the highest one that is significantly better than it."""
+    """The first system outside the best set, after the first one that is significantly better than it."""
     names = result.pairs.names
     signs, top = result.direction_matrix(names), set(result.best_set)
     loser = next(position for position, name in enumerate(names) if name not in top)
@@ -309,7 +311,7 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
         size = np.abs(result.pairs.difference)
     k = int(size.argmax())
     row = result.pair_table.iloc[k]
-    reverse = bool(row["difference"] < 0)
+    reverse = bool(result.pairs.gain[k] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
     labels = label_systems(result)
@@ -385,6 +387,15 @@ def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:
     return write_pairs_scope(result, analysis, result.procedure.plain_title)
 
 
+def describe_direction(measure: str) -> str:
+    """Return which scores are better, for measures of which less is better.
+
+    >>> describe_direction("wer"), describe_direction("score")
+    ('lower is better: wer', 'lower is better')
+    """
+    return "lower is better" + (f": {shorten_name(measure)}" if measure not in NAMELESS else "")
+
+
 def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
     """Write what any comparisons apply to, and by which method.
 
@@ -402,7 +413,10 @@ def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
     str
         One line.
     """
-    return f"Applies to {result.claim}. {capitalize_sentence(write_method(result, analysis, title))}."
+    direction = f"; {describe_direction(analysis.measure)}" if result.pairs.lower_is_better else ""
+    return (
+        f"Applies to {result.claim}{direction}. {capitalize_sentence(write_method(result, analysis, title))}."
+    )
 
 
 def write_method(result: PairResult, analysis: Setting, title: str) -> str:

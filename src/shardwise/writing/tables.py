@@ -85,7 +85,7 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     for base in bases:
         frame = tabulate_against(pairs, base, alpha).reset_index()
         frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
-        frame = frame.sort_values("mean", ascending=False, kind="stable").drop(columns="p")
+        frame = frame.sort_values("mean", ascending=pairs.lower_is_better, kind="stable").drop(columns="p")
         share = pairs.estimates.win_share
         if share is not None:
             # the share of wins rises with the difference, so that limits of one are limits of the other
