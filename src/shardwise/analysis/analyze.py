@@ -266,6 +266,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         notes=tuple(chosen.notes),
         configuration={
             "measure": name,
+            "lower_is_better": lead.pairs.lower_is_better or None,
             "procedure": lead.procedure.name,
             "model": model.title,
             "alpha": alpha,

@@ -133,4 +133,5 @@ def _show_verdict(
         notes=() if options.quiet else notes,
         facts={"passes": verdict.passes, **facts},
         quiet=options.quiet,
+        answers=True,
     )

@@ -93,6 +93,7 @@ def _show_moments(total: ScoreMoments, pairs: Comparisons, options: CompareOptio
         "repeats": "",
         "model": "",
         "measure": "",
+        "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
         "items": total.n,
         "dropped": total.dropped,

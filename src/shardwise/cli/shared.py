@@ -197,7 +197,11 @@ def call_command(
             raise InputError(str(reason), where=key.replace("_", " ")) from None
         values[key] = parsed if known[key].several else parsed[-1]
     values |= {"inputs": list(inputs), **others}
-    words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
+    words = [
+        (f"--{known[key].key}", *([] if known[key].kind is bool else [text]))
+        for key, given in texts.items()
+        for text in given
+    ]
     typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
     with _run_call(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
         yield options(**values)

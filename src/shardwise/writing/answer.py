@@ -19,6 +19,8 @@ from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import Claim, format_count, pluralize_noun
+from shardwise.core.measure import BY_VALUES, UNIT
+from shardwise.core.scores import measure_of
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.writing.names import label_systems
@@ -517,6 +519,28 @@ def write_alternative(result: ClaimResult, analysis: Analysis) -> str:
     return f"By {result.procedure.name}{level}, for {describe_claim(result, analysis)}: {answer}{count}"
 
 
+def write_range(analysis: Analysis, *, option: bool = True) -> str:
+    """Write on which scale scores were taken to lie, where only the scores say so; empty where it is known.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    option : bool
+        Whether the sentence names the option that says otherwise.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    facts = measure_of(analysis.item_scores)
+    if facts.range is None or facts.range_from != BY_VALUES or facts.range == UNIT:
+        return ""
+    low, high = facts.range
+    return f"Scores taken to lie on {low:g}–{high:g}{'; --range says otherwise' if option else ''}."
+
+
 def write_repeats(analysis: Analysis) -> str:
     """Write what repeats were taken for, and what would give more power; empty where there are none."""
     facts = analysis.repeats
@@ -672,6 +696,7 @@ def write_summary(analysis: Analysis) -> str:
         write_scope(analysis),
         *write_pairs(analysis),
         *(write_alternative(result, analysis) for result in analysis.instead),
+        write_range(analysis),
         write_repeats(analysis),
         write_splits(analysis),
         *(f"Warning: {remark.sentence}" for remark in analysis.remarks if remark.warning),
