@@ -185,8 +185,13 @@ def analyze(
 
 def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
-    declared = {"range": chosen.range, "lower_is_better": chosen.lower_is_better}
-    original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns, **declared)
+    original = as_scores(
+        data,
+        measure=chosen.measure or None,
+        columns=chosen.columns,
+        range=chosen.range,
+        lower_is_better=chosen.lower_is_better,
+    )
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
     given = original

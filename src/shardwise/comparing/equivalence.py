@@ -13,8 +13,7 @@ import scipy
 from shardwise.comparing.bounded_intervals import agree_with, measure_pairs
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arguments import validate_choice
-from shardwise.core.arguments import validate_level as level_of
+from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
@@ -154,7 +153,7 @@ def equivalence(
     validate_choice(method, "method", METHODS)
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
-    level_of(alpha, most=0.5)
+    validate_level(alpha)
     pairs = _list_pairs(result)
     correction = result.correction if result.correction in STEPWISE else "holm"
     turned = np.full(len(pairs), side == "lower" and not result.directed)

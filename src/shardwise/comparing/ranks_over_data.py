@@ -169,8 +169,9 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
     table = require_scores(as_scores(scores, only=True), "standardising").transpose("topic", "system")
     y = require_complete(table)
     if kind == "ecdf":
-        ties = "min" if measure_of(table).lower_is_better else "max"
-        values = scipy.stats.rankdata(y, method=ties, axis=1) / y.shape[1]
+        sign = measure_of(table).sign
+        shares = scipy.stats.rankdata(sign * y, method="max", axis=1) / y.shape[1]
+        values = shares if sign > 0 else 1.0 + 1.0 / y.shape[1] - shares
     else:
         spread = y.std(axis=1, ddof=1, keepdims=True)
         values = np.divide(
