@@ -47,7 +47,8 @@ def judge_systems(options: GateOptions) -> None:
         passes = look.passes
     else:
         comparisons = _compare_systems(options, reader, read, base, new)
-        verdict = gate(base, new, power=options.power, comparisons=comparisons, **how)
+        how |= {"power": options.power, "no_rare_failures": options.no_rare_failures}
+        verdict = gate(base, new, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
         _show_verdict(verdict, options, read.notes, {**about, **facts, "power": options.power})

@@ -396,6 +396,10 @@ EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
     help="Leave out this system, such as a broken run that widens all intervals; of a table also an item.",
 )  # fmt: skip
+NO_RARE_FAILURES = Declaration(
+    "--no-rare-failures", group=QUESTION,
+    help="Assume no failures rarer or larger than those seen: more power on scores that vary little.",
+)  # fmt: skip
 MARGIN = Declaration(
     "--margin", metavar="X", common=True, group=QUESTION, only_with=(when.IN_MEMORY,), min=0.0,
     help="Largest difference that does not matter: tests equivalence, or with --side lower that none is worse.",

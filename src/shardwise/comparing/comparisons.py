@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing import intervals
-from shardwise.comparing.bounded_intervals import bound_differences, bound_means
+from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha, validate_choice
@@ -22,6 +22,7 @@ from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
+from shardwise.stats.evidence import Evidence, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.rank_sets import moderated_t, resample_rank_sets
 from shardwise.stats.student import student_critical
@@ -244,7 +245,8 @@ class Comparisons(Shown):
         """Return (P,) limits of the confidence intervals of the differences, simultaneous where the correction is.
 
         Where scores have a known range and few items differ, they are score limits, which keep within the range and
-        allow for failures that were not seen; they do not cross 0 where the difference is significant.
+        allow for failures that were not seen. Intervals say of 0 what the test says: where the difference is
+        significant the limit towards 0 is 0 at the least, an open end; elsewhere they hold 0.
 
         Parameters
         ----------
@@ -256,18 +258,41 @@ class Comparisons(Shown):
         Returns
         -------
         tuple of arrays
-            NaN where the test has no interval.
+            NaN where the test has no interval, or nothing varies and scores have no known range.
         """
         alpha = resolve_alpha(alpha, level)
         lower, upper = map(self._broadcast_row, self.decisions.limits(alpha))
         e, has_limits = self.estimates, self.decisions.outcome.limits is not None
-        if e.bounded is None or e.distribution is not None or (has_limits and self.correction != JOINT):
-            return lower, upper
-        half = (upper - lower) / 2.0
         significant = self.p_adjusted <= alpha
-        return bound_differences(
-            e.bounded, self.ia, self.ib, self.difference, self.se, self.df, half, significant, alpha
-        )
+        if e.distribution is not None or (has_limits and self.correction != JOINT):
+            return follow_test((lower, upper), self.difference, significant)
+        known = self.difference, self.se, self.df
+        return limit_differences(e.bounded, (self.ia, self.ib), known, (lower, upper), significant, alpha)
+
+    def weigh_differences(self, turned: Bools | None = None) -> Evidence:
+        """Return what is known of the differences, of which one-sided p-values and intervals of margins are made.
+
+        Parameters
+        ----------
+        turned : array of bool, optional
+            (P,) pairs whose difference is to be that of the second system less the first.
+
+        Returns
+        -------
+        Evidence
+            (P,) entries; se and df are NaN where a test has none.
+        """
+        turned = np.zeros(len(self), dtype=np.bool_) if turned is None else turned
+        ia, ib = np.where(turned, self.ib, self.ia), np.where(turned, self.ia, self.ib)
+        difference = np.where(turned, -1.0, 1.0) * self.difference
+        known = self.se, self.df, self.common_items
+        return weigh_pairs(self.estimates.bounded, ia, ib, difference, *known, self.estimates.sign)
+
+    @property
+    def common_items(self) -> Floats:
+        """Items that the two systems of each pair share, or units that stand for them; infinite where unknown."""
+        units = self.decisions.outcome.units
+        return np.full(len(self), np.inf) if units is None else self._broadcast_row(units)
 
     def half_widths(self, level: float | None = None, *, alpha: float | None = None) -> Floats:
         """Return (P,) half-widths of the intervals of the differences; of an unequal one the longer side.
@@ -355,10 +380,29 @@ class Comparisons(Shown):
             if not self.decisions.has_intervals:
                 raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
             return self.to_frame(alpha=alpha)[["a", "b", "difference", "lower", "upper"]]
+        lower, upper = self._limit_means(alpha) if kind == "mean" else self._surround_means(kind, alpha)
+        frame = pd.DataFrame(
+            {"estimate": self.means, "lower": lower, "upper": upper},
+            index=pd.Index(self.estimates.labels, name="system"),
+        )
+        return frame.iloc[self._member_systems]
+
+    def _limit_means(self, alpha: float) -> tuple[Floats, Floats]:
+        """(R,) confidence limits of single means, by their own spread or else by the model's error."""
         e = self.estimates
-        if kind == "mean":
-            half = self._mean_half_widths(alpha)
-        elif kind == "comparison":
+        if e.mean_se is not None and e.mean_df is not None:
+            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
+            return weigh_means(e.bounded, self.means, se, df).limits(student_critical(alpha, df))
+        if e.own_sd is not None and e.own_count is not None:
+            return self._surround_means("sem", alpha)
+        if np.isfinite(e.variance).all():
+            return self._surround_means("anova", alpha)
+        return np.full(e.size, np.nan), np.full(e.size, np.nan)
+
+    def _surround_means(self, kind: str, alpha: float) -> tuple[Floats, Floats]:
+        """(R,) means less and plus the half-widths of a kind of interval; NaN where these are 0."""
+        e = self.estimates
+        if kind == "comparison":
             half = self._comparison_half_widths(alpha)
         elif kind == "sem":
             half = intervals.sem_half_widths(e, alpha)
@@ -368,26 +412,8 @@ class Comparisons(Shown):
             half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
         else:
             raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
-        lower, upper = self.means - half, self.means + half
-        if kind == "mean" and e.bounded is not None and e.mean_se is not None and e.mean_df is not None:
-            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            lower, upper = bound_means(e.bounded, self.means, se, df, alpha)
-        frame = pd.DataFrame(
-            {"estimate": self.means, "lower": lower, "upper": upper}, index=pd.Index(e.labels, name="system")
-        )
-        return frame.iloc[self._member_systems]
-
-    def _mean_half_widths(self, alpha: float) -> Floats:
-        """Half-widths of Student's intervals of single means, by their own spread or else by the model's error."""
-        e = self.estimates
-        if e.mean_se is not None and e.mean_df is not None:
-            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            return np.asarray(student_critical(alpha, df) * se)
-        if e.own_sd is not None and e.own_count is not None:
-            return intervals.sem_half_widths(e, alpha)
-        if np.isfinite(e.variance).all():
-            return intervals.anova_half_widths(e, alpha)
-        return np.full(e.size, np.nan)
+        half = np.where(half > 0.0, half, np.nan)
+        return self.means - half, self.means + half
 
     @property
     def has_comparison_intervals(self) -> bool:
@@ -490,7 +516,9 @@ class Comparisons(Shown):
             Names of systems.
         """
         _, above = self._count_wins(resolve_alpha(alpha, level))
-        return tuple(name for name, beaten in zip(self.names, above, strict=True) if not beaten)
+        # with missing scores each pair has items of its own, and every system may be beaten by another
+        unbeaten = above == 0 if (above == 0).any() else above >= 0
+        return tuple(name for name, kept in zip(self.names, unbeaten, strict=True) if kept)
 
     def _count_wins(self, alpha: float) -> tuple[Ints, Ints]:
         """Number of systems significantly below and above each of `names`."""

@@ -17,6 +17,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
 from shardwise.stats.corrections import STEPWISE
+from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.vote_units import WinShare
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class Outcome:
     limits: Callable[[Floats], tuple[Floats, Floats]] | None = (
         None  # intervals at 1 - level, if not Student's
     )
+    units: Floats | None = None  # items behind each difference; of the systems' own scores without it
+
+    @property
+    def least_p(self) -> Floats:
+        """Smallest p-values that pairs can have: those of sign flips where differences do not vary, else 0."""
+        alike = (self.se == 0.0) & (self.difference != 0.0)
+        return np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
 
 
 class PairTest(Protocol):

@@ -105,12 +105,13 @@ def _step_up(p: Floats, factor: float) -> Floats:
 
 
 def _adjust_ordered(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
-    """Adjust the ordered p-values of each row and put them back."""
+    """Adjust the ordered p-values of each row and put them back; a pair that was not tested (NaN) stays so."""
     order = np.argsort(p, axis=-1, kind="stable")
     out = np.empty_like(p)
-    adjusted_rows = steps(np.take_along_axis(p, order, axis=-1))
+    ordered = np.take_along_axis(p, order, axis=-1)
+    adjusted_rows = steps(np.where(np.isnan(ordered), 1.0, ordered))
     np.put_along_axis(out, order, np.minimum(adjusted_rows, 1.0), axis=-1)
-    return out
+    return np.where(np.isnan(p), np.nan, out)
 
 
 def _harmonic_number(n: int) -> float:

@@ -203,18 +203,14 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
 
 
 def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
-    """The difference of a pair and its confidence interval: ``["+0.072", "95% CI 0.011 to 0.133"]``.
-
-    A stepwise test may find a difference whose simultaneous interval still holds 0; its p-value stands there instead.
-    """
+    """The difference of a pair and its interval, or else its p-value: ``["+0.072", "95% CI 0.011 to 0.133"]``."""
     row, digits = result.pair_table.iloc[k], setting.decimals
     difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
     if reverse:
         difference, lower, upper = -difference, -upper, -lower
-    significant = bool(result.reject()[k])
-    if np.isfinite(lower) and (lower >= 0.0 or upper <= 0.0 or not significant):
-        level = format_percent(1.0 - result.alpha)
-        detail = f"{level} CI {format_interval(lower, upper, digits)}"
+    if np.isfinite(lower):
+        interval = format_interval(lower, upper, digits, significant=bool(result.reject()[k]))
+        detail = f"{format_percent(1.0 - result.alpha)} CI {interval}"
     else:
         detail = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
     return [format_signed(difference, digits), detail]

@@ -235,7 +235,8 @@ def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
     if np.isfinite(row["lower"]):
-        interval = format_interval(float(row["lower"]), float(row["upper"]), digits)
+        ends = float(row["lower"]), float(row["upper"])
+        interval = format_interval(*ends, digits, significant=bool(result.n_significant))
         figures.append(f"{format_percent(1.0 - result.alpha)} CI {interval}")
     figures.append(equate_p(format_p(float(row["p_adjusted"]), result.resolution)))
     known = ", ".join(figures)

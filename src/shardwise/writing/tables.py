@@ -125,9 +125,12 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
         elif name == "difference":
             columns[name] = [format_signed(float(x), decimals) for x in frame[name]]
         elif name == "lower":
-            ends = zip(frame["lower"], frame["upper"], strict=True)
-            level = f"{format_percent(1.0 - alpha)} CI"
-            columns[level] = [format_interval(float(low), float(high), decimals) for low, high in ends]
+            # only differences have a verdict
+            verdicts = frame["verdict"] if "verdict" in frame.columns else [""] * len(frame)
+            columns[f"{format_percent(1.0 - alpha)} CI"] = [
+                format_interval(float(low), float(high), decimals, significant=word in ("better", "worse"))
+                for low, high, word in zip(frame["lower"], frame["upper"], verdicts, strict=True)
+            ]
         elif name == "rank_best":
             columns["rank"] = format_ranks(frame)
         elif name == "win_rate":

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
@@ -26,7 +26,13 @@ from shardwise.methods.moderated.noise import (
 )
 from shardwise.methods.moderated.normal import normal_limit
 from shardwise.methods.moderated.resample import resample_single, resample_topics
-from shardwise.methods.moderated.statistics import D0, Statistics, moderated_statistics
+from shardwise.methods.moderated.statistics import (
+    D0,
+    FEWEST_COMMON,
+    Statistics,
+    has_gaps,
+    moderated_statistics,
+)
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
 from shardwise.methods.repeats.method import (
@@ -104,8 +110,14 @@ class ModeratedJoint:
 
     @property
     def p_adjusted(self) -> Floats:
-        """Step-down p-values (Romano & Wolf 2005)."""
-        return np.stack([distribution.p_adjusted for distribution in self.distributions])
+        """Step-down p-values (Romano & Wolf 2005); where scores are missing none below that of the pair by itself."""
+        stepped = np.stack([distribution.p_adjusted for distribution in self.distributions])
+        return np.where(self._gaps, np.maximum(stepped, self.found.p), stepped)
+
+    @cached_property
+    def _gaps(self) -> Bools:
+        """(B, 1) whether systems of a table lack different topics."""
+        return np.array([has_gaps(y) for y in self.test.y], dtype=np.bool_)[:, None]
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
@@ -113,6 +125,8 @@ class ModeratedJoint:
             np.array([distribution.critical(alpha) for distribution in self.distributions])[:, None]
             * self.found.care
         )
+        single = student.student_critical(alpha, self.found.df)
+        critical = np.where(self._gaps, np.maximum(critical, single), critical)
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
 
@@ -206,8 +220,16 @@ class ModeratedTest:
         statistics = moderated_statistics(
             test.y, ia, ib, d0=self.d0, noise=test.noise, unit_df=self.tables.unit_df
         )
+        if np.isnan(statistics.se).all():
+            raise InputError(
+                f"no pair to compare shares {FEWEST_COMMON} topics or more, which tables with missing scores need",
+                remedy="give scores of the same topics",
+            )
         joint = ModeratedJoint(test, ia, ib, statistics)
-        return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
+        return Outcome(
+            statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint,
+            units=statistics.units,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

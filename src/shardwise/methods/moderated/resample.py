@@ -17,7 +17,13 @@ from shardwise.methods.moderated.draws import (
 )
 from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
-from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
+from shardwise.methods.moderated.statistics import (
+    Statistics,
+    doubly_centred,
+    find_common,
+    own_share,
+    pool_pairs,
+)
 from shardwise.methods.paired.max_t import TIE
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.student import NOISE
@@ -41,6 +47,8 @@ class TableWithGaps(NamedTuple):
     y: Floats  # (R, T), NaN where a score is missing
     floor: float  # differences up to this are rounding
     d0: float
+    ia: Ints  # (K,) systems of the pairs whose variances are pooled
+    ib: Ints
 
 
 def resample_topics(
@@ -60,7 +68,7 @@ def resample_topics(
     |t*| ≥ |t|}) / (B + 1), made monotone. Only the pairs given enter maxima.
 
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
-    those that both have; pairs without a common topic have NaN.
+    those that both have, topics being drawn with their gaps; pairs that are not tested have NaN.
 
     ``statistics`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
 
@@ -81,7 +89,8 @@ def resample_topics(
                 "scores are missing: effects of shards or instances need full tables",
                 remedy="leave out the topics that some system lacks",
             )
-        count = partial(count_incomplete, TableWithGaps(np.ascontiguousarray(y.T), floor, statistics.d0))
+        table = TableWithGaps(np.ascontiguousarray(y.T), floor, statistics.d0, *pool_pairs(y, ia, ib))
+        count = partial(count_incomplete, table)
         return distribution_of(lambda ia, ib: count, *drawn)
     z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
