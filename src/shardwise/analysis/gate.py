@@ -355,7 +355,7 @@ def _judge_candidate(
         limits = evidence.limits(student_critical(share, evidence.df))
         lower, upper = follow_test(limits, every.estimate, np.full(len(pairs), significant))
     else:
-        lower, upper = pairs.limits(1.0 - share)
+        lower, upper = pairs.limits(alpha=share)
         lower, upper = (-upper, -lower) if turned else (lower, upper)
     uninformative = bool(evidence.uninformative[pair])
     inconclusive = verdict == "inconclusive"
@@ -376,7 +376,7 @@ def _judge_candidate(
         question.power, items, needed, clusters, kind, nouns.get("topic", "topic"),
         nouns.get("instance", "instance"), pairs.claim, pairs.procedure, significant,
         assumes_seen=not bool(evidence.in_range[pair]),
-        passes_as_seen=inconclusive and not uninformative and p_as_seen <= share / 2.0,
+        passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
         uninformative=uninformative, candidates=question.candidates,
     )  # fmt: skip
 

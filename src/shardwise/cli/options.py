@@ -200,6 +200,10 @@ def _parse_level(value: Any) -> Any:
     return value
 
 
+def _parse_power(value: float) -> float:
+    return arguments.validate_level(value, "power")
+
+
 def _parse_transform(value: str) -> str:
     if value not in ("", "log"):
         raise InputError(f"--transform {value!r} is unknown", remedy="use log")
@@ -576,7 +580,7 @@ POWER = Declaration(
     only_with=(when.WITHOUT_WIDTH,),
     min=0.0,
     max=1.0,
-    check=_parse_level,
+    check=_parse_power,
     help="Power to reach.",
 )
 MIN_DIFF = Declaration(

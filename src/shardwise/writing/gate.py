@@ -38,8 +38,14 @@ def write_verdict(gate: Gate) -> str:
         assumption = f". Assumes {NO_RARE_FAILURES}" if gate.assumes_seen else ""
         return f"{within}{loss}{assumption}."
     if gate.verdict == "worse":
-        return f"{new} is significantly worse than {base} ({confidence})."
-    return f"cannot show that {new} is at most {margin} worse than {base}.{_write_advice(gate)}"
+        return f"{new} is significantly worse than {base} ({confidence}).{_name_option(gate)}"
+    shown = f"cannot show that {new} is at most {margin} worse than {base}."
+    return f"{shown}{_write_advice(gate)}{_name_option(gate)}"
+
+
+def _name_option(gate: Gate) -> str:
+    """The option that would let a system pass, where Student's t would; empty elsewhere."""
+    return f" --no-rare-failures passes it: it assumes {NO_RARE_FAILURES}." if gate.passes_as_seen else ""
 
 
 def _write_advice(gate: Gate) -> str:
@@ -49,19 +55,16 @@ def _write_advice(gate: Gate) -> str:
         return (
             f" All scores of both are the same, so no loss could show; add {items} that tell systems apart."
         )
-    hint = ""
-    if gate.passes_as_seen:
-        hint = f" --no-rare-failures passes it: it assumes {NO_RARE_FAILURES}."
     if gate.needed is None:
-        return hint
+        return ""
     if gate.needed > MOST_TOPICS:
-        return f" More {items} alone will not help; add {pluralize_noun(gate.instance)}.{hint}"
+        return f" More {items} alone will not help; add {pluralize_noun(gate.instance)}."
     if gate.needed <= gate.items:
         enough = f"{format_count(gate.items, gate.noun)} are enough for equal systems"
-        return f" {enough} ({power}); the loss is too large, or too near the margin.{hint}"
+        return f" {enough} ({power}); the loss is too large, or too near the margin."
     clusters = f" in about {gate.needed_clusters:,.0f} clusters" if gate.needed_clusters else ""
     needed = f"About {format_count(int(gate.needed), gate.noun)}{clusters}"
-    return f" {needed} would show it for equal systems ({power}); there are {gate.items:,}.{hint}"
+    return f" {needed} would show it for equal systems ({power}); there are {gate.items:,}."
 
 
 def write_gate(gate: Gate) -> str:

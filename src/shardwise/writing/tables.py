@@ -137,7 +137,11 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
             columns["win rate"] = [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates]
         elif name == "p_adjusted":
-            columns["p"] = [format_p(float(p), resolution) for p in frame[name]]
+            known = frame["lower"].notna() | frame[name].notna()
+            columns["p"] = [
+                format_p(float(p), resolution) if tested else "not tested"
+                for p, tested in zip(frame[name], known, strict=True)
+            ]
         elif name == "verdict":
             columns[""] = [MARKS[verdict] for verdict in frame[name]]
         elif name not in ("upper", "rank_worst", "win_lower", "win_upper"):
