@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,12 +81,24 @@ class Outcome:
         None  # intervals at 1 - level, if not Student's
     )
     units: Floats | None = None  # items behind each difference; of the systems' own scores without it
+    resampled: ResampledUnits | None = None  # of a single complete table whose units alone are resampled
 
     @property
     def least_p(self) -> Floats:
         """Smallest p-values that pairs can have: those of sign flips where differences do not vary, else 0."""
         alike = (self.se == 0.0) & (self.difference != 0.0)
         return np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
+
+
+class ResampledUnits(NamedTuple):
+    """What the joint distribution of pairs is resampled from, so that other statements can use the same resamples."""
+
+    # (T, R) scores of topics, or of the clusters and tasks that stand for them
+    scores: Floats
+    key: np.uint64
+    n_resamples: int
+    # how much larger a t has to be because units count unequally
+    care: float
 
 
 class PairTest(Protocol):

@@ -181,6 +181,21 @@ class Evidence(NamedTuple):
         """
         return self._one_sided(self.sign * edge, float(self.sign))
 
+    def p_loss(self, edge: float) -> Floats:
+        """Compute one-sided p-values against losses of at most an edge, the mirror image of `p_gain`.
+
+        Parameters
+        ----------
+        edge : float
+            The largest loss of the null hypothesis.
+
+        Returns
+        -------
+        array
+            p-values.
+        """
+        return self._one_sided(-self.sign * edge, -float(self.sign))
+
     def p_within(self, margin: float) -> Floats:
         """Compute p-values of "the difference is smaller than the margin", the larger one-sided one (Schuirmann 1987).
 
@@ -219,7 +234,7 @@ class Evidence(NamedTuple):
             p = np.where(self.in_range, bounded, p)
             # no difference can leave the range
             certain = self.in_range & (sign * np.asarray(mu) < -self.bounds.width)
-        return np.asarray(np.where(certain, 0.0, np.where(self.uninformative, 0.5, p)))
+        return np.asarray(np.where(certain, 0.0, np.where(self.uninformative, np.maximum(p, 0.5), p)))
 
 
 def least_one_sided(units: Floats | float) -> Floats:

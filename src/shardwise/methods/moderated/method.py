@@ -12,7 +12,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
+from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome, ResampledUnits
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.moderated.cells import cell_statistics, of_cells, run_stratified
 from shardwise.methods.moderated.joint import ResampledDistribution
@@ -110,14 +110,19 @@ class ModeratedJoint:
 
     @property
     def p_adjusted(self) -> Floats:
-        """Step-down p-values (Romano & Wolf 2005); where scores are missing none below that of the pair by itself."""
+        """Step-down p-values (Romano & Wolf 2005), where `_by_itself` none below that of the pair by itself."""
         stepped = np.stack([distribution.p_adjusted for distribution in self.distributions])
-        return np.where(self._gaps, np.maximum(stepped, self.found.p), stepped)
+        return np.where(self._by_itself, np.maximum(stepped, self.found.p), stepped)
 
     @cached_property
-    def _gaps(self) -> Bools:
-        """(B, 1) whether systems of a table lack different topics."""
-        return np.array([has_gaps(y) for y in self.test.y], dtype=np.bool_)[:, None]
+    def _by_itself(self) -> Bools:
+        """(B, 1) whether Student's t of a pair limits what resamples say of it.
+
+        Where systems of a table lack different topics, pairs differ in what is resampled; where seeds are few, in what
+        their seeds add.
+        """
+        seeds = self.test.noise is not None and not self.test.noise.shared
+        return np.array([seeds or has_gaps(y) for y in self.test.y], dtype=np.bool_)[:, None]
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
@@ -126,7 +131,7 @@ class ModeratedJoint:
             * self.found.care
         )
         single = student.student_critical(alpha, self.found.df)
-        critical = np.where(self._gaps, np.maximum(critical, single), critical)
+        critical = np.where(self._by_itself, np.maximum(critical, single), critical)
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
 
@@ -228,8 +233,16 @@ class ModeratedTest:
         joint = ModeratedJoint(test, ia, ib, statistics)
         return Outcome(
             statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint,
-            units=statistics.units,
+            units=statistics.units, resampled=test.share_resamples(statistics.cluster_care),
         )  # fmt: skip
+
+    def share_resamples(self, care: float) -> ResampledUnits | None:
+        """Return what is resampled, where that is one complete table of fewer units than have a normal limit."""
+        tables = self.tables
+        if len(tables) != 1 or self.noise is not None or self.y.shape[1] >= MANY_TOPICS:
+            return None
+        complete = np.isfinite(self.y[0]).all()
+        return ResampledUnits(self.y[0], tables.keys[0], tables.n_resamples, care) if complete else None
 
 
 @dataclass(frozen=True, slots=True)
