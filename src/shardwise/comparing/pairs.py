@@ -63,7 +63,7 @@ def sort_estimates(estimates: Estimates) -> Estimates:
         return None if x is None else np.asarray(x, dtype=float)[..., order, :][..., order]
 
     vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df")
-    squares = ("difference_variance", "difference_df", "topic_sd")
+    squares = ("difference_variance", "difference_df", "topic_sd", "p_floor")
     sorted_arrays: dict[str, Any] = {name: sort_last(getattr(estimates, name)) for name in vectors}
     sorted_arrays |= {name: sort_square(getattr(estimates, name)) for name in squares}
     names = tuple(labels[k] for k in order)

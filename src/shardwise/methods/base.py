@@ -82,12 +82,16 @@ class Outcome:
     )
     units: Floats | None = None  # items behind each difference; of the systems' own scores without it
     resampled: ResampledUnits | None = None  # of a single complete table whose units alone are resampled
+    floor: Floats | None = (
+        None  # p-values that these and corrected ones may not be below, where the test has such
+    )
 
     @property
     def least_p(self) -> Floats:
-        """Smallest p-values that pairs can have: those of sign flips where differences do not vary, else 0."""
+        """Smallest p-values that pairs can have: those of sign flips where differences do not vary, or the floor."""
         alike = (self.se == 0.0) & (self.difference != 0.0)
-        return np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
+        flips = np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
+        return flips if self.floor is None else np.maximum(flips, self.floor)
 
 
 class ResampledUnits(NamedTuple):
@@ -152,6 +156,8 @@ class Estimates:
         (…, R) its degrees of freedom; ``own_count - 1`` without it.
     bounded : BoundedScores, optional
         Scores of items behind the means, mapped to [0, 1], where their range is known and topics are a sample.
+    p_floor : array, optional
+        (…, R, R) p-values that those of pairs may not be below.
     topic_sd : array, optional
         (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     distribution : DifferenceDistribution, optional
@@ -187,6 +193,7 @@ class Estimates:
     mean_se: Floats | None = None
     mean_df: Floats | None = None
     bounded: BoundedScores | None = None
+    p_floor: Floats | None = None
     topic_sd: Floats | None = None
     distribution: DifferenceDistribution | None = None
     test: PairTest | None = None
@@ -217,7 +224,7 @@ class Estimates:
         """
         arrays = (
             *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-            *("mean_se", "mean_df", "topic_sd"),
+            *("mean_se", "mean_df", "topic_sd", "p_floor"),
         )
         first: dict[str, Any] = {
             name: None if getattr(self, name) is None else np.asarray(getattr(self, name), np.float64)[0]

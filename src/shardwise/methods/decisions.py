@@ -80,6 +80,8 @@ def compute_outcome(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
         outcome = replace(
             outcome, units=np.minimum(estimates.own_count[..., ia], estimates.own_count[..., ib])
         )
+    if estimates.p_floor is not None:
+        outcome = replace(outcome, floor=estimates.p_floor[..., ia, ib])
     return replace(outcome, p=np.maximum(outcome.p, outcome.least_p))
 
 
