@@ -105,12 +105,13 @@ def test_declared_ranges_scale() -> None:
         sw.compare(sw.as_scores(table).assign_attrs(range=(0.2, 0.8)))
 
 
-@pytest.mark.parametrize(("side", "test"), [("both", "p_equivalent"), ("lower", "p_no_worse")])
-def test_margins_are_tested_within_the_range(side: str, test: str) -> None:
+@pytest.mark.parametrize("side", ["both", "lower"])
+def test_margins_are_tested_within_the_range(side: str) -> None:
     table = answers()[["x", "y"]]
     found = sw.equivalence(sw.compare(table, "t none", baseline="x"), 0.1, side).table.iloc[0]
     moments = intervals.pair_moments(table["y"].to_numpy(), table["x"].to_numpy())
-    assert found["p"] == pytest.approx(float(getattr(intervals, test)(moments, 0.1)))
+    p = [float(intervals.p_above(moments, -0.1)), float(intervals.p_below(moments, 0.1))]
+    assert found["p"] == pytest.approx(max(p) if side == "both" else p[0])
     limits = intervals.difference_limits(moments, stats.t.isf(0.05, 39))
     assert [found["lower"], found["upper"]] == pytest.approx([float(x) for x in limits])
 

@@ -100,7 +100,7 @@ class PairResult:
 
     @property
     def best(self) -> str:
-        """The system with the highest mean."""
+        """The system with the best mean."""
         return self.pairs.names[0]
 
     @cached_property

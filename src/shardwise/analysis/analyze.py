@@ -81,6 +81,10 @@ class AnalysisOptions:
         Which measure to take, where there are several.
     columns
         Which column of a table is what, as `read_scores` takes it.
+    range
+        Lowest and highest score there can be, for intervals; by the scores without it (see `as_scores`).
+    lower_is_better
+        Whether lower scores are better; by the measure's name without it.
     only
         Systems to which the comparison is confined.
     baseline
@@ -114,6 +118,8 @@ class AnalysisOptions:
     fill: str | float = "zero"
     measure: str = ""
     columns: Mapping[str, str | Sequence[str]] | None = None
+    range: tuple[float, float] | None = None
+    lower_is_better: bool | None = None
     only: Sequence[str] | None = None
     baseline: str | Sequence[str] | None = None
     repeats: str | None = None
@@ -179,7 +185,13 @@ def analyze(
 
 def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
-    original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
+    original = as_scores(
+        data,
+        measure=chosen.measure or None,
+        columns=chosen.columns,
+        range=chosen.range,
+        lower_is_better=chosen.lower_is_better,
+    )
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
     given = original
@@ -259,6 +271,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         notes=tuple(chosen.notes),
         configuration={
             "measure": name,
+            "lower_is_better": lead.pairs.lower_is_better or None,
             "procedure": lead.procedure.name,
             "model": model.title,
             "alpha": alpha,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,22 +16,20 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     DETERMINISTIC,
-    LOWER_IS_BETTER,
-    RANGE,
-    Scores,
     as_scores,
+    declare_measure,
     is_unpaired,
     layout_of,
     level_names,
     nouns_of,
 )
 from shardwise.core.shown import Shown
-from shardwise.methods.bounded import BoundedScores, bound_scores
+from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
 from shardwise.stats import intervals
-from shardwise.stats.intervals import PairMoments, Precision
-from shardwise.stats.student import student_critical, upper_tail
+from shardwise.stats.evidence import follow_test
+from shardwise.stats.student import student_critical
 
 PASSING = ("better", "no worse")
 MOST_TOPICS = 1e7
@@ -45,6 +43,9 @@ class Gate(Shown):
     "better": significantly better by the default test. "no worse": the loss is below the margin, by a one-sided test at
     alpha/2, that is, by the interval of the difference. "worse": significantly worse, and not within the margin. Else
     "inconclusive". Each of the first three is wrong with probability alpha/2 at most.
+
+    p and the interval are those of the verdict: the two-sided test of 0 and its interval for "better" and "worse", the
+    one-sided test of a loss of the margin and its interval for "no worse" and "inconclusive".
     """
 
     verdict: str
@@ -53,17 +54,16 @@ class Gate(Shown):
     measure: str
     mean_base: float
     mean_new: float
-    # in favour of new: turned round where lower scores are better
+    # new - base, below 0 where new is better and lower scores are
     difference: float
     lower: float
     upper: float
-    # one-sided, against a loss of the margin or more
     p: float
     margin: float
     alpha: float
     power: float
     items: int
-    # items that would show equal systems to be no worse; None after a pass, infinite where no number would
+    # items that would show equal systems to be no worse; infinite where no number would, None unless inconclusive
     needed: float | None
     # the same in clusters, where items come in clusters
     needed_clusters: float | None
@@ -74,6 +74,14 @@ class Gate(Shown):
     instance: str
     claim: str
     procedure: str
+    # whether the test found a difference, whatever the margin
+    significant: bool
+    # whether the loss was tested by Student's t, as if no failure were rarer or larger than those seen
+    assumes_seen: bool = False
+    # whether Student's t would show "no worse" where the score test, which allows for rare failures, does not
+    passes_as_seen: bool = False
+    # whether all scores of both systems are one value, so that no loss could have shown
+    uninformative: bool = False
     # systems that are tried against the same base
     candidates: int = 1
 
@@ -172,7 +180,8 @@ def gate(
     alpha: float = 0.05,
     repeats: str | None = None,
     range: tuple[float, float] | None = None,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
+    no_rare_failures: bool = False,
     comparisons: Comparisons | None = None,
 ) -> Any:
     """Say whether a system may replace another: better, no worse, worse, or inconclusive.
@@ -198,9 +207,12 @@ def gate(
     repeats : str, optional
         "seeds" or "samples"; without it by what the repeats are called (seed, run; epoch, sample, generation).
     range : (float, float), optional
-        Lowest and highest score there can be; 0 to 1 without it where all scores lie in it, else unbounded.
-    lower_is_better : bool
-        Whether lower scores are better.
+        Lowest and highest score there can be; without it by the scores, as for `as_scores`.
+    lower_is_better : bool, optional
+        Whether lower scores are better; without it by the measure's name.
+    no_rare_failures : bool
+        Whether failures rarer or larger than those seen are impossible: the loss is then tested by Student's t, which
+        has more power on scores that vary little.
     comparisons : Comparisons, optional
         Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
         default method's.
@@ -225,41 +237,19 @@ def gate(
     validate_level(alpha)
     validate_level(power, "power")
     table, base_name, candidates = arrange_systems(base, new, scores)
-    table = declare_range(table, range, lower_is_better)
+    table = declare_measure(table, range, lower_is_better)
     each = tuple(
-        _judge_candidate(table, base_name, name, len(candidates), margin, power, alpha, repeats, comparisons)
+        _judge_candidate(
+            table,
+            base_name,
+            name,
+            Question(margin, alpha, len(candidates), power, no_rare_failures),
+            repeats,
+            comparisons,
+        )
         for name in candidates
     )
     return each[0] if len(each) == 1 else Gates(each)
-
-
-def declare_range(
-    scores: xr.DataArray, range: tuple[float, float] | None, lower_is_better: bool = False
-) -> xr.DataArray:
-    """Note the range of scores on them.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Any scores.
-    range : (float, float), optional
-        Lowest and highest score there can be; nothing is noted without it.
-    lower_is_better : bool
-        Whether lower scores are better.
-
-    Returns
-    -------
-    DataArray
-        The scores with attributes.
-
-    >>> declare_range(xr.DataArray([1.0, 5.0]), (1, 5)).attrs
-    {'range': (1.0, 5.0)}
-    """
-    if range is not None:
-        scores = scores.assign_attrs({RANGE: (float(range[0]), float(range[1]))})
-    if lower_is_better:
-        scores = scores.assign_attrs({LOWER_IS_BETTER: True})
-    return scores
 
 
 def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str, tuple[str, ...]]:
@@ -309,14 +299,26 @@ def _single_systems(data: Any, name: str) -> xr.DataArray:
     return as_scores(data)
 
 
+class Question(NamedTuple):
+    """What is asked of every candidate."""
+
+    margin: float
+    alpha: float
+    candidates: int
+    power: float
+    no_rare_failures: bool
+
+    @property
+    def share(self) -> float:
+        """The level of one candidate."""
+        return self.alpha / self.candidates
+
+
 def _judge_candidate(
     scores: xr.DataArray,
     base: str,
     new: str,
-    candidates: int,
-    margin: float,
-    power: float,
-    alpha: float,
+    question: Question,
     repeats: str | None,
     comparisons: Comparisons | None = None,
 ) -> Gate:
@@ -327,39 +329,41 @@ def _judge_candidate(
     kind = (repeats or infer_repeats(two)) if seeded else ""
     # the default method's test: difference, standard error and degrees of freedom for this layout
     pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
-    share = alpha / candidates
-    sign = -1.0 if Scores(two).lower_is_better else 1.0
-    pair, direction = _find_pair(pairs, new, base)
-    difference, se = sign * direction * float(pairs.difference[pair]), float(pairs.se[pair])
-    # a correction for several candidates is made by their share of alpha
-    df, p_default = float(pairs.df[pair]), float(pairs.p[pair] if comparisons else pairs.p_adjusted[pair])
-    if not (np.isfinite(se) and np.isfinite(df)):
+    share, margin = question.share, question.margin
+    pair, turned = _find_pair(pairs, new, base)
+    every = pairs.weigh_differences(np.full(len(pairs), turned))
+    if not (np.isfinite(every.se[pair]) and np.isfinite(every.df[pair])):
         raise InputError(
             f"{pairs.title} has no standard errors, which a margin needs", remedy="choose another method"
         )
-    # the score test of bounded scores is the default method's
-    bounded = bound_scores(two) if comparisons is None and not is_unpaired(two) else None
-    evidence = (
-        _weigh_student(difference, se, df, margin, share)
-        if bounded is None
-        else _weigh_bounded(bounded, se, df, margin, share)
-    )
+    as_seen = every._replace(moments=None)
+    evidence = as_seen if question.no_rare_failures else every
+    # a correction for several candidates is made by their share of alpha
+    p_default = float(pairs.p[pair] if comparisons else pairs.p_adjusted[pair])
+    difference = float(every.estimate[pair])
+    p_loss, p_as_seen = (float(known.p_gain(-margin)[pair]) for known in (evidence, as_seen))
     significant = p_default <= share
-    lower, upper = evidence.lower, evidence.upper
-    # an interval does not contradict the test: a limit that would cross 0 is 0
-    if significant and difference > 0.0:
-        lower = max(lower, 0.0)
-    elif significant and difference < 0.0:
-        upper = min(upper, 0.0)
-    if significant and difference > 0.0:
+    if significant and every.sign * difference > 0.0:
         verdict = "better"
-    elif evidence.p <= share / 2.0:
+    elif p_loss <= share / 2.0:
         verdict = "no worse"
     else:
-        verdict = "worse" if significant and difference < 0.0 else "inconclusive"
+        verdict = "worse" if significant else "inconclusive"
+    # p and interval are those of the verdict
+    of_margin = verdict in ("no worse", "inconclusive")
+    if of_margin:
+        limits = evidence.limits(student_critical(share, evidence.df))
+        lower, upper = follow_test(limits, every.estimate, np.full(len(pairs), significant))
+    else:
+        lower, upper = pairs.limits(alpha=share)
+        lower, upper = (-upper, -lower) if turned else (lower, upper)
+    uninformative = bool(evidence.uninformative[pair])
+    inconclusive = verdict == "inconclusive"
     items, needed, clusters = two.sizes["topic"], None, None
-    if verdict not in PASSING and comparisons is None:
-        needed = _count_needed(two, bounded, kind, se, margin, power, share)
+    if inconclusive and comparisons is None and not uninformative:
+        known = pairs.estimates.bounded if evidence.in_range[pair] else None
+        bounded = None if known is None else known.select_systems((new, base))
+        needed = _count_needed(two, bounded, kind, float(every.se[pair]), question)
         if needed is not None and np.isfinite(needed) and "cluster" in two.coords:
             clusters = np.ceil(needed * len(np.unique(two["cluster"].values)) / items)
     nouns, values = (
@@ -368,66 +372,29 @@ def _judge_candidate(
     )
     return Gate(
         verdict, base, new, str(scores.name or "score"), float(values[base]), float(values[new]), difference,
-        lower, upper, evidence.p, margin, alpha, power, items, needed, clusters, kind,
-        nouns.get("topic", "topic"), nouns.get("instance", "instance"), pairs.claim, pairs.procedure, candidates,
+        float(lower[pair]), float(upper[pair]), p_loss if of_margin else p_default, margin, question.alpha,
+        question.power, items, needed, clusters, kind, nouns.get("topic", "topic"),
+        nouns.get("instance", "instance"), pairs.claim, pairs.procedure, significant,
+        assumes_seen=not bool(evidence.in_range[pair]),
+        passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
+        uninformative=uninformative, candidates=question.candidates,
     )  # fmt: skip
 
 
-def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, float]:
-    """Where two systems are compared, and whether their difference is new - base (1) or base - new (-1)."""
+def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, bool]:
+    """Where two systems are compared, and whether their difference is base - new."""
     names = [
         (pairs.estimates.labels[a], pairs.estimates.labels[b])
         for a, b in zip(pairs.ia, pairs.ib, strict=True)
     ]
-    return (names.index((new, base)), 1.0) if (new, base) in names else (names.index((base, new)), -1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class GateEvidence:
-    """Interval of a difference in favour of new, and p-value against a loss of the margin."""
-
-    lower: float
-    upper: float
-    p: float
-
-
-def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, alpha: float) -> GateEvidence:
-    """Evidence of bounded scores, by the variance and the degrees of freedom of the test that was run."""
-    width = bounded.bounds.width
-    moments, precision = _measure_pair(bounded, se, df)
-    critical = float(student_critical(alpha, df))
-    lower, upper = intervals.difference_limits(moments, critical, precision)
-    p = intervals.p_no_worse(moments, margin / width, precision)
-    return GateEvidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
-
-
-def _measure_pair(bounded: BoundedScores, se: float, df: float) -> tuple[PairMoments, Precision]:
-    ia, ib = np.array([0]), np.array([1])
-    moments = bounded.sum_pairs(ia, ib)
-    variance = np.array([(se / bounded.bounds.width) ** 2])
-    return moments, Precision(variance, np.array([df]), bounded.count_pairs(ia, ib, moments))
-
-
-def _weigh_student(difference: float, se: float, df: float, margin: float, alpha: float) -> GateEvidence:
-    """Evidence of scores without bounds, by Student's t."""
-    if not se > 0.0:
-        ahead = difference + margin
-        return GateEvidence(difference, difference, 0.5 if ahead == 0.0 else float(ahead < 0.0))
-    half = float(student_critical(alpha, df)) * se
-    p = float(upper_tail((difference + margin) / se, df))
-    return GateEvidence(difference - half, difference + half, p)
+    return (names.index((new, base)), False) if (new, base) in names else (names.index((base, new)), True)
 
 
 def _count_needed(
-    scores: xr.DataArray,
-    bounded: BoundedScores | None,
-    kind: str,
-    se: float,
-    margin: float,
-    power: float,
-    alpha: float,
+    scores: xr.DataArray, bounded: BoundedScores | None, kind: str, se: float, question: Question
 ) -> float:
     """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
+    margin, alpha, power = question.margin, question.share, question.power
     if is_unpaired(scores):
         # The variance of a difference falls as the users of both systems grow in proportion.
         items = scores.sizes["topic"]
@@ -445,8 +412,9 @@ def _count_needed(
         single = topics_for_margin(items * alone, margin, fixed=fixed, alpha=alpha, power=power)
         return float(np.ceil(max(1.0, se**2 / alone) * single)) if known else single
     width = bounded.bounds.width
-    moments = bounded.sum_pairs(np.array([0]), np.array([1]))
-    effect = moments.items / bounded.count_pairs(np.array([0]), np.array([1]), moments)
+    both = np.array([0]), np.array([1])
+    moments = bounded.sum_pairs(*both)
+    effect = moments.items / bounded.count_pairs(*both, moments)
     needed = intervals.items_needed(
         moments, margin / width, alpha=alpha, power=power, design_effect=effect, fixed=fixed / width**2
     )

@@ -84,7 +84,7 @@ class Items:
     @property
     def wins(self) -> pd.DataFrame:
         """Items on which a is better, the largest difference first."""
-        return self._rows("win", worst_first=self.lower_is_better)
+        return self._rows("win")
 
     @property
     def ties(self) -> pd.DataFrame:
@@ -94,7 +94,7 @@ class Items:
     @property
     def losses(self) -> pd.DataFrame:
         """Items on which b is better, the largest difference first."""
-        return self._rows("loss", worst_first=not self.lower_is_better)
+        return self._rows("loss", worst_first=True)
 
     @property
     def fixes(self) -> pd.DataFrame:
@@ -264,7 +264,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     }
     if "instance" in scores.dims:
         columns["se"] = np.sqrt(_find_error_variances(scores)[:, [first, second]].sum(axis=1))
-    order = np.argsort(-difference, kind="stable")
+    order = np.argsort(difference if turned else -difference, kind="stable")
     table = pd.DataFrame({name: values[order] for name, values in columns.items()})
     return Items(
         a=a,

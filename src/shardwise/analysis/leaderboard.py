@@ -265,7 +265,9 @@ def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.Data
         "upper": ends[1],
         "p": rows["p"],
         "p_adjusted": p_adjusted,
-        "verdict": decide_verdicts((rows["difference"] * sign).to_numpy(), p_adjusted, alpha),
+        "verdict": decide_verdicts(
+            pairs.estimates.sign * (rows["difference"] * sign).to_numpy(), p_adjusted, alpha
+        ),
     }
     names = np.where(rows["b"] == baseline, rows["a"], rows["b"])
     return pd.DataFrame(
@@ -273,18 +275,18 @@ def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.Data
     )
 
 
-def decide_verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
+def decide_verdicts(gain: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
     """Return whether each system is better than, worse than or tied with what it is compared with.
 
     Parameters
     ----------
-    difference, p_adjusted
-        Figures of each pair.
+    gain, p_adjusted
+        Difference in favour of the system and corrected p-value of each pair.
     alpha
         Level of significance.
 
     >>> decide_verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
     ['better', 'worse', 'tied']
     """
-    signs = np.where(p_adjusted <= alpha, np.sign(difference), 0.0)
+    signs = np.where(p_adjusted <= alpha, np.sign(gain), 0.0)
     return [VERDICTS[int(sign)] for sign in signs]

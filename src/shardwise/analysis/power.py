@@ -168,7 +168,7 @@ def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[st
     if len(pairs) == 1:
         ties = [] if result.n_significant else [0]
     elif baselines:
-        ties = [int(k) for k in np.flatnonzero(~result.reject() & (pairs.difference > 0))][:1]
+        ties = [int(k) for k in np.flatnonzero(~result.reject() & (pairs.gain > 0))][:1]
     elif len(result.best_set) > 1:
         ties = [result.find_pair(result.best_set[0], result.best_set[1])[0]]
     else:

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.analysis.gate import PASSING, arrange_systems, declare_range
+from shardwise.analysis.gate import PASSING, arrange_systems
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import level_names, nouns_of
+from shardwise.core.scores import declare_measure, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.bounded import BoundedScores, bound_scores
@@ -115,7 +115,7 @@ def gate_sequentially(
     alpha: float = 0.05,
     repeats: str | None = None,
     range: tuple[float, float] | None = None,
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
 ) -> SequentialGate:
     """Add new items to a gate that may be asked again and again, and keep its state in a small file.
 
@@ -155,7 +155,7 @@ def gate_sequentially(
     previous = _load_state(Path(path)) if Path(path).exists() else None
     if previous is not None and range is None:
         range = (previous.bounds.low, previous.bounds.high)
-    bounded = bound_scores(declare_range(two, range, lower_is_better))
+    bounded = bound_scores(declare_measure(two, range, lower_is_better))
     if bounded is None:
         raise InputError("a sequential gate needs bounded scores", remedy=("give ", Option("range")))
     scaled = margin / bounded.bounds.width

@@ -42,6 +42,7 @@ def _summarize_measure(analysis: Analysis, k: int) -> dict[str, Any]:
     number = "" if k == 0 else f"-{k + 1}"
     lines = [
         *answer.write_pairs(analysis),
+        answer.write_range(analysis, option=False),
         answer.write_repeats(analysis),
         answer.write_splits(analysis),
         answer.write_next_step(analysis),

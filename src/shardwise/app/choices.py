@@ -17,7 +17,9 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
 """What a column may be, in the words of the option columns."""
 
-_READING = ("files", "measure", "columns", "missing", "names", "depth")
+FLAGS = ("lower_is_better", "higher_is_better")
+"""Options without a value."""
+_READING = ("files", "measure", "columns", "missing", "names", "depth", "range", *FLAGS)
 ALLOWED: dict[str, tuple[str, ...]] = {
     "compare": (
         *_READING, "generalize", "baseline", "shards", "splits", "kind", "corpus", "human", "model", "method", "alpha",
@@ -111,6 +113,8 @@ def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
             # JSON has one kind of numbers: 20.0 is whole
             value = int(value) if isinstance(value, float) and value.is_integer() else value
         values = value if isinstance(value, list) else [value]
+        if name in FLAGS and isinstance(value, bool):
+            values = ["true"] if value else []
         plain = all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in values)
         if len(values) > (MOST_FILES if name == "files" else MOST) or not plain:
             raise InputError(f"{name} must be text, a number or a list of them")
@@ -174,6 +178,8 @@ def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind:
     given: dict[str, Any] = {name: fields[name] for name in ALLOWED[kind] if name in fields}
     if "measure" in given:
         given["measure"] = [part.strip() for text in given["measure"] for part in text.split(";")]
+    if fields.get("direction", [""])[-1] in FLAGS:
+        given[fields["direction"][-1]] = ["true"]
     if "role" in fields and (columns := chosen_columns(reading, fields["role"])):
         given["columns"] = columns
     if fields.get("versus") == ["all"]:

@@ -15,7 +15,7 @@ from shardwise.app.wording import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import direction_of, nouns_of
 from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
@@ -50,7 +50,7 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
     facts: dict[str, Any] = {
         "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
         "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "culprit": "",
-        "readings": [],
+        "readings": [], "lower": [],
     }  # fmt: skip
     try:
         names = {path: str(path.relative_to(folder)) for path in paths}
@@ -198,6 +198,7 @@ def _describe_scores(
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
     measures = [str(name) for name in scores.data_vars]
+    facts["lower"] = [name for name in measures if direction_of(scores[name])[0]]
     table = scores[measures[0]]
     nouns = nouns_of(table)
     return {

@@ -104,10 +104,11 @@ def _list_verdicts(report: Report) -> Iterator[tuple[tuple[str, str], str]]:
     pairs = _find_pairs(report)
     if pairs is None:
         return
+    turn = -1.0 if report["configuration"].get("lower_is_better") else 1.0
     for i, j, difference, p in zip(
         pairs["a"], pairs["b"], pairs["difference"], pairs["p_adjusted"], strict=True
     ):
-        a, b, sign = names[i], names[j], difference or 0.0
+        a, b, sign = names[i], names[j], turn * (difference or 0.0)
         if b < a:
             a, b, sign = b, a, -sign
         significant = p is not None and p <= lead["alpha"]

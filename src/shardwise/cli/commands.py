@@ -130,7 +130,7 @@ class GateOptions(Comparing, Written):
     ]
     new: Annotated[list[str], opt.NEW] = make_list_field()
     margin: Annotated[float | None, opt.MARGIN, "Largest loss that does not matter."] = 0.01
-    lower_is_better: Annotated[bool, opt.LOWER_IS_BETTER] = False
+    no_rare_failures: Annotated[bool, opt.NO_RARE_FAILURES] = False
     sequential: Annotated[Path | None, opt.SEQUENTIAL] = None
     power: Annotated[float, opt.POWER, "Probability with which equal systems should pass."] = 0.8
     missing: Annotated[str, opt.MISSING] = "refuse"

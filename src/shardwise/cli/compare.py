@@ -42,6 +42,7 @@ from shardwise.writing.answer import (
     write_contrasts,
     write_next_step,
     write_pairs,
+    write_range,
     write_repeats,
     write_scope,
     write_splits,
@@ -168,6 +169,7 @@ def _show_result(analyses: list[Analysis], options: CompareOptions) -> None:
         "repeats": write_repeats(first),
         "model": first.fit.model.title,
         "measure": ", ".join(analysis.measure for analysis in analyses),
+        "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
         **_margin_facts(options),
         **_collect_contrasts(first, options),
@@ -313,6 +315,7 @@ def _list_notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
         *analysis.notes,
         *gaps,
         *analysis.comparisons.notes,
+        write_range(analysis),
         write_repeats(analysis),
         write_splits(analysis),
         *report,
@@ -347,7 +350,8 @@ def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFra
     fit = bootstrap_anova(analysis.analysed, model, n_resamples=options.resamples, seed=options.seed)
     trim: Any = options.trim
     table = fit.intervals(1 - options.alpha, trim=trim, **parts)
-    return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
+    table = table.reset_index(names="system")
+    return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 
 
 def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
@@ -371,6 +375,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         "claim": pairs.claim,
         "model": f"mixed, random {', '.join(options.random)}",
         "measure": measure,
+        "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
         **_margin_facts(options),
         "variance_components": dict(parts),
@@ -434,7 +439,7 @@ def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        words = decide_verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
+        words = decide_verdicts(pairs.gain, frame["p_adjusted"].to_numpy(), options.alpha)
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
     effects = pairs.estimates.topic_sd

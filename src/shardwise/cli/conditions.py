@@ -84,6 +84,11 @@ WHOLE_ITEMS = Condition(
     "with scores in shards",
     "remove {them}, or score the whole collection",
 )
+ONE_DIRECTION = Condition(
+    lambda now: not (now.value("lower_is_better") and now.value("higher_is_better")),
+    "beside its opposite",
+    "remove one of the two",
+)
 IN_MEMORY = Condition(
     lambda now: not now.streamed,
     "with moments, which keep means and cross-products only",

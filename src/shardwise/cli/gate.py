@@ -39,7 +39,7 @@ def judge_systems(options: GateOptions) -> None:
     margin = 0.01 if options.margin is None else options.margin
     scores = fill_gaps(pick_measure(read), options.fill)[0] if was_given("fill") else pick_measure(read)
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
-    how |= {"repeats": options.repeats, "lower_is_better": options.lower_is_better}
+    how |= {"repeats": options.repeats}
     facts = {"margin": margin, "alpha": options.alpha}
     if options.sequential is not None:
         look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
@@ -47,7 +47,8 @@ def judge_systems(options: GateOptions) -> None:
         passes = look.passes
     else:
         comparisons = _compare_systems(options, reader, read, base, new)
-        verdict = gate(base, new, power=options.power, comparisons=comparisons, **how)
+        how |= {"power": options.power, "no_rare_failures": options.no_rare_failures}
+        verdict = gate(base, new, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
         _show_verdict(verdict, options, read.notes, {**about, **facts, "power": options.power})
@@ -133,4 +134,5 @@ def _show_verdict(
         notes=() if options.quiet else notes,
         facts={"passes": verdict.passes, **facts},
         quiet=options.quiet,
+        answers=True,
     )

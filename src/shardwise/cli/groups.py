@@ -80,6 +80,9 @@ class TableGroup:
     decimal: Annotated[str, opt.DECIMAL] = ""
     sheet: Annotated[str, opt.SHEET] = ""
     missing: Annotated[str, opt.MISSING] = ""
+    range: Annotated[str, opt.RANGE] = ""
+    lower_is_better: Annotated[bool, opt.LOWER_IS_BETTER] = False
+    higher_is_better: Annotated[bool, opt.HIGHER_IS_BETTER] = False
     max_memory: Annotated[str, opt.MAX_MEMORY] = ""
 
 
@@ -121,7 +124,6 @@ class Input(TableGroup, Rankings):
     """Options that say what the input is."""
 
     exclude: Annotated[list[str], opt.EXCLUDE] = make_list_field()
-    range: Annotated[str, opt.RANGE] = ""
     transform: Annotated[str, opt.TRANSFORM] = ""
     instances: Annotated[list[str], opt.INSTANCES] = make_list_field()
     deterministic: Annotated[list[str], opt.DETERMINISTIC] = make_list_field()

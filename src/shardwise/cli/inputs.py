@@ -21,8 +21,19 @@ from shardwise.cli.shared import check_options
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.measure import DECLARED
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import RANGE, is_sample_measure, level_names, missing_cells, undefined_cells
+from shardwise.core.scores import (
+    VOTES,
+    declare_measures,
+    direction_of,
+    is_sample_measure,
+    level_names,
+    measure_of,
+    missing_cells,
+    note_measure,
+    undefined_cells,
+)
 from shardwise.io.bounds import BYTES_NEEDED, SHARE_OF_MEMORY, parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, list_files
@@ -110,6 +121,8 @@ class InputReader:
     random: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     range: str = ""
+    lower_is_better: bool = False
+    higher_is_better: bool = False
     transform: str = ""
     instances: tuple[str, ...] = ()
     deterministic: tuple[str, ...] = ()
@@ -212,6 +225,12 @@ class InputReader:
             streamed=streamed,
         )
 
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What options say of the scores: their range, and whether lower ones are better; None where they do not."""
+        direction = True if self.lower_is_better else False if self.higher_is_better else None
+        return {"range": parse_range(self.range), "lower_is_better": direction}
+
     def one_measure(self) -> InputReader:
         """Return the same, or refuse where several measures were named and one is needed."""
         if len(self.measure) > 1:
@@ -231,10 +250,11 @@ class InputReader:
             read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
         if self.exclude and not self.is_table:
             read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
+        if not self.is_table:
+            read = replace(read, scores=declare_measures(read.scores, **self.declared))
         if self.transform == "log":
-            read = replace(read, scores=read.scores.map(lambda table: take_logs(table, str(read.files[0]))))
-        if limits := parse_range(self.range):
-            read = replace(read, scores=read.scores.map(lambda table: table.assign_attrs({RANGE: limits})))
+            logs = {name: take_logs(read.scores[name], str(read.files[0])) for name in read.scores}
+            read = replace(read, scores=read.scores.assign(logs))
         check_options(self.describe_situation(read), str(read.files[0]))
         return read
 
@@ -389,6 +409,7 @@ class InputReader:
             "task": self.task,
             "exclude": self.exclude,
             "sheet": self.sheet,
+            **self.declared,
         }
         sampled = [name for name in self.measure if is_sample_measure(name)]
         scores = read_scores(
@@ -396,7 +417,7 @@ class InputReader:
             measure=self.measure[0] if len(self.measure) == 1 and not sampled else None,
             **how,
         )
-        covariate = read_scores(files, measure=self.pre, **how) if self.pre else None
+        covariate = read_scores(files, measure=self.pre, **(how | {"range": None})) if self.pre else None
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
         notes = _describe_reading(scores)
@@ -430,6 +451,8 @@ class InputReader:
             known = [primary]
         named = self.measure if sampled else self.measure[1:] and self.measure
         picked = scores[list(named) or known]
+        if notes and VOTES not in scores[known[0]].attrs:
+            notes[0] += f"; {_describe_directions(picked)}"
         return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.human)
 
 
@@ -437,6 +460,12 @@ def _describe_reading(scores: xr.Dataset) -> list[str]:
     """What the reader understood of the files, in a line."""
     first = scores[next(iter(scores.data_vars))]
     return [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
+
+
+def _describe_directions(scores: xr.Dataset) -> str:
+    """Return which scores are better: the measures of which lower ones are, or higher for all."""
+    lower = [str(name) for name in scores if direction_of(scores[name])[0]]
+    return f"lower is better: {', '.join(lower)}" if lower else "higher is better"
 
 
 def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
@@ -458,7 +487,12 @@ def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
         raise InputError(
             "a score is 0 or below, and has no logarithm", where=where, remedy="remove --transform log"
         )
-    return scores.copy(data=np.log(scores.to_numpy()))
+    measure = measure_of(scores)
+    # a range that was found belongs to the scores before, and the logarithm of 0 is no limit
+    limits = measure.range if measure.range_from == DECLARED and measure.range is not None else (0.0, 0.0)
+    logs = (math.log(limits[0]), math.log(limits[1])) if limits[0] > 0.0 else None
+    taken = scores.copy(data=np.log(scores.to_numpy()))
+    return note_measure(taken, replace(measure, range=logs, range_from=DECLARED if logs else ""))
 
 
 def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.Dataset:

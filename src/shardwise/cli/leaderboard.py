@@ -18,6 +18,7 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
+from shardwise.writing.answer import write_range
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
 
@@ -42,12 +43,14 @@ def rank_systems(options: LeaderboardOptions) -> None:
         gaps = dict.fromkeys(
             note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]
         )
-        notes = (*analyses[0].notes, *gaps)
+        notes = (*analyses[0].notes, *gaps, write_range(analyses[0]))
     if options.margin is not None:
         near_best = _list_near_best(pairs, board.systems, options)
         board = replace(board, margin=options.margin, near_best=near_best)
     if options.chosen_format is Format.html:
-        write_text(board.to_html(page=not options.fragment), options.out, quiet=options.quiet)
+        answer = "\n".join(answer_leaderboard(board)[:2])
+        page = board.to_html(page=not options.fragment)
+        write_text(page, options.out, quiet=options.quiet, answer=answer)
     else:
         _show_board(board, notes, options)
 
@@ -82,6 +85,7 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Leaderboard
         "procedure": board.result.pairs.procedure,
         "claim": board.result.claim,
         "measure": board.measure,
+        "lower_is_better": board.result.pairs.lower_is_better,
         "measures": list(board.others),
         "baselines": list(board.against),
         "alpha": options.alpha,
@@ -101,4 +105,5 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Leaderboard
         notes=() if options.quiet else tuple(note for note in (*explained, *notes, step) if note),
         facts=facts,
         quiet=options.quiet,
+        answers=True,
     )

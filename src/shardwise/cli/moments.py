@@ -17,6 +17,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.measure import is_lower_better
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
 from shardwise.methods.registry import parse_procedure
 
@@ -44,10 +45,24 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
             remedy=f"end the name in {MOMENTS}",
         )
     total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
-    pairs = compare(total, method, baseline=options.baseline or None, seed=options.seed)
+    lower_is_better = reader.declared["lower_is_better"]
+    pairs = compare(
+        total,
+        method,
+        baseline=options.baseline or None,
+        seed=options.seed,
+        lower_is_better=_is_lower_better(options) if lower_is_better is None else lower_is_better,
+    )
     if options.save_moments is not None:
         total.save(options.save_moments)
     _show_moments(total, pairs, options)
+
+
+def _is_lower_better(options: CompareOptions) -> bool:
+    """Return whether the column of the scores, or else the only file, has the name of such a measure."""
+    column = (parse_columns(options.columns) or {}).get("score", "")
+    names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
+    return any(map(is_lower_better, names))
 
 
 def _read_moments(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
@@ -78,6 +93,7 @@ def _show_moments(total: ScoreMoments, pairs: Comparisons, options: CompareOptio
         "repeats": "",
         "model": "",
         "measure": "",
+        "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
         "items": total.n,
         "dropped": total.dropped,

@@ -218,6 +218,10 @@ def _parse_level(value: Any) -> Any:
     return value
 
 
+def _parse_power(value: float) -> float:
+    return arguments.validate_level(value, "power")
+
+
 def _parse_transform(value: str) -> str:
     if value not in ("", "log"):
         raise InputError(f"--transform {value!r} is unknown", remedy="use log")
@@ -396,7 +400,16 @@ REPEATS = Declaration(
 )  # fmt: skip
 RANGE = Declaration(
     "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_range,
-    help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within.",
+    help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within, else the scale that "
+    "repeated scores lie on, such as 1,5.",
+)  # fmt: skip
+LOWER_IS_BETTER = Declaration(
+    "--lower-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
+    help="Lower scores are better. Default: by the name of the measure, such as wer, latency_ms or cost.",
+)  # fmt: skip
+HIGHER_IS_BETTER = Declaration(
+    "--higher-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
+    help="Higher scores are better, whatever the measure is called.",
 )  # fmt: skip
 TRANSFORM = Declaration(
     "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_transform,
@@ -406,8 +419,9 @@ EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
     help="Leave out this system, such as a broken run that widens all intervals; of a table also an item.",
 )  # fmt: skip
-LOWER_IS_BETTER = Declaration(
-    "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
+NO_RARE_FAILURES = Declaration(
+    "--no-rare-failures", group=QUESTION,
+    help="Assume no failures rarer or larger than those seen: more power on scores that vary little.",
 )  # fmt: skip
 MARGIN = Declaration(
     "--margin", metavar="X", common=True, group=QUESTION, only_with=(when.IN_MEMORY,), min=0.0,
@@ -586,7 +600,7 @@ POWER = Declaration(
     only_with=(when.WITHOUT_WIDTH,),
     min=0.0,
     max=1.0,
-    check=_parse_level,
+    check=_parse_power,
     help="Power to reach.",
 )
 MIN_DIFF = Declaration(

@@ -52,6 +52,7 @@ def emit_table(
     notes: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
     quiet: bool = False,
+    answers: bool = False,
 ) -> None:
     """Print a table, or write it to a file whole or not at all, and say so.
 
@@ -69,14 +70,17 @@ def emit_table(
         What JSON holds besides.
     quiet : bool
         Whether to say nothing of the file.
+    answers : bool
+        Whether the title is the answer, which is printed beside a file too.
     """
     if format is Format.text and out is None and sys.stdout.isatty():
         _print_table(open_terminal(), frame, title, notes)
         return
-    write_text(render_table(frame, format, title=title, notes=notes, facts=facts), out, quiet=quiet)
+    text = render_table(frame, format, title=title, notes=notes, facts=facts)
+    write_text(text, out, quiet=quiet, answer=title if answers else "")
 
 
-def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
+def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str = "") -> None:
     """Write text to a file whole or not at all and say so, or to the terminal.
 
     Parameters
@@ -87,10 +91,14 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
         The file; the terminal where there is none.
     quiet : bool
         Whether to say nothing of the file.
+    answer : str
+        Lines that are printed beside a file.
     """
     if out is not None:
         write_atomically(out, text.encode("utf-8", "backslashreplace"))
         announce_file(out, quiet=quiet)
+        if answer and not quiet and out.is_file():
+            write_text(f"{answer}\n", None)
     elif sys.stdout.isatty():
         # Names come from files, and may hold what commands a terminal.
         sys.stdout.write("".join(f"{escape_controls(line)}\n" for line in text.split("\n")[:-1]))

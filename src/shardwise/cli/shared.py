@@ -190,7 +190,11 @@ def call_command(
     known = {item.name: item for item in parameters_of_options(options)}
     values: dict[str, Any] = {item.name: _find_default(item) for item in fields(options)}  # type: ignore[arg-type]
     values |= {**parse_texts(name, known, texts), "inputs": list(inputs), **others}
-    words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
+    words = [
+        (f"--{known[key].key}", *([] if known[key].kind is bool else [text]))
+        for key, given in texts.items()
+        for text in given
+    ]
     typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
     with _run_call(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
         yield options(**values)

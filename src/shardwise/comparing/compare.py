@@ -47,6 +47,8 @@ def compare(
     n_resamples: int | None = None,
     seed: int = 0,
     columns: Mapping[str, str | Sequence[str]] | None = None,
+    range: tuple[float, float] | None = None,
+    lower_is_better: bool | None = None,
     executor: Executor | None = None,
     **options: Any,
 ) -> Comparisons:
@@ -77,6 +79,10 @@ def compare(
         Seed of procedures that draw; replicate i depends on (seed, i) only.
     columns : mapping, optional
         Which column of a table is what, as `read_scores` takes it.
+    range : (float, float), optional
+        Lowest and highest score there can be, for intervals; without it by the scores (see `as_scores`).
+    lower_is_better : bool, optional
+        Whether lower scores are better; without it by the measure's name.
     executor : Executor, optional
         Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
         figures do not depend on it. Moderated tests with their joint distribution, max-t and drawn bootstraps take it,
@@ -100,7 +106,8 @@ def compare(
     with lend_executor(executor):
         draws = {"n_resamples": n_resamples, "seed": seed}
         pairs = {"only": only, "baseline": baseline}
-        return _compare_source(source, method, generalize, pairs, draws, repeats, columns, options)
+        declared = {"columns": columns, "range": range, "lower_is_better": lower_is_better}
+        return _compare_source(source, method, generalize, pairs, draws, repeats, declared, options)
 
 
 def _compare_source(
@@ -110,17 +117,19 @@ def _compare_source(
     pairs: dict[str, Any],
     draws: dict[str, Any],
     repeats: str | None,
-    columns: Mapping[str, str | Sequence[str]] | None,
+    declared: dict[str, Any],
     options: dict[str, Any],
 ) -> Comparisons:
+    lower_is_better = declared["lower_is_better"]
+    of_tables = {name: declared[name] for name in ("columns", "range")}
     if isinstance(source, ScoreMoments):
-        how = {"repeats": repeats, "columns": columns, **options}
+        how = {"repeats": repeats, **of_tables, **options}
         if idle := [name for name, value in how.items() if value]:
             raise InputError(f"{', '.join(idle)} cannot be chosen for moments", remedy="leave it out")
-        return compare_moments(source, method, generalize, pairs, **draws)
+        return compare_moments(source, method, generalize, pairs, **draws, lower_is_better=lower_is_better)
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
-        if columns:
-            raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
+        if idle := [name for name, value in of_tables.items() if value]:
+            raise InputError(f"{idle[0]} is for tables of scores", remedy="leave it out", argument=idle[0])
         if isinstance(method, Procedure):
             raise InputError(
                 f"{method.name} is for scores, and this is a {type(source).__name__}",
@@ -130,6 +139,8 @@ def _compare_source(
         if repeats is not None:
             options = {"repeats": repeats, **options}
         estimates = _get_estimates(source, generalize, options)
+        if lower_is_better is not None:
+            estimates = replace(estimates, lower_is_better=lower_is_better)
         # as V17 and FF21 do, where there is no Student's t
         default = "hsd" if estimates.distribution is None else "bh"
         return compare_estimates(estimates, default if method is None else method, **pairs)
@@ -137,7 +148,7 @@ def _compare_source(
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
-    scores, generalize = by_units(as_scores(source, columns=columns), generalize)
+    scores, generalize = by_units(as_scores(source, **declared), generalize)
     procedure = choose_procedure(scores, method, generalize, repeats)
     return run_procedure(procedure, scores, **pairs, **draws)
 
@@ -149,6 +160,7 @@ def compare_moments(
     pairs: dict[str, Any],
     n_resamples: int | None,
     seed: int,
+    lower_is_better: bool | None = None,
 ) -> Comparisons:
     """Compare by a procedure that needs no more than moments.
 
@@ -156,7 +168,7 @@ def compare_moments(
     ----------
     moments : ScoreMoments
         Counts, means and cross-products.
-    method, generalize, n_resamples, seed
+    method, generalize, n_resamples, seed, lower_is_better
         As for `compare`.
     pairs : dict
         ``only`` and ``baseline``.
@@ -182,6 +194,7 @@ def compare_moments(
         generalize=claim,
         n_resamples=resamples,
         seed=validate_count(seed, "seed", least=0),
+        lower_is_better=bool(lower_is_better),
     )
     procedure = replace(procedure, claim=claim)
     compared = compare_estimates(

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing import intervals
-from shardwise.comparing.bounded_intervals import bound_differences, bound_means
+from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
-from shardwise.core.arguments import validate_choice
-from shardwise.core.arguments import validate_level as checked_level
+from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
@@ -23,6 +22,7 @@ from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
+from shardwise.stats.evidence import Evidence, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.rank_sets import moderated_t, resample_rank_sets
 from shardwise.stats.student import student_critical
@@ -43,7 +43,8 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 class Comparisons(Shown):
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
-    Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
+    Differences are the first less the second in the measure's own sign: below 0 where lower is better. Against a
+    baseline the first of a pair is the other system, whichever is better.
 
     The only result of pairs that the package has: every method ends here. Significant pairs, letters, rank ranges and
     the best set are one statement: all come from the corrected p-values of all pairs.
@@ -83,6 +84,16 @@ class Comparisons(Shown):
     def difference(self) -> Floats:
         """Difference of the first system of each pair less the second."""
         return self._broadcast_row(self.decisions.difference)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the best system is the one with the lowest mean."""
+        return self.estimates.lower_is_better
+
+    @property
+    def gain(self) -> Floats:
+        """Difference in favour of the first system of each pair: its sign is turned where lower is better."""
+        return self.estimates.sign * self.difference
 
     @property
     def se(self) -> Floats:
@@ -188,31 +199,36 @@ class Comparisons(Shown):
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
 
-    def summary(self, alpha: float = 0.05, measure: str = "") -> str:
+    def summary(self, alpha: float | None = None, measure: str = "", *, level: float | None = None) -> str:
         """Return the answer at one level, what it applies to, and how many pairs differ significantly.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
         measure : str
             What the scores are.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
         str
             Two or three lines.
         """
-        text: str = late.call_bound("pairs_summary", self, alpha, measure)
+        text: str = late.call_bound("pairs_summary", self, resolve_alpha(alpha, level), measure)
         return text
 
-    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+    def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return all pairs as a table, NaN where the test has no such figure.
 
         Parameters
         ----------
-        level : float
-            Level of the confidence intervals ``lower, upper`` of the differences: simultaneous where the correction is.
+        level : float, optional
+            Level of the confidence intervals ``lower, upper`` of the differences, above 0.5: simultaneous where the
+            correction is; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
@@ -220,95 +236,129 @@ class Comparisons(Shown):
             One row a pair.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        lower, upper = self.limits(level)
+        lower, upper = self.limits(level, alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
-    def limits(self, level: float = 0.95) -> tuple[Floats, Floats]:
+    def limits(self, level: float | None = None, *, alpha: float | None = None) -> tuple[Floats, Floats]:
         """Return (P,) limits of the confidence intervals of the differences, simultaneous where the correction is.
 
         Where scores have a known range and few items differ, they are score limits, which keep within the range and
-        allow for failures that were not seen; they do not cross 0 where the difference is significant.
+        allow for failures that were not seen. Intervals say of 0 what the test says: where the difference is
+        significant the limit towards 0 is 0 at the least, an open end; elsewhere they hold 0.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals.
+        level : float, optional
+            Level of the intervals, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         tuple of arrays
-            NaN where the test has no interval.
+            NaN where the test has no interval, or nothing varies and scores have no known range.
         """
-        alpha = 1.0 - checked_level(level, "level")
+        alpha = resolve_alpha(alpha, level)
         lower, upper = map(self._broadcast_row, self.decisions.limits(alpha))
         e, has_limits = self.estimates, self.decisions.outcome.limits is not None
-        if e.bounded is None or e.distribution is not None or (has_limits and self.correction != JOINT):
-            return lower, upper
-        half = (upper - lower) / 2.0
         significant = self.p_adjusted <= alpha
-        return bound_differences(
-            e.bounded, self.ia, self.ib, self.difference, self.se, self.df, half, significant, alpha
-        )
+        if e.distribution is not None or (has_limits and self.correction != JOINT):
+            return follow_test((lower, upper), self.difference, significant)
+        known = self.difference, self.se, self.df
+        return limit_differences(e.bounded, (self.ia, self.ib), known, (lower, upper), significant, alpha)
 
-    def half_widths(self, level: float = 0.95) -> Floats:
+    def weigh_differences(self, turned: Bools | None = None) -> Evidence:
+        """Return what is known of the differences, of which one-sided p-values and intervals of margins are made.
+
+        Parameters
+        ----------
+        turned : array of bool, optional
+            (P,) pairs whose difference is to be that of the second system less the first.
+
+        Returns
+        -------
+        Evidence
+            (P,) entries; se and df are NaN where a test has none.
+        """
+        turned = np.zeros(len(self), dtype=np.bool_) if turned is None else turned
+        ia, ib = np.where(turned, self.ib, self.ia), np.where(turned, self.ia, self.ib)
+        difference = np.where(turned, -1.0, 1.0) * self.difference
+        known = self.se, self.df, self.common_items
+        return weigh_pairs(self.estimates.bounded, ia, ib, difference, *known, self.estimates.sign)
+
+    @property
+    def common_items(self) -> Floats:
+        """Items that the two systems of each pair share, or units that stand for them; infinite where unknown."""
+        units = self.decisions.outcome.units
+        return np.full(len(self), np.inf) if units is None else self._broadcast_row(units)
+
+    def half_widths(self, level: float | None = None, *, alpha: float | None = None) -> Floats:
         """Return (P,) half-widths of the intervals of the differences; of an unequal one the longer side.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals.
+        level : float, optional
+            Level of the intervals, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         array
             NaN where the test has no interval.
         """
-        lower, upper = self.limits(level)
+        lower, upper = self.limits(level, alpha=alpha)
         return np.maximum(upper - self.difference, self.difference - lower)
 
     def _standardized_effects(self) -> Floats:
         scale = float(np.ravel(self.estimates.scale)[0])
         return self.difference / scale if scale > 0 else np.full(len(self), np.nan)
 
-    def reject(self, alpha: float = 0.05) -> Bools:
+    def reject(self, alpha: float | None = None, *, level: float | None = None) -> Bools:
         """Return whether each pair differs significantly, in the order of `to_frame()`.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
         array of bool
             One entry a pair.
         """
-        return np.asarray(self.p_adjusted <= checked_level(alpha))
+        return np.asarray(self.p_adjusted <= resolve_alpha(alpha, level))
 
-    def directions(self, alpha: float = 0.05) -> Ints:
+    def directions(self, alpha: float | None = None, *, level: float | None = None) -> Ints:
         """Return 1 where the first system of a pair is significantly better, -1 where it is worse, 0 where neither.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
         array of int
             One entry a pair.
         """
-        return np.where(self.reject(alpha), np.sign(self.difference), 0.0).astype(np.int64)
+        return np.where(self.reject(alpha, level=level), np.sign(self.gain), 0.0).astype(np.int64)
 
-    def intervals(self, level: float = 0.95, kind: str = "mean") -> pd.DataFrame:
+    def intervals(
+        self, level: float | None = None, kind: str = "mean", *, alpha: float | None = None
+    ) -> pd.DataFrame:
         """Return intervals of one kind, best system first.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals.
+        level : float, optional
+            Level of the intervals, above 0.5; 0.95 without it.
         kind : str
             "mean": confidence interval of each system's mean by itself, for the claim.
             "comparison": bars that do not overlap differ significantly: half the critical difference of the correction
@@ -317,21 +367,42 @@ class Comparisons(Shown):
             holm (which takes Bonferroni's) and tests of all pairs at once; each pair by itself for none; for bh and by
             of the false-coverage kind, valid for the significant pairs (Benjamini & Yekutieli 2005).
             "tukey", "anova", "sem": F19 eq. 3, 5, 4.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         DataFrame
             `estimate, lower, upper` by system; for differences `a, b, difference, lower, upper`.
         """
-        alpha = 1.0 - checked_level(level, "level")
+        alpha = resolve_alpha(alpha, level)
         if kind == "difference":
             if not self.decisions.has_intervals:
                 raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
-            return self.to_frame(level)[["a", "b", "difference", "lower", "upper"]]
+            return self.to_frame(alpha=alpha)[["a", "b", "difference", "lower", "upper"]]
+        lower, upper = self._limit_means(alpha) if kind == "mean" else self._surround_means(kind, alpha)
+        frame = pd.DataFrame(
+            {"estimate": self.means, "lower": lower, "upper": upper},
+            index=pd.Index(self.estimates.labels, name="system"),
+        )
+        return frame.iloc[self._member_systems]
+
+    def _limit_means(self, alpha: float) -> tuple[Floats, Floats]:
+        """(R,) confidence limits of single means, by their own spread or else by the model's error."""
         e = self.estimates
-        if kind == "mean":
-            half = self._mean_half_widths(alpha)
-        elif kind == "comparison":
+        if e.mean_se is not None and e.mean_df is not None:
+            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
+            return weigh_means(e.bounded, self.means, se, df).limits(student_critical(alpha, df))
+        if e.own_sd is not None and e.own_count is not None:
+            return self._surround_means("sem", alpha)
+        if np.isfinite(e.variance).all():
+            return self._surround_means("anova", alpha)
+        return np.full(e.size, np.nan), np.full(e.size, np.nan)
+
+    def _surround_means(self, kind: str, alpha: float) -> tuple[Floats, Floats]:
+        """(R,) means less and plus the half-widths of a kind of interval; NaN where these are 0."""
+        e = self.estimates
+        if kind == "comparison":
             half = self._comparison_half_widths(alpha)
         elif kind == "sem":
             half = intervals.sem_half_widths(e, alpha)
@@ -341,26 +412,8 @@ class Comparisons(Shown):
             half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
         else:
             raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
-        lower, upper = self.means - half, self.means + half
-        if kind == "mean" and e.bounded is not None and e.mean_se is not None and e.mean_df is not None:
-            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            lower, upper = bound_means(e.bounded, self.means, se, df, alpha)
-        frame = pd.DataFrame(
-            {"estimate": self.means, "lower": lower, "upper": upper}, index=pd.Index(e.labels, name="system")
-        )
-        return frame.iloc[self._member_systems]
-
-    def _mean_half_widths(self, alpha: float) -> Floats:
-        """Half-widths of Student's intervals of single means, by their own spread or else by the model's error."""
-        e = self.estimates
-        if e.mean_se is not None and e.mean_df is not None:
-            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            return np.asarray(student_critical(alpha, df) * se)
-        if e.own_sd is not None and e.own_count is not None:
-            return intervals.sem_half_widths(e, alpha)
-        if np.isfinite(e.variance).all():
-            return intervals.anova_half_widths(e, alpha)
-        return np.full(e.size, np.nan)
+        half = np.where(half > 0.0, half, np.nan)
+        return self.means - half, self.means + half
 
     @property
     def has_comparison_intervals(self) -> bool:
@@ -401,13 +454,15 @@ class Comparisons(Shown):
         critical_t = corrections.critical_t(self.correction, level, family.df, family, alpha)
         return np.asarray(self.decisions.outcome.se * critical_t)
 
-    def critical_difference(self, alpha: float = 0.05) -> float:
+    def critical_difference(self, alpha: float | None = None, *, level: float | None = None) -> float:
         """Return the difference from which on a pair is significant, NaN where no one figure serves all pairs.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
@@ -416,7 +471,7 @@ class Comparisons(Shown):
         """
         if not self.decisions.has_intervals:
             return float("nan")
-        critical = self._broadcast_row(self._critical_differences(checked_level(alpha)))
+        critical = self._broadcast_row(self._critical_differences(resolve_alpha(alpha, level)))
         # no difference is significant where a correction leaves no level
         if not np.isfinite(critical).all():
             return float("nan")
@@ -442,7 +497,7 @@ class Comparisons(Shown):
         """
         return late.call_bound("chart", self, kind, **options)
 
-    def best(self, alpha: float = 0.05) -> tuple[str, ...]:
+    def best(self, alpha: float | None = None, *, level: float | None = None) -> tuple[str, ...]:
         """Return the best set: the systems that no other is significantly better than, best first.
 
         Where the correction controls the family-wise error, it holds the best system with probability 1 - alpha. It is
@@ -450,22 +505,26 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
         tuple of str
             Names of systems.
         """
-        _, above = self._count_wins(alpha)
-        return tuple(name for name, beaten in zip(self.names, above, strict=True) if not beaten)
+        _, above = self._count_wins(resolve_alpha(alpha, level))
+        # with missing scores each pair has items of its own, and every system may be beaten by another
+        unbeaten = above == 0 if (above == 0).any() else above >= 0
+        return tuple(name for name, kept in zip(self.names, unbeaten, strict=True) if kept)
 
     def _count_wins(self, alpha: float) -> tuple[Ints, Ints]:
         """Number of systems significantly below and above each of `names`."""
         self._require_all_pairs("ranks and the best set")
         return groups.count_wins(
-            self.reject(alpha), self.difference, *self._pair_positions, len(self._member_systems)
+            self.reject(alpha), self.gain, *self._pair_positions, len(self._member_systems)
         )
 
     def _require_all_pairs(self, what: str) -> None:
@@ -475,15 +534,19 @@ class Comparisons(Shown):
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
             )
 
-    def groups(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> list[tuple[str, ...]]:
+    def groups(
+        self, alpha: float | None = None, most: int = MOST_GROUPS, *, level: float | None = None
+    ) -> list[tuple[str, ...]]:
         """Return homogeneous groups: all maximal sets of systems no two of which differ, best first.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
         most : int
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
@@ -491,24 +554,32 @@ class Comparisons(Shown):
             Names of the systems of each group; a system may be in several.
         """
         names = self.names
-        return [tuple(names[k] for k in group) for group in self._find_groups(alpha, most)]
+        return [
+            tuple(names[k] for k in group) for group in self._find_groups(resolve_alpha(alpha, level), most)
+        ]
 
-    def letters(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> pd.DataFrame:
+    def letters(
+        self, alpha: float | None = None, most: int = MOST_GROUPS, *, level: float | None = None
+    ) -> pd.DataFrame:
         """Return the compact letter display, `estimate, letters`: systems that share a letter are tied.
 
         Parameters
         ----------
-        alpha : float
-            Level of significance.
+        alpha : float, optional
+            Level of significance, below 0.5; 0.05 without it.
         most : int
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
         DataFrame
             One row a system, best first.
         """
-        names = groups.assign_letters(self._find_groups(alpha, most), len(self._member_systems))
+        names = groups.assign_letters(
+            self._find_groups(resolve_alpha(alpha, level), most), len(self._member_systems)
+        )
         index = pd.Index(self.names, name="system")
         return pd.DataFrame({"estimate": self.means[self._member_systems], "letters": names}, index=index)
 
@@ -524,7 +595,9 @@ class Comparisons(Shown):
         differ = self._square_matrix(self.reject(alpha))
         return groups.maximal_groups(differ | differ.T, most)
 
-    def ranks(self, level: float = 0.95, form: str = "all") -> pd.DataFrame:
+    def ranks(
+        self, level: float | None = None, form: str = "all", *, alpha: float | None = None
+    ) -> pd.DataFrame:
         """Return the ranks that each system may have: `rank, rank_best, rank_worst`, best system first.
 
         The best is 1 plus the number of systems significantly better, the worst the number of systems less those
@@ -532,23 +605,25 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        level : float
-            Level of the ranges; pairs are significant at 1 - level.
+        level : float, optional
+            Level of the ranges, above 0.5; pairs are significant at 1 - level. 0.95 without it.
         form : str
             "all": the ranges hold at once, and agree with the significant pairs. "each": every range holds by itself,
             and is shorter (Mogstad, Romano, Shaikh & Wilhelm 2024); for the moderated test of complete scores.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         DataFrame
             One row a system.
         """
-        alpha = 1.0 - checked_level(level, "level")
+        alpha = resolve_alpha(alpha, level)
         below, above = self._count_wins(alpha)
         if validate_choice(form, "form", ("all", "each")) == "each":
             first, last = self._rank_each(alpha)
             above, below = first - 1, len(first) - last
-        values = self.means[self._member_systems]
+        values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
         frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
@@ -565,40 +640,47 @@ class Comparisons(Shown):
         topics = len(y)
         chances = np.full(topics, 1.0 / topics)
         draws = np.random.default_rng(0).multinomial(topics, chances, size=RANK_DRAWS).astype(np.float64)
+        y = self.estimates.sign * y
         first, last = resample_rank_sets(y, moderated_t(y), draws, alpha=alpha)
         return first.astype(np.int64), last.astype(np.int64)
 
-    def systems(self, level: float = 0.95) -> pd.DataFrame:
+    def systems(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return one row a system: `estimate, lower, upper` of its mean, and `rank, rank_best, rank_worst`.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals.
+        level : float, optional
+            Level of the intervals, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         DataFrame
             One row a system, best first.
         """
-        return self.intervals(level).join(self.ranks(level))
+        return self.intervals(level, alpha=alpha).join(self.ranks(level, alpha=alpha))
 
-    def contrasts(self, groups: Mapping[str, Any], *, level: float = 0.95) -> Any:
+    def contrasts(
+        self, groups: Mapping[str, Any], *, level: float | None = None, alpha: float | None = None
+    ) -> Any:
         """Compare groups of systems by contrasts of their means, with simultaneous intervals.
 
         Parameters
         ----------
         groups : mapping
             Name of a contrast -> two groups of systems, ``(["a", "b"], ["c"])``, or weights that add up to 0.
-        level : float
-            Level of the intervals.
+        level : float, optional
+            Level of the intervals, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         Contrasts
             `table` has `contrast, estimate, lower, upper, se, df, statistic, p, p_adjusted`.
         """
-        return late.call_bound("contrasts", self, groups, level=level)
+        return late.call_bound("contrasts", self, groups, level=1.0 - resolve_alpha(alpha, level))
 
     def probabilities(self, margin: float) -> pd.DataFrame:
         """Return P(better by more than the margin), P(practically equal) and P(worse) of each pair.
@@ -695,29 +777,33 @@ class Comparisons(Shown):
             a, b = self._only_pair()
         return self.estimates.posterior(a, b, draws, seed)
 
-    def interval(self, level: float = 0.95, kind: str = "t") -> tuple[float, float]:
+    def interval(
+        self, level: float | None = None, kind: str = "t", *, alpha: float | None = None
+    ) -> tuple[float, float]:
         """Return the interval of the difference of the only pair.
 
         Parameters
         ----------
-        level : float
-            Level of the interval.
+        level : float, optional
+            Level of the interval, above 0.5; 0.95 without it.
         kind : str
             "t", or the highest posterior density, "hpd".
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         tuple of float
             Lower and upper limit.
         """
-        checked_level(level, "level")
+        alpha = resolve_alpha(alpha, level)
         a, b = self._only_pair()
         if kind == "hpd":
-            interval: tuple[float, float] = self.posterior(a, b).interval(level)
+            interval: tuple[float, float] = self.posterior(a, b).interval(1.0 - alpha)
             return interval
         if kind != "t":
             raise refuse_unknown("kind", kind, ("t", "hpd"), what="interval")
-        row = self.intervals(level, "difference").iloc[0]
+        row = self.intervals(kind="difference", alpha=alpha).iloc[0]
         return float(row["lower"]), float(row["upper"])
 
     def _only_pair(self) -> tuple[str, str]:

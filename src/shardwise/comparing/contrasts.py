@@ -1,30 +1,42 @@
 """Compare groups of systems: contrasts of their means, with simultaneous intervals.
 
 A contrast is Σ c_a m_a with weights c that add up to 0. With D_ab the variance of the difference of systems a and b,
-the covariance of two contrasts c and c' is -½ Σ_ab c_a c'_b D_ab, whatever the method that D comes from. All contrasts
-together follow a multivariate t distribution, from which corrected p-values and simultaneous intervals come (Hothorn,
-Bretz & Westfall 2008).
+the covariance of two contrasts c and c' is -½ Σ_ab c_a c'_b D_ab for any method that D comes from.
+
+Where pairs are compared by resampled topics, contrasts are too, in the same resamples: each by the variance of its own
+values over topics, all together step-down (Romano & Wolf 2005). Otherwise all contrasts together follow a multivariate
+t distribution, from which corrected p-values and simultaneous intervals come (Hothorn, Bretz & Westfall 2008).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from shardwise.comparing.bounded_intervals import limit_differences
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
+from shardwise.methods.base import ResampledUnits
 from shardwise.stats import student
+from shardwise.stats.corrections import TIE, step_down
+from shardwise.stats.evidence import least_two_sided
+from shardwise.stats.rank_sets import upper_quantile
+from shardwise.stats.resampling import topic_counts
 
 DRAWS = 100_000
 """Samples of the multivariate t distribution."""
+BLOCK = 2_000
+"""Resamples at a time."""
+ROUNDING = 1e-12
+"""Share of the scores that rounding may be."""
 Groups = tuple[Sequence[str], Sequence[str]]
 """Systems of the first and of the second group."""
 
@@ -93,33 +105,114 @@ def compare_groups(
         raise InputError("no contrast is named", remedy="name two groups of systems", argument="groups")
     weights = np.stack([_weigh(name, group, names) for name, group in groups.items()])
     variances, df = _square_variances(pairs)
+    means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
+    estimate = weights @ means
+    estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
+    resampled = pairs.decisions.outcome.resampled
+    if resampled is not None and np.allclose(resampled.scores.mean(axis=0), means, rtol=1e-9, atol=0.0):
+        figures = _resample_contrasts(weights, estimate, resampled, alpha)
+    else:
+        figures = _draw_contrasts(weights, estimate, variances, df, alpha, seed)
+    critical, known = figures.pop("critical"), (estimate, figures["se"], figures["df"])
+    significant = figures["p_adjusted"] <= alpha
+    lower, upper = _limit_contrasts(pairs, weights, known, critical, significant, alpha)
+    limits = {"estimate": estimate, "lower": lower, "upper": upper}
+    table = pd.DataFrame({"contrast": list(groups), **limits, **figures})
+    frame = pd.DataFrame(weights, index=pd.Index(list(groups), name="contrast"), columns=list(names))
+    return Contrasts(table, frame, level, pairs.claim)
+
+
+def _resample_contrasts(
+    weights: Floats, estimate: Floats, resampled: ResampledUnits, alpha: float
+) -> dict[str, Floats]:
+    """Return standard errors, statistics, p-values and critical values (K,) from the resamples of the pairs.
+
+    Each contrast has the variance of its own values over topics, which is not shrunk: contrasts differ in it.
+    """
+    units = len(resampled.scores)
+    values = resampled.scores @ weights.T
+    values = values - values.mean(axis=0)
+    values[np.abs(values) <= ROUNDING * np.abs(resampled.scores) @ np.abs(weights.T)] = 0.0
+    se = np.sqrt((values**2).sum(axis=0) / (units - 1.0) / units)
+    t = student.t_statistic(estimate, se) / resampled.care
+    drawn = np.empty((resampled.n_resamples, len(t)))
+    for first in range(0, resampled.n_resamples, BLOCK):
+        size = min(BLOCK, resampled.n_resamples - first)
+        counts = topic_counts(units, resampled.key, first, size).astype(np.float64)
+        shift, squares = counts @ values / units, counts @ values**2 / units
+        spread = np.sqrt(np.maximum(squares - shift**2, 0.0) / (units - 1.0))
+        np.divide(shift, spread, out=drawn[first : first + size], where=spread > 0.0)
+        drawn[first : first + size][spread <= 0.0] = 0.0
+    single = ((np.abs(drawn) >= np.abs(t) * (1.0 - TIE)).sum(axis=0) + 1.0) / (len(drawn) + 1.0)
+    least = np.where((se == 0.0) & (estimate != 0.0), least_two_sided(units), 0.0)
+    df = np.full(len(t), units - 1.0)
+    largest = np.abs(drawn).max(axis=1)
+    critical = (
+        np.maximum(upper_quantile(largest, alpha), student.student_critical(alpha, df)) * resampled.care
+    )
+    return {
+        "se": se,
+        "df": df,
+        "statistic": t * resampled.care,
+        "p": np.maximum(single, least),
+        "p_adjusted": np.maximum(step_down(t, drawn), least),
+        "critical": critical,
+    }
+
+
+def _limit_contrasts(
+    pairs: Comparisons,
+    weights: Floats,
+    evidence: tuple[Floats, Floats, Floats],
+    critical: Floats,
+    significant: Bools,
+    alpha: float,
+) -> tuple[Floats, Floats]:
+    """Return (K,) limits of contrasts, which are differences of two scores of the same range: the groups' means."""
+    estimate, se, df = evidence
+    half = critical * se
+    positive, negative = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
+    scale = positive.sum(axis=1)
+    bounded = pairs.estimates.bounded
+    if bounded is not None:
+        chosen = [pairs.estimates.labels.index(name) for name in pairs.names]
+        sides = np.concatenate([positive, negative]) / np.tile(scale, 2)[:, None]
+        bounded = replace(bounded, scores=bounded.scores[:, chosen] @ sides.T, systems=())
+    index = np.arange(len(weights))
+    lower, upper = limit_differences(
+        bounded,
+        (index, index + len(weights)),
+        (estimate / scale, se / scale, df),
+        ((estimate - half) / scale, (estimate + half) / scale),
+        significant,
+        alpha,
+    )
+    return scale * lower, scale * upper
+
+
+def _draw_contrasts(
+    weights: Floats, estimate: Floats, variances: Floats, df: float, alpha: float, seed: int
+) -> dict[str, Floats]:
+    """Return standard errors, statistics, p-values and critical values (K,) by a multivariate t distribution."""
     covariance = -0.5 * weights @ variances @ weights.T
-    estimate = weights @ np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
     se = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     t = student.t_statistic(estimate, se)
     maxima = _draw_maxima(covariance, se, df, seed)
-    adjusted = np.array([(1 + int((maxima >= abs(x) * (1.0 - 1e-9)).sum())) / (DRAWS + 1) for x in t])
-    own = student.two_sided(t, np.full(len(t), df))
+    adjusted = np.array([(1 + int((maxima >= abs(x) * (1.0 - TIE)).sum())) / (DRAWS + 1) for x in t])
+    single = student.two_sided(t, np.full(len(t), df))
     critical = (
         float(np.quantile(maxima, 1.0 - alpha, method="higher"))
         if len(t) > 1
         else float(student.student_critical(alpha, df))
     )
-    table = pd.DataFrame(
-        {
-            "contrast": list(groups),
-            "estimate": estimate,
-            "lower": estimate - critical * se,
-            "upper": estimate + critical * se,
-            "se": se,
-            "df": df,
-            "statistic": t,
-            "p": own,
-            "p_adjusted": np.maximum(adjusted, own) if len(t) > 1 else own,
-        }
-    )
-    frame = pd.DataFrame(weights, index=pd.Index(list(groups), name="contrast"), columns=list(names))
-    return Contrasts(table, frame, level, pairs.claim)
+    return {
+        "se": se,
+        "df": np.full(len(t), df),
+        "statistic": t,
+        "p": single,
+        "p_adjusted": np.maximum(adjusted, single) if len(t) > 1 else single,
+        "critical": np.full(len(t), critical),
+    }
 
 
 def _weigh(name: str, group: Any, names: Sequence[str]) -> Floats:

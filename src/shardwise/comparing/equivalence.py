@@ -8,22 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
-from shardwise.comparing.bounded_intervals import agree_with, measure_pairs
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arguments import validate_choice
-from shardwise.core.arguments import validate_level as level_of
+from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
-from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.mixed.posterior import Mixture
-from shardwise.stats import intervals
 from shardwise.stats.corrections import STEPWISE, correction_title
-from shardwise.stats.intervals import PairMoments, Precision
-from shardwise.stats.student import t_statistic
+from shardwise.stats.student import student_critical
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
 METHODS = {
@@ -49,6 +43,7 @@ class Equivalence(Shown):
     level: float  # of the intervals in the table, each by itself
     claim: str
     correction: str = "none"  # for the number of pairs
+    lower_is_better: bool = False
 
     @property
     def holds(self) -> bool:
@@ -128,7 +123,8 @@ def equivalence(
     margin : float
         The smallest difference that matters; 0 for plain superiority.
     side : str
-        "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin).
+        "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin);
+        the latter two with b - a where lower is better.
     method : str
         "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture), "interval" (the two-sided
         1 - alpha interval, a test at alpha/2) or "hpd" (the same with the highest posterior density, as in J15; only
@@ -152,40 +148,32 @@ def equivalence(
     validate_choice(method, "method", METHODS)
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
-    level_of(alpha, most=0.5)
+    validate_level(alpha)
     pairs = _list_pairs(result)
     correction = result.correction if result.correction in STEPWISE else "holm"
     turned = np.full(len(pairs), side == "lower" and not result.directed)
+    edge = margin if side == "superior" else -margin
     either = 2.0 if side == "superior" and not result.directed else 1.0
     share = alpha / (1 if correction == "none" else len(pairs))
     level = 1.0 - 2.0 * share / either if method == "tost" else 1.0 - share
-    d = np.where(turned, -1.0, 1.0) * pairs["difference"].to_numpy(dtype=float)
+    evidence = result.weigh_differences(turned)
+    d, df = evidence.estimate, evidence.df
     p = np.full(len(pairs), np.nan)
     if method == "hpd":
         lower, upper = _hpd_intervals(result, level, turned)
     else:
-        se, df = (pairs[name].to_numpy(dtype=float) for name in ("se", "df"))
-        if not (np.isfinite(se).all() and np.isfinite(df).all()):
+        if not (np.isfinite(evidence.se) & np.isfinite(df)).any():
             raise InputError(
                 "the result has no standard errors with df",
                 remedy=("use ", Option("method", "mixed"), " or a t-test"),
             )
-        critical = np.asarray(scipy.stats.t.isf((1.0 - level) / 2.0, df), np.float64)
-        half = np.where(se > 0.0, critical * se, 0.0)
-        lower, upper = d - half, d + half
-        p = _one_sided(d, se, df, margin, side)
-        if result.estimates.bounded is not None:
-            ia, ib = np.where(turned, result.ib, result.ia), np.where(turned, result.ia, result.ib)
-            pair = measure_pairs(result.estimates.bounded, ia, ib, se, df)
-            bounded = agree_with(result.estimates.bounded, pair[0], d)
-            limits = _bounded_limits(result.estimates.bounded, *pair, critical)
-            lower, upper = (
-                np.where(bounded, from_bounds, other)
-                for from_bounds, other in zip(limits, (lower, upper), strict=True)
-            )
-            p = np.where(bounded, _bounded_one_sided(result.estimates.bounded, *pair, margin, side), p)
+        lower, upper = evidence.limits(student_critical(1.0 - level, df))
+        p = evidence.p_within(margin) if side == "both" else evidence.p_gain(edge)
         p = np.minimum(either * p, 1.0) if method == "tost" else np.full(len(pairs), np.nan)
-    holds, smallest = _judge_interval(lower, upper, margin, side)
+    gains = (-upper, -lower) if result.lower_is_better else (lower, upper)
+    holds, smallest = _judge_interval(*gains, margin, side)
+    # where all scores of both systems are one value, nothing could have shown a difference
+    holds &= ~evidence.uninformative | (method == "hpd")
     p_adjusted = p if method != "tost" else STEPWISE[correction].adjust(p)
     a, b = (pairs[name].to_numpy() for name in ("a", "b"))
     table = pd.DataFrame(
@@ -201,7 +189,9 @@ def equivalence(
             "smallest_margin": smallest,
         }
     )
-    return Equivalence(table, margin, side, method, alpha, level, result.claim, correction)
+    return Equivalence(
+        table, margin, side, method, alpha, level, result.claim, correction, result.lower_is_better
+    )
 
 
 def _list_pairs(result: Comparisons) -> pd.DataFrame:
@@ -221,42 +211,6 @@ def _hpd_intervals(result: Comparisons, level: float, turned: Bools) -> tuple[Fl
     ]
     lower, upper = zip(*(distribution.interval(level) for distribution in ends), strict=True)
     return np.array(lower), np.array(upper)
-
-
-def _one_sided(d: Floats, se: Floats, df: Floats, margin: float, side: str) -> Floats:
-    """The larger of the one-sided p-values that a claim needs (Schuirmann 1987)."""
-    edge = margin if side == "superior" else -margin
-    above = scipy.stats.t.sf(t_statistic(d - edge, se), df)  # against a - b ≤ edge
-    if side != "both":
-        return np.asarray(above)
-    below = scipy.stats.t.sf(t_statistic(margin - d, se), df)  # against a - b ≥ margin
-    return np.maximum(above, below)
-
-
-def _bounded_limits(
-    bounded: BoundedScores, moments: PairMoments, precision: Precision, critical: Floats
-) -> tuple[Floats, Floats]:
-    """Score limits of differences within the range of the scores."""
-    return bounded.bounds.restore_differences(*intervals.difference_limits(moments, critical, precision))
-
-
-def _bounded_one_sided(
-    bounded: BoundedScores, moments: PairMoments, precision: Precision, margin: float, side: str
-) -> Floats:
-    """The larger of the one-sided p-values that a claim needs, by score tests within the range of the scores.
-
-    Where lower scores are better, the difference of mapped scores has the other sign.
-    """
-    turned = bounded.bounds.lower_is_better
-    unit = margin / bounded.bounds.width
-    if side == "both":
-        return intervals.p_equivalent(moments, unit, precision)
-    edge = unit if side == "superior" else -unit
-    if turned:
-        return intervals.p_below(moments, -edge, precision)
-    if side == "lower":
-        return intervals.p_no_worse(moments, unit, precision)
-    return intervals.p_above(moments, edge, precision)
 
 
 def _judge_interval(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:
@@ -279,6 +233,7 @@ class SettingSeries(Shown):
     margin: float
     side: str
     claim: str
+    lower_is_better: bool = False
 
     @property
     def smallest(self) -> Any:
@@ -347,7 +302,7 @@ def smallest_setting(
     """
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
-    rows, claim = [], ""
+    rows = []
     for setting in sorted(results):
         tested = equivalence(results[setting], margin, side, method=method, alpha=alpha)
         if len(tested.table) != 1:
@@ -359,8 +314,7 @@ def smallest_setting(
             {"setting": setting}
             | {name: row[name] for name in ("difference", "lower", "upper", "p", "holds")}
         )
-        claim = tested.claim
-    return SettingSeries(pd.DataFrame(rows), margin, side, claim)
+    return SettingSeries(pd.DataFrame(rows), margin, side, tested.claim, tested.lower_is_better)
 
 
 def posterior_probability(
@@ -393,4 +347,5 @@ def posterior_probability(
     distribution: Mixture = result.posterior(a, b)
     if side == "both":
         return distribution.cdf(margin) - distribution.cdf(-margin)
-    return distribution.above(margin if side == "superior" else -margin)
+    edge = margin if side == "superior" else -margin
+    return distribution.cdf(-edge) if result.lower_is_better else distribution.above(edge)

@@ -153,7 +153,7 @@ def align_pairs(comparisons: Sequence[Comparisons]) -> Aligned:
     values = np.zeros(len(position))
     for c in comparisons:
         values[[position[label] for label in c.estimates.labels]] += c.means / len(comparisons)
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-first.sign * values, kind="stable")
     rank = np.argsort(order)
     rows = [
         _in_order(c, rank[[position[label] for label in c.estimates.labels]], len(position))
@@ -177,6 +177,7 @@ def align_pairs(comparisons: Sequence[Comparisons]) -> Aligned:
         scale=float(np.mean(scales)),
         over=first.over,
         nouns=first.nouns,
+        lower_is_better=first.lower_is_better,
     )
     figures = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
     return Aligned(estimates, codes // len(position), codes % len(position), *figures)

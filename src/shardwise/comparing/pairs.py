@@ -36,7 +36,7 @@ def check_systems(labels: Sequence[str], values: Floats) -> None:
 
 
 def sort_estimates(estimates: Estimates) -> Estimates:
-    """Return the same estimates with systems by descending value, ties in the order given.
+    """Return the same estimates with the best system first, ties in the order given.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def sort_estimates(estimates: Estimates) -> Estimates:
     """
     labels, values = estimates.labels, np.ravel(np.asarray(estimates.values, dtype=float))
     check_systems(labels, values)
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-estimates.sign * values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return estimates
     if estimates.test is not None:
@@ -63,7 +63,7 @@ def sort_estimates(estimates: Estimates) -> Estimates:
         return None if x is None else np.asarray(x, dtype=float)[..., order, :][..., order]
 
     vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df")
-    squares = ("difference_variance", "difference_df", "topic_sd")
+    squares = ("difference_variance", "difference_df", "topic_sd", "p_floor")
     sorted_arrays: dict[str, Any] = {name: sort_last(getattr(estimates, name)) for name in vectors}
     sorted_arrays |= {name: sort_square(getattr(estimates, name)) for name in squares}
     names = tuple(labels[k] for k in order)

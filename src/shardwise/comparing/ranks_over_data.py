@@ -8,7 +8,7 @@ is (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,16 @@ from scipy import special
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
-from shardwise.core.scores import RANGE, as_scores, level_names, nouns_of, require_complete, require_scores
+from shardwise.core.measure import BY_NAME, UNIT
+from shardwise.core.scores import (
+    as_scores,
+    level_names,
+    measure_of,
+    note_measure,
+    nouns_of,
+    require_complete,
+    require_scores,
+)
 from shardwise.core.shown import Shown
 from shardwise.methods.base import Estimates
 
@@ -38,7 +47,7 @@ class RankFit(Shown):
     labels : tuple of str
         Names of the R systems.
     ranks : array
-        (T, R) ranks, 1 for the highest score of a topic.
+        (T, R) ranks, 1 for the best score of a topic.
     nouns : dict
         The user's words for topics and systems.
     """
@@ -135,7 +144,7 @@ def rank_systems(scores: Any) -> RankFit:
     ([1.333, 1.667, 3.0], 4.667)
     """
     table = require_scores(as_scores(scores, only=True), "a test of ranks").transpose("topic", "system")
-    ranks = scipy.stats.rankdata(-require_complete(table), axis=1)
+    ranks = scipy.stats.rankdata(-measure_of(table).sign * require_complete(table), axis=1)
     return RankFit(level_names(table, "system"), np.asarray(ranks, np.float64), nouns_of(table))
 
 
@@ -148,8 +157,8 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
         Any complete table of topics and systems that `as_scores` takes.
     kind : str
         "z": (y - m)/s with the topic's mean and standard deviation (0 where s is); "normal": Φ of it, between 0 and 1
-        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems at or below it (Urbano, Lima & Hanjalic
-        2019).
+        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems at or below it, or below it and one
+        more where lower is better (Urbano, Lima & Hanjalic 2019).
 
     Returns
     -------
@@ -160,7 +169,9 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
     table = require_scores(as_scores(scores, only=True), "standardising").transpose("topic", "system")
     y = require_complete(table)
     if kind == "ecdf":
-        values = scipy.stats.rankdata(y, method="max", axis=1) / y.shape[1]
+        sign = measure_of(table).sign
+        shares = scipy.stats.rankdata(sign * y, method="max", axis=1) / y.shape[1]
+        values = shares if sign > 0 else 1.0 + 1.0 / y.shape[1] - shares
     else:
         spread = y.std(axis=1, ddof=1, keepdims=True)
         values = np.divide(
@@ -168,6 +179,6 @@ def standardize_scores(scores: Any, kind: str = "z") -> Any:
         )
         values = special.ndtr(values) if kind == "normal" else values
     standardized = table.copy(data=values)
-    # a declared range is that of the scores before
-    standardized.attrs = {name: value for name, value in table.attrs.items() if name != RANGE}
-    return standardized
+    # the range is not that of the scores before
+    limits, source = (None, "") if kind == "z" else (UNIT, BY_NAME)
+    return note_measure(standardized, replace(measure_of(table), range=limits, range_from=source))

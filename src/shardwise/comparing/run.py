@@ -13,7 +13,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, pluralize_noun
+from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     Scores,
@@ -25,9 +25,11 @@ from shardwise.core.scores import (
     nouns_of,
     require_complete,
 )
+from shardwise.methods.base import Outcome
 from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.means import add_mean_errors
+from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.procedure import AVERAGED, Procedure
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import TABLE, Dims, Tables
@@ -155,8 +157,8 @@ def make_tables(
             argument="method",
             value=procedure.name,
         )
-    options: dict[str, Any] = {}
     gated = Scores(scores)
+    options: dict[str, Any] = {"lower_is_better": gated.lower_is_better}
     if gated.deterministic:
         options["deterministic"] = gated.deterministic
     if gated.unit_df is not None:
@@ -367,6 +369,10 @@ def compare_tables(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
     ia, ib = choose_pairs(labels, choice.only, bases or None, directed=choice.directed)
+    decisions = procedure.decide(tables, (ia, ib))
+    untested = name_untested(
+        decisions.outcome, [(labels[a], labels[b]) for a, b in zip(ia, ib, strict=True)], words
+    )
     labelled = replace(
         add_mean_errors(estimates, tables, procedure.claim).take_first(),
         labels=labels,
@@ -376,18 +382,43 @@ def compare_tables(
         posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
         scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
         bounded=None if bounded is None else bounded.select_systems(labels),
-        notes=(*estimates.notes, *warn_of_systems(procedure, tables, labels, choice, bounded is not None)),
+        lower_is_better=tables.lower_is_better,
+        notes=(
+            *estimates.notes,
+            *untested,
+            *warn_of_systems(procedure, tables, labels, choice, bounded is not None),
+        ),
     )
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(
         labelled,
         ia,
         ib,
-        procedure.decide(tables, (ia, ib)),
+        decisions,
         procedure.title + against,
         procedure.name,
         choice.directed or bool(bases),
         tables.n_resamples if procedure.draws else None,
+    )
+
+
+def name_untested(
+    outcome: Outcome, pairs: Sequence[tuple[str, str]], nouns: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return a note on the pairs that share too few topics to be tested, with how many they share; none if all do."""
+    if outcome.units is None or not np.isnan(outcome.se).any():
+        return ()
+    counts = np.broadcast_to(outcome.units, outcome.se.shape)[0]
+    few = np.flatnonzero(np.isnan(outcome.se[0]))
+    topic = nouns.get("topic", "topic")
+    named = [
+        f"{pairs[k][0]} and {pairs[k][1]} ({format_count(int(counts[k]), f'common {topic}')})"
+        for k in few[:MOST_NAMED]
+    ]
+    more = f" and {len(few) - MOST_NAMED:,} more pairs" if len(few) > MOST_NAMED else ""
+    return (
+        f"not tested, as fewer than {FEWEST_COMMON} common {pluralize_noun(topic)} say too little:"
+        f" {', '.join(named)}{more}",
     )
 
 
@@ -438,7 +469,7 @@ def warn_of_systems(
 def sort_systems(
     procedure: Procedure, tables: Tables, labels: tuple[str, ...]
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Put the systems of a batch of one in descending order of their estimated means, ties in the order given.
+    """Put the systems of a batch of one in the order of their estimated means, the best first, ties in the order given.
 
     Parameters
     ----------
@@ -467,7 +498,7 @@ def sort_systems(
 def _reorder_systems(
     tables: Tables, labels: tuple[str, ...], values: Floats
 ) -> tuple[Tables, tuple[str, ...]]:
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-tables.sign * values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return tables, labels
     return tables.select_systems(order), tuple(labels[k] for k in order)

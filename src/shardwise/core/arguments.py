@@ -29,23 +29,32 @@ CGROUP = Path("/sys/fs/cgroup")
 CHUNKS = 64  # parts that work is cut into for an executor, of whose workers nobody says how many there are
 
 
-def validate_level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
-    """Return a probability strictly between 0 and 1 (or ``most``), or refuse it.
+BETWEEN = {"alpha": (0.0, 0.5), "level": (0.5, 1.0)}
+"""What a level of significance and a level of confidence lie between; other probabilities between 0 and 1."""
 
-    >>> validate_level(0.05)
-    0.05
+
+def validate_level(value: float, name: str = "alpha") -> float:
+    """Return a probability within its limits: alpha below 0.5, a confidence level above it; or refuse it.
+
+    >>> validate_level(0.05), validate_level(0.3, "power")
+    (0.05, 0.3)
     >>> validate_level(5)
     Traceback (most recent call last):
     ...
-    shardwise.core.errors.InputError: level 5 is not between 0 and 1; did you mean 0.05?
+    shardwise.core.errors.InputError: alpha 5 is not between 0 and 0.5; did you mean 0.05?
+    >>> validate_level(0.05, "level")
+    Traceback (most recent call last):
+    ...
+    shardwise.core.errors.InputError: level 0.05 is not between 0.5 and 1; did you mean 0.95?
     """
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if not 0.0 < number < most:
+    low, high = BETWEEN.get(name, (0.0, 1.0))
+    if not low < number < high:
         raise InputError(
-            f"level {value:g} is not between 0 and {most:g}"
+            f"{name} {value:g} is not between {low:g} and {high:g}"
             if math.isfinite(number)
             else f"{value!r} is not a level",
             remedy=_suggest_level(number, name),
@@ -56,10 +65,27 @@ def validate_level(value: float, name: str = "alpha", *, most: float = 1.0) -> f
 
 
 def _suggest_level(number: float, name: str) -> str:
-    """Return the level that was probably meant: percent are divided by a hundred."""
-    if 1.0 < number < 100.0:
-        return f"did you mean {number / 100.0:g}?"
+    """Return the level that was probably meant: a hundredth of percent, or what is left to 1."""
+    share = number / 100.0 if 1.0 < number < 100.0 else number
+    low, high = BETWEEN.get(name, (0.0, 1.0))
+    meant = next((x for x in (share, 1.0 - share) if low < x < high), None)
+    if meant is not None:
+        return f"did you mean {meant:.6g}?"
     return "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
+
+
+def resolve_alpha(alpha: float | None, level: float | None) -> float:
+    """Return the level of significance, from alpha or from the level 1 - alpha of intervals; 0.05 without either.
+
+    >>> resolve_alpha(None, 0.9), resolve_alpha(None, None)
+    (0.1, 0.05)
+    """
+    if alpha is not None and level is not None:
+        raise InputError("alpha and level are both given", remedy="leave one out", argument="level")
+    if level is not None:
+        # 1 - 0.9 is less than 0.1 as numbers go
+        return round(1.0 - validate_level(level, "level"), 12)
+    return validate_level(0.05 if alpha is None else alpha)
 
 
 def validate_count(value: Any, name: str, *, least: int = 1, what: str = "") -> int:

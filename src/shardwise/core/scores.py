@@ -11,7 +11,7 @@ policy; missing ones are left out or refused, and never invented.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import DIMENSIONS, pluralize_noun
 from shardwise.core.errors import Either, InputError
+from shardwise.core.measure import BY_NAME, DECLARED, UNNAMED, MeasureFacts, find_range, is_lower_better
 
 SYNONYMS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
@@ -45,9 +46,10 @@ HUMAN, CLUSTER, TASK, DETERMINISTIC = "human", "cluster", "task", "deterministic
 """Coordinates: people's scores along topic and system, the cluster and the task of a topic, whether a system has copies
 of one instance."""
 RANGE, UNBOUNDED, LOWER_IS_BETTER = "range", "unbounded", "lower_is_better"
+RANGE_FROM, DIRECTION_FROM = "range_from", "direction_from"
 REPEATS, AVERAGED = "repeats_kind", "averaged"
-"""Attributes: declared limits of scores, whether scores of the measure may leave 0 to 1, whether small scores are good,
-what instances are, what was averaged first."""
+"""Attributes: limits of scores, whether the measure has none, whether small scores are good, how these are known, what
+instances are, what was averaged first."""
 UNIT_DF, UNIT_SCALE, UNIT_SCOPE = "unit_df", "unit_scale", "unit_words"
 """Attributes of scores of units (clusters, tasks): the df of a variance over them, the spread of single items by which
 effect sizes are measured, and what a claim says of them beside their number."""
@@ -65,13 +67,24 @@ class Scores:
     ----------
     array : DataArray
         Scores by topic and system, perhaps shard, split or instance, as `as_scores` returns them.
+    slices : tuple of str
+        A label for each topic, by which answers are broken down; empty where there are none.
+    measure : MeasureFacts
+        What the scores are of: name, range and direction, with how they are known.
 
     >>> scores = Scores.of({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
     >>> scores.dims, scores.systems, scores.human is None
     (('topic', 'system'), ('gpt', 'llama'), True)
+    >>> scores.measure.range, scores.measure.lower_is_better
+    ((0.0, 1.0), False)
     """
 
     array: xr.DataArray
+    slices: tuple[str, ...] = ()
+    measure: MeasureFacts = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", measure_of(self.array))
 
     @classmethod
     def of(cls, data: Any, **options: Any) -> Scores:
@@ -107,30 +120,19 @@ class Scores:
         return level_names(self.array, "system")
 
     @property
-    def measure(self) -> str:
-        """What the scores are of."""
-        return str(self.array.name or "score")
-
-    @property
     def nouns(self) -> dict[str, str]:
         """The user's words for dimensions, where they differ from ours."""
         return nouns_of(self.array)
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Declared limits of the scores."""
-        declared = self.array.attrs.get(RANGE)
-        return None if declared is None else (float(declared[0]), float(declared[1]))
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether the measure is known to have scores outside 0 to 1, even if these have none."""
-        return bool(self.array.attrs.get(UNBOUNDED, False))
+        """Lowest and highest score there can be, where they are known."""
+        return self.measure.range
 
     @property
     def lower_is_better(self) -> bool:
         """Whether small scores are good."""
-        return bool(self.array.attrs.get(LOWER_IS_BETTER, False))
+        return self.measure.lower_is_better
 
     @property
     def repeats(self) -> str:
@@ -191,6 +193,78 @@ class Scores:
     def unit_scope(self) -> str:
         """What a claim says of units beside their number."""
         return str(self.array.attrs.get(UNIT_SCOPE, ""))
+
+
+def measure_of(
+    scores: xr.DataArray,
+    *,
+    range: Sequence[float] | None = None,
+    lower_is_better: bool | None = None,
+    settled: bool = True,
+) -> MeasureFacts:
+    """Return what is known of the measure of scores: as declared here or in attributes, by its name, or by values.
+
+    ``settled`` trusts a range that the gate found before.
+    """
+    name, attributes = str(scores.name or UNNAMED), scores.attrs
+    source = DECLARED if range is not None else str(attributes.get(RANGE_FROM, DECLARED))
+    declared = attributes.get(RANGE) if range is None else range
+    limits = None if declared is None else (float(declared[0]), float(declared[1]))
+    trusted = settled and RANGE_FROM in attributes
+    unknown = declared is None and (RANGE_FROM in attributes or attributes.get(UNBOUNDED))
+    if unknown or not isinstance(scores.data, np.ndarray):
+        source = source if limits is not None else ""
+    elif not trusted:
+        limits, source = find_range(name, np.asarray(scores.data, np.float64), limits, source)
+    turned, known = direction_of(scores) if lower_is_better is None else (lower_is_better, DECLARED)
+    return MeasureFacts(name, limits, turned, source, known)
+
+
+def direction_of(scores: xr.DataArray) -> tuple[bool, str]:
+    """Return whether lower scores are better, and how that is known: declared, by the measure's name, or not."""
+    declared = scores.attrs.get(LOWER_IS_BETTER)
+    if declared is not None and scores.attrs.get(DIRECTION_FROM, DECLARED) == DECLARED:
+        return bool(declared), DECLARED
+    turned = is_lower_better(str(scores.name or UNNAMED))
+    return turned, BY_NAME if turned else ""
+
+
+def note_measure(scores: xr.DataArray, measure: MeasureFacts) -> xr.DataArray:
+    """Return scores whose attributes say what is known of their measure."""
+    noted = scores.assign_attrs(
+        {
+            RANGE_FROM: measure.range_from,
+            LOWER_IS_BETTER: int(measure.lower_is_better),
+            DIRECTION_FROM: measure.direction_from,
+        }
+    )
+    if measure.range is None:
+        noted.attrs.pop(RANGE, None)
+    else:
+        noted.attrs[RANGE] = measure.range
+    return noted
+
+
+def declare_measure(
+    scores: xr.DataArray, range: Sequence[float] | None, lower_is_better: bool | None
+) -> xr.DataArray:
+    """Return scores that carry their range and direction: those declared, or what their name and values say."""
+    known = measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
+    return note_measure(scores, known)
+
+
+def declare_measures(
+    scores: xr.Dataset, range: Sequence[float] | None, lower_is_better: bool | None
+) -> xr.Dataset:
+    """Return scores of several measures with the range and direction declared for all, for the gate to understand."""
+    declared: dict[str, Any] = {}
+    if range is not None:
+        declared |= {RANGE: (float(range[0]), float(range[1])), RANGE_FROM: DECLARED}
+    if lower_is_better is not None:
+        declared |= {LOWER_IS_BETTER: int(lower_is_better), DIRECTION_FROM: DECLARED}
+    return (
+        scores.assign({name: scores[name].assign_attrs(declared) for name in scores}) if declared else scores
+    )
 
 
 def require_scores(scores: xr.DataArray, what: str) -> xr.DataArray:
@@ -266,6 +340,8 @@ def as_scores(
     needs: Iterable[str] = ("topic", "system"),
     only: bool = False,
     keep: Iterable[str] = (),
+    range: Sequence[float] | None = None,
+    lower_is_better: bool | None = None,
 ) -> xr.DataArray:
     """Turn whatever holds scores into a labelled array of numbers, or refuse it with the reason.
 
@@ -286,11 +362,15 @@ def as_scores(
         Whether no other dimensions may be there.
     keep : iterable of str
         Dimensions that keep the user's name, because a formula speaks of them by it.
+    range : (float, float), optional
+        Lowest and highest score there can be; without it as the attribute ``range`` says, else by the scores.
+    lower_is_better : bool, optional
+        Whether small scores are good; without it as the attribute ``lower_is_better`` says, else by the measure's name.
 
     Returns
     -------
     DataArray
-        Scores by topic and system, perhaps shard, split, instance or task.
+        Scores by topic and system, perhaps shard, split, instance or task, with what is known of the measure.
 
     >>> table = as_scores({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
     >>> table.dims, table.sel(topic="q1", system="gpt").item()
@@ -301,6 +381,7 @@ def as_scores(
     is_made = isinstance(data, xr.DataArray) and data.name == measure
     if measure is not None and is_sample_measure(measure) and not is_made:
         options = {"needs": needs, "only": only, "keep": keep, **({"columns": columns} if columns else {})}
+        options |= {"lower_is_better": lower_is_better}
         made: xr.DataArray = late.call_bound("sample_measure", data, measure, **options)
         return made
     scores = _select_measure(_label_data(data, measure, columns), measure)
@@ -313,7 +394,7 @@ def as_scores(
     if isinstance(scores.data, np.ndarray) and np.isinf(scores.data).any():
         raise InputError("the scores hold infinite values", remedy="correct or remove them")
     _check_size(scores)
-    return scores
+    return declare_measure(scores, range, lower_is_better)
 
 
 def _check_size(scores: xr.DataArray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -18,7 +19,8 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
-from shardwise.core.scores import require_scores
+from shardwise.core.measure import UNNAMED, is_lower_better
+from shardwise.core.scores import declare_measures, measure_of, require_scores
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import (
@@ -73,6 +75,8 @@ def read_scores(
     decimal: Decimal | None = None,
     sheet: str = "",
     ridge: float = 0.0,
+    range: Sequence[float] | None = None,
+    lower_is_better: bool | None = None,
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
@@ -121,6 +125,11 @@ def read_scores(
         Which sheet of a workbook to read.
     ridge : float
         Penalty ridge/2·Σθ² of the strengths θ that are fitted to votes; 0 for maximum likelihood.
+    range : (float, float), optional
+        Lowest and highest score there can be; kept as the attribute ``range``.
+    lower_is_better : bool, optional
+        Whether small scores are good; kept as the attribute ``lower_is_better``. Without it by the measure's name, in
+        a table that names none by what its systems or its file are called.
 
     Returns
     -------
@@ -146,7 +155,21 @@ def read_scores(
         tasks=_as_tuple(task),
         by_position=pair_by == "position",
     )
-    systems = list(_as_tuple(system))
+    data = _read_source(source, wishes, list(_as_tuple(system)), ridge)
+    if range is None and lower_is_better is None:
+        return data
+    declared = declare_measures(_to_dataset(data), range, lower_is_better)
+    for name in declared:
+        try:
+            measure_of(declared[name], settled=False)
+        except InputError as error:
+            raise error.add_location(str(name)) from error
+    return declared[data.name] if isinstance(data, xr.DataArray) else declared
+
+
+def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) -> xr.DataArray | xr.Dataset:
+    """Return the scores of a source as they are: one measure, or several."""
+    measure = wishes.measure
     if isinstance(source, Collection):
         # runs with judgments: scored by the measure asked for, or by AP
         scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
@@ -173,8 +196,36 @@ def read_scores(
     absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
     if absent:
         raise refuse_unknown("exclude", absent[0], _all_systems(parts), what="system or item")
-    data = make_dataset(_keep_tasks(parts, wishes.tasks), missing)
-    return _pick_measure(data, measure, parts[0].source)
+    data = make_dataset(_keep_tasks(parts, wishes.tasks), wishes.missing)
+    return _pick_measure(_name_measure(data, paths), measure, parts[0].source)
+
+
+def _name_measure(data: xr.Dataset, paths: Sequence[Path]) -> xr.Dataset:
+    """Name the measure of a table that names none by what its systems share or its file, where that tells direction.
+
+    >>> table = xr.Dataset({"score": (("topic", "system"), [[.1, .2]])}, {"system": ["asr1_wer", "asr2_wer"]})
+    >>> list(_name_measure(table, []))
+    ['wer']
+    """
+    if list(data) != [UNNAMED] or "system" not in data.coords:
+        return data
+    names = [str(name) for name in data["system"].values]
+    shared = [*_find_shared(names), *(Path(bare_name(path)).stem for path in paths[:1] if len(paths) == 1)]
+    telling = next((name for name in shared if is_lower_better(name)), UNNAMED)
+    return data.rename({UNNAMED: telling})
+
+
+def _find_shared(names: Sequence[str]) -> list[str]:
+    """Return the last and the first words that several names share: ``asr1_wer, asr2_wer``, ``wer_asr1, wer_asr2``."""
+    if len(names) < 2:
+        return []
+    # a hyphen joins the words of one name, as in cost-sensitive
+    words = [re.split(r"[_\s./:]+", name) for name in names]
+    least = min(map(len, words)) - 1
+    ends = [k for k in range(1, least + 1) if len({tuple(parts[-k:]) for parts in words}) == 1]
+    starts = [k for k in range(1, least + 1) if len({tuple(parts[:k]) for parts in words}) == 1]
+    shared = ["_".join(words[0][-max(ends) :])] if ends else []
+    return shared + (["_".join(words[0][: max(starts)])] if starts else [])
 
 
 def _find_votes(contents: Sequence[Content], wishes: Wishes) -> Votes | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.bounded_intervals import bound_differences
+from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
@@ -29,7 +29,7 @@ from shardwise.methods.decisions import Decisions
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.stats import intervals, power
+from shardwise.stats import power
 from shardwise.stats.groups import count_wins
 from shardwise.stats.proportions import clopper_pearson
 from shardwise.stats.student import student_critical
@@ -161,12 +161,16 @@ def check_statements(
     pairs = choose_numbered_pairs(y.shape[1], number_baselines(baseline, level_names(scores, "system")))
     width = 1.0 if bounded is None else bounded.bounds.width
     margin = MARGIN_SHARE * width if margin is None else margin
-    unit = None if bounded is None else bounded.scores[complete]
+    complete_scores = (
+        None
+        if bounded is None
+        else replace(bounded, scores=bounded.scores[complete], cluster=None, task=None)
+    )
     rows: list[dict[str, Any]] = []
     if "margin" in kinds:
-        rows += _check_margin(y, unit, width, margin, alpha, repetitions, seed)
+        rows += _check_margin(y, complete_scores, margin, alpha, repetitions, seed)
     if "intervals" in kinds:
-        rows += _check_resampled(procedure, pairs, y, bounded, unit, alpha, repetitions, seed)
+        rows += _check_resampled(procedure, pairs, y, complete_scores, alpha, repetitions, seed)
     if "power" in kinds and procedure.name == DEFAULT and pairs is None:
         rows += _check_power(y, alpha, repetitions, seed)
     nouns = nouns_of(scores)
@@ -196,7 +200,7 @@ def _make_row(statement: str, kind: str, nominal: float, hits: Bools | Floats) -
 
 
 def _check_margin(
-    y: Floats, unit: Floats | None, width: float, margin: float, alpha: float, repetitions: int, seed: int
+    y: Floats, bounded: BoundedScores | None, margin: float, alpha: float, repetitions: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """False "no worse" of systems that lose exactly the margin, and right ones of equal systems."""
     order = np.argsort(-y.mean(axis=0), kind="stable")
@@ -218,21 +222,19 @@ def _check_margin(
             rows = np.searchsorted(edges, make_generator(seed, k).random(len(y)), side="right").clip(
                 max=len(y) - 1
             )
-            passed.append(_passes_gate(y, unit, width, margin, alpha, a, b, rows))
+            passed.append(_passes_gate(y, bounded, margin, alpha, a, b, rows))
         yield _make_row(statement, kind, nominal, np.array(passed))
 
 
 def _passes_gate(
-    y: Floats, unit: Floats | None, width: float, margin: float, alpha: float, a: int, b: int, rows: Any
+    y: Floats, bounded: BoundedScores | None, margin: float, alpha: float, a: int, b: int, rows: Any
 ) -> bool:
     """Return whether a gate finds system a to be no worse than b on these rows."""
-    if unit is not None:
-        moments = intervals.pair_moments(unit[rows, a], unit[rows, b])
-        return bool(intervals.p_no_worse(moments, margin / width) <= alpha / 2.0)
     gaps = y[rows, a] - y[rows, b]
-    se = gaps.std(ddof=1) / np.sqrt(len(gaps))
-    half = float(student_critical(alpha, len(gaps) - 1)) * se
-    return bool(gaps.mean() - half > -margin)
+    se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
+    mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
+    evidence = weigh_pairs(_draw_rows(bounded, rows), np.array([a]), np.array([b]), mean, error, df, units)
+    return bool(evidence.p_above(-margin)[0] <= alpha / 2.0)
 
 
 def _check_resampled(
@@ -240,7 +242,6 @@ def _check_resampled(
     pairs: tuple[Ints, Ints] | None,
     y: Floats,
     bounded: BoundedScores | None,
-    unit: Floats | None,
     alpha: float,
     repetitions: int,
     seed: int,
@@ -267,20 +268,20 @@ def _check_resampled(
         decisions = procedure.decide(
             Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES), pairs
         )
-        lower, upper = _limit_differences(decisions, bounded, unit, rows, ia, ib, alpha)
+        lower, upper = _limit_differences(decisions, bounded, rows, ia, ib, alpha)
         differences.append((lower <= gaps + 1e-12) & (gaps <= upper + 1e-12))
         significant = decisions.p_adjusted <= alpha
         wrong.append((significant & (np.sign(decisions.difference) * gaps < 0.0)).any(axis=1))
         below, above = count_wins(significant, decisions.difference, ia, ib, systems)
         ranks.append(((1 + above <= most) & (systems - below >= least)).all(axis=1))
         best.append((above[:, truth >= truth.max()] == 0).any(axis=1))
-        if unit is not None and bounded is not None:
-            lower, upper = bounded.bounds.restore_means(
-                *intervals.mean_limits(intervals.score_moments(np.swapaxes(unit[rows], 1, 2)), critical)
-            )
-        else:
-            half = critical * tables.std(axis=1, ddof=1) / np.sqrt(topics)
-            lower, upper = tables.mean(axis=1) - half, tables.mean(axis=1) + half
+        mean, error = tables.mean(axis=1), tables.std(axis=1, ddof=1) / np.sqrt(topics)
+        df = np.full(systems, topics - 1.0)
+        limits = [
+            weigh_means(_draw_rows(bounded, rows[k]), mean[k], error[k], df).limits(critical)
+            for k in range(count)
+        ]
+        lower, upper = (np.stack(ends) for ends in zip(*limits, strict=True))
         means.append(((lower <= truth + 1e-12) & (truth <= upper + 1e-12)).mean(axis=1))
     confidence = 1.0 - alpha
     yield _make_row("interval of a mean covers it", "about", confidence, np.concatenate(means))
@@ -299,28 +300,30 @@ def _check_resampled(
     yield _make_row("significantly better, but worse", "at most", alpha / 2.0, np.concatenate(wrong))
 
 
+def _draw_rows(bounded: BoundedScores | None, rows: Ints) -> BoundedScores | None:
+    """Return the mapped scores of some items."""
+    return None if bounded is None else replace(bounded, scores=bounded.scores[rows])
+
+
 def _limit_differences(
-    decisions: Decisions,
-    bounded: BoundedScores | None,
-    unit: Floats | None,
-    rows: Ints,
-    ia: Ints,
-    ib: Ints,
-    alpha: float,
+    decisions: Decisions, bounded: BoundedScores | None, rows: Ints, ia: Ints, ib: Ints, alpha: float
 ) -> tuple[Floats, Floats]:
-    """(B, P) limits of the differences as `Comparisons.limits` has them: score limits where few items differ."""
-    lower, upper = decisions.limits(alpha)
-    if bounded is None or unit is None or not np.isfinite(decisions.outcome.df).all():
-        return lower, upper
-    se, df = (np.broadcast_to(x, lower.shape) for x in (decisions.outcome.se, decisions.outcome.df))
+    """(B, P) limits of the differences as `Comparisons.limits` has them."""
+    plain = decisions.limits(alpha)
+    outcome = decisions.outcome
+    known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
     significant = decisions.p_adjusted <= alpha
     limits = [
-        bound_differences(
-            replace(bounded, scores=unit[rows[k]], cluster=None, task=None), ia, ib, decisions.difference[k],
-            se[k], df[k], (upper[k] - lower[k]) / 2.0, significant[k], alpha,
+        limit_differences(
+            _draw_rows(bounded, rows[k]),
+            (ia, ib),
+            (known[0][k], known[1][k], known[2][k]),
+            (plain[0][k], plain[1][k]),
+            significant[k],
+            alpha,
         )
         for k in range(len(rows))
-    ]  # fmt: skip
+    ]
     return np.stack([pair[0] for pair in limits]), np.stack([pair[1] for pair in limits])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
 from shardwise.stats.corrections import STEPWISE
+from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.vote_units import WinShare
 
 if TYPE_CHECKING:
@@ -79,6 +80,29 @@ class Outcome:
     limits: Callable[[Floats], tuple[Floats, Floats]] | None = (
         None  # intervals at 1 - level, if not Student's
     )
+    units: Floats | None = None  # items behind each difference; of the systems' own scores without it
+    resampled: ResampledUnits | None = None  # of a single complete table whose units alone are resampled
+    floor: Floats | None = (
+        None  # p-values that these and corrected ones may not be below, where the test has such
+    )
+
+    @property
+    def least_p(self) -> Floats:
+        """Smallest p-values that pairs can have: those of sign flips where differences do not vary, or the floor."""
+        alike = (self.se == 0.0) & (self.difference != 0.0)
+        flips = np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
+        return flips if self.floor is None else np.maximum(flips, self.floor)
+
+
+class ResampledUnits(NamedTuple):
+    """What the joint distribution of pairs is resampled from, so that other statements can use the same resamples."""
+
+    # (T, R) scores of topics, or of the clusters and tasks that stand for them
+    scores: Floats
+    key: np.uint64
+    n_resamples: int
+    # how much larger a t has to be because units count unequally
+    care: float
 
 
 class PairTest(Protocol):
@@ -134,6 +158,8 @@ class Estimates:
         Whether the mean of a system and its variance come from its own scores alone, and round as these do.
     bounded : BoundedScores, optional
         Scores of items behind the means, mapped to [0, 1], where their range is known and topics are a sample.
+    p_floor : array, optional
+        (…, R, R) p-values that those of pairs may not be below.
     topic_sd : array, optional
         (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     distribution : DifferenceDistribution, optional
@@ -150,6 +176,8 @@ class Estimates:
         Function of (a, b, draws, seed) that gives the posterior distribution of a difference.
     win_share : WinShare, optional
         What differences mean in shares of wins, where means are strengths fitted to votes.
+    lower_is_better : bool
+        Whether the best system is the one with the lowest mean.
     """
 
     labels: tuple[str, ...]
@@ -168,6 +196,7 @@ class Estimates:
     mean_df: Floats | None = None
     from_own_scores: bool = False
     bounded: BoundedScores | None = None
+    p_floor: Floats | None = None
     topic_sd: Floats | None = None
     distribution: DifferenceDistribution | None = None
     test: PairTest | None = None
@@ -176,11 +205,17 @@ class Estimates:
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
     win_share: WinShare | None = None
+    lower_is_better: bool = False
 
     @property
     def size(self) -> int:
         """Number of systems."""
         return len(self.labels)
+
+    @property
+    def sign(self) -> int:
+        """1 where higher means are better, -1 where lower ones are."""
+        return -1 if self.lower_is_better else 1
 
     def take_first(self) -> Estimates:
         """Return the estimates of the first table alone, without the axis of tables; tests keep their batch.
@@ -192,7 +227,7 @@ class Estimates:
         """
         arrays = (
             *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-            *("mean_se", "mean_df", "topic_sd"),
+            *("mean_se", "mean_df", "topic_sd", "p_floor"),
         )
         first: dict[str, Any] = {
             name: None if getattr(self, name) is None else np.asarray(getattr(self, name), np.float64)[0]

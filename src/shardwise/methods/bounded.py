@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import Scores, level_names
+from shardwise.core.scores import level_names, measure_of
 from shardwise.stats import clusters, intervals
 from shardwise.stats.intervals import BoundedMoments, PairMoments, Range
 
@@ -238,42 +237,15 @@ BOUNDED = "bounded_items"
 
 
 def find_range(scores: xr.DataArray) -> Range | None:
-    """Find the range of scores: the one declared, or 0 to 1 where all scores lie in it and the measure keeps to it.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Scores, perhaps with an attribute ``range``.
-
-    Returns
-    -------
-    Range or None
-        None where scores are not known to be bounded.
+    """Return the range of scores with their direction; None where scores are not known to be bounded.
 
     >>> find_range(xr.DataArray([0.0, 0.5, 1.0]))
     Range(low=0.0, high=1.0, lower_is_better=False)
     >>> find_range(xr.DataArray([12.0, 31.0])) is None
     True
     """
-    values = np.asarray(scores.to_numpy(), np.float64)
-    values = values[np.isfinite(values)]
-    turned, declared = Scores(scores).lower_is_better, Scores(scores).range
-    if declared is None:
-        inside = values.size > 0 and values.min() >= 0.0 and values.max() <= 1.0
-        inside = inside and not Scores(scores).unbounded
-        return Range(0.0, 1.0, turned) if inside else None
-    low, high = declared
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise InputError(
-            f"{low:g} to {high:g} is not a range", remedy="give the lowest and the highest score"
-        )
-    if values.size and (values.min() < low or values.max() > high):
-        outside = values.min() if values.min() < low else values.max()
-        raise InputError(
-            f"a score of {outside:g} lies outside the range {low:g} to {high:g}",
-            remedy=("correct the score, or ", Option("range")),
-        )
-    return Range(low, high, turned)
+    measure = measure_of(scores, settled=False)
+    return None if measure.range is None else Range(*measure.range, measure.lower_is_better)
 
 
 def bound_scores(scores: xr.DataArray) -> BoundedScores | None:

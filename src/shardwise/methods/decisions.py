@@ -33,10 +33,8 @@ class Decisions:
     @property
     def p(self) -> Floats:
         """Uncorrected p-values; those of a joint distribution come from the same resamples as the corrected ones."""
-        if self.correction == JOINT and self.outcome.joint is not None:
-            single = getattr(self.outcome.joint, "p", None)
-            return self.outcome.p if single is None else np.asarray(single, np.float64)
-        return self.outcome.p
+        single = getattr(self.outcome.joint, "p", None) if self.correction == JOINT else None
+        return self.outcome.p if single is None else np.maximum(single, self.outcome.least_p)
 
     @property
     def family(self) -> PairFamily:
@@ -49,7 +47,7 @@ class Decisions:
     def has_intervals(self) -> bool:
         """Whether differences have intervals."""
         known = self.distribution is not None or self.outcome.limits is not None
-        return self.correction == JOINT or known or bool(np.isfinite(self.outcome.df).all())
+        return self.correction == JOINT or known or bool(np.isfinite(self.outcome.df).any())
 
     def limits(self, alpha: float) -> tuple[Floats, Floats]:
         """Return (…, P) limits of the intervals of differences at level 1 - alpha, simultaneous as `half_widths`."""
@@ -69,14 +67,26 @@ class Decisions:
         level = corrections.interval_level(self.correction, self.p, alpha)
         if self.distribution is not None:
             return np.broadcast_to(self.distribution.critical(level[..., 0])[..., None], self.p.shape)
-        if not np.isfinite(self.outcome.df).all():
+        if not np.isfinite(self.outcome.df).any():
             return np.full(self.p.shape, np.nan)
         critical = corrections.critical_t(self.correction, level, self.outcome.df, self.family, alpha)
         return np.where(self.outcome.se == 0.0, 0.0, self.outcome.se * critical)
 
 
 def compute_outcome(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
-    """Return what the estimates say of pairs before any correction."""
+    """Return what the estimates say of pairs before any correction; p-values are never below `Outcome.least_p`."""
+    outcome = _test_pairs(estimates, ia, ib)
+    if outcome.units is None and estimates.own_count is not None:
+        outcome = replace(
+            outcome, units=np.minimum(estimates.own_count[..., ia], estimates.own_count[..., ib])
+        )
+    if estimates.p_floor is not None:
+        outcome = replace(outcome, floor=estimates.p_floor[..., ia, ib])
+    return replace(outcome, p=np.maximum(outcome.p, outcome.least_p))
+
+
+def _test_pairs(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
+    """Test pairs by the method's own test, or by the variances of its means."""
     if estimates.test is not None:
         return estimates.test.outcome(ia, ib)
     variance, df = estimates.pair_spread(ia, ib)
@@ -107,7 +117,8 @@ def decide(
     if correction == JOINT:
         if outcome.joint is None:
             raise InputError("this test needs a correction", remedy="name one, such as holm")
-        return Decisions(outcome, outcome.joint.p_adjusted, correction, systems, estimates.distribution)
+        p_adjusted = np.maximum(outcome.joint.p_adjusted, outcome.least_p)
+        return Decisions(outcome, p_adjusted, correction, systems, estimates.distribution)
     if estimates.distribution is not None and correction in SIMULTANEOUS:
         raise InputError(
             f"{correction_title(correction)} needs Student's t,"
@@ -123,4 +134,5 @@ def decide(
         baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
         loadings = fit_loadings(estimates.difference_variance, np.where(ia == baseline, ib, ia), baseline)
     plain = Decisions(outcome, outcome.p, correction, systems, estimates.distribution, loadings)
-    return replace(plain, p_adjusted=np.clip(corrections.adjust_family(correction, plain.family), 0.0, 1.0))
+    p_adjusted = np.clip(corrections.adjust_family(correction, plain.family), outcome.least_p, 1.0)
+    return replace(plain, p_adjusted=p_adjusted)

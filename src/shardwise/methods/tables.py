@@ -56,6 +56,7 @@ class Tables:
     )
     task: Ints | None = None  # (topics,) number of each topic's task, for the same
     votes: tuple[VoteUnits, ...] = ()  # of each table what its errors are made of, where scores are strengths
+    lower_is_better: bool = False  # whether the best system is the one with the lowest mean
     # what systems are called, where a refusal has to name them
     names: tuple[str, ...] = ()
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -105,6 +106,11 @@ class Tables:
     def df(self) -> float:
         """Degrees of freedom of a variance over topics."""
         return self.topics - 1.0 if self.unit_df is None else self.unit_df
+
+    @property
+    def sign(self) -> int:
+        """1 where higher scores are better, -1 where lower ones are."""
+        return -1 if self.lower_is_better else 1
 
     @property
     def complete(self) -> bool:

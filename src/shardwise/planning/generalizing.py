@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from shardwise.core import late
-from shardwise.core.arguments import validate_choice
+from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
@@ -126,7 +126,9 @@ class Generalizability(Shown):
         # the least n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic
         return max(1, int(np.ceil(target * noise / ((1.0 - target) * self.system) - 1e-9)))
 
-    def intervals(self, topics: int | None = None, level: float = 0.95) -> pd.DataFrame:
+    def intervals(
+        self, topics: int | None = None, level: float | None = None, *, alpha: float | None = None
+    ) -> pd.DataFrame:
         """Estimate and confidence limits of both coefficients for n topics.
 
         Eρ²: exact under normality (Feldt 1965). Φ: Arteaga, Jeyaratnam and Franklin (1982).
@@ -135,19 +137,20 @@ class Generalizability(Shown):
         ----------
         topics : int, optional
             Number of topics; as many as were observed, if None.
-        level : float
-            Confidence of the limits.
+        level : float, optional
+            Confidence of the limits, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         DataFrame
             One row a coefficient: ``estimate, low, high``.
         """
-        check_level(level, "level")
+        tail = resolve_alpha(alpha, level) / 2.0
         if self.error == 0:
             raise InputError("the table has no error variance", remedy="give scores that vary")
         n = self.mean_squares.topics if topics is None else topics
-        tail = (1.0 - level) / 2.0
         rows = {}
         for name, ratio, estimate in (
             ("erho_sq", erho_ratio, self.erho_sq(n)),

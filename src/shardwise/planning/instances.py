@@ -158,7 +158,7 @@ def plan_equivalence(
             argument="difference",
             value=difference,
         )
-    validate_level(alpha, most=0.5)
+    validate_level(alpha)
 
     def compute_power(se: Floats, df: Floats) -> Floats:
         return equivalence_power(margin, difference, se, df, alpha)

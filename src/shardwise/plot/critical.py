@@ -8,8 +8,8 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
-from shardwise.core.text import shorten_name, shorten_names
-from shardwise.plot.rows import WIDTH, estimate_width
+from shardwise.core.text import shorten_names
+from shardwise.plot.rows import WIDTH, estimate_width, label_measure
 from shardwise.plot.theme import COLOURS, INK, finish_chart, make_data
 
 MOST = 30  # systems whose names and bars can still be told apart
@@ -54,6 +54,9 @@ def critical_chart(
     groups = [group for group in comparisons.groups(alpha) if len(group) > 1]
     low, high = min(mean.values()), max(mean.values())
     room = 0.04 * (high - low) or 0.5
+    # the best system is on the right, also where its mean is the lowest
+    turned = comparisons.lower_is_better
+    ends = (low - room, high + room) if turned else (high + room, low - room)
     start = BAR * len(groups) + LINE
     right = (len(names) + 1) // 2
     rows: list[dict[str, Any]] = []
@@ -65,7 +68,7 @@ def critical_chart(
                 "system": labels[name],
                 "mean": mean[name],
                 "depth": depth,
-                "side": high + room if better else low - room,
+                "side": ends[0] if better else ends[1],
             }
             | {"end": "right" if better else "left", "top": 0.0}
         )
@@ -79,9 +82,9 @@ def critical_chart(
         for name in group
     ]
     deepest = max(row["depth"] for row in rows)
-    title = f"{shorten_name(measure)}; joined by a bar: tied at {alpha:g}"
+    title = f"{label_measure(measure, turned)}; joined by a bar: tied at {alpha:g}"
     axis = alt.Axis(orient="top", grid=False, titleAnchor="start", tickCount=6, labelFlush=True)
-    scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
+    scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False, reverse=turned)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)
     y = alt.Y("depth:Q", scale=alt.Scale(domain=[0.0, deepest + 0.5], reverse=True, nice=False), axis=None)
     base = alt.Chart(make_data(rows)).encode(description="system:N")

@@ -277,7 +277,7 @@ def effect_chart(
         raise InputError(f"{len(named)} fits are not nested", remedy=f"choose {len(THICK)}")
     kinds = shorten_names(named, most=120)
     first = next(iter(named.values()))
-    order = first.effects.sort_values(ascending=False, kind="stable").index
+    order = first.effects.sort_values(ascending=first.means.lower_is_better, kind="stable").index
     systems = shorten_names(map(str, order), ON_AXIS)
     rows = [
         row | {"system": systems[str(system)], "model": kinds[name]}

@@ -11,7 +11,7 @@ import pandas as pd
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import refuse_unknown
-from shardwise.core.text import shorten_name, shorten_names
+from shardwise.core.text import shorten_names
 from shardwise.plot.rows import (
     MOST_ROWS,
     WIDTH,
@@ -20,6 +20,7 @@ from shardwise.plot.rows import (
     describe_cut,
     encode_names,
     fit_scale,
+    label_measure,
     lay_out_rows,
     make_row_legend,
 )
@@ -93,7 +94,7 @@ def _list_panels(
     frame["p"] = frame.pop("p_adjusted")
     frame["verdict"] = comparisons.directions(1.0 - level)
     interval = f"({100 * level:g}% CI)" if np.isfinite(frame["lower"]).any() else "(the test has no interval)"
-    what = f"difference in {shorten_name(measure, 40)}"
+    what = f"difference in {label_measure(measure, comparisons.lower_is_better, 40)}"
     labels = shorten_names(names, max(int(width / 16), 16))
     if baseline is not None and baseline not in names:
         raise refuse_unknown("system", baseline, names)

@@ -19,6 +19,7 @@ from shardwise.plot.rows import (
     describe_cut,
     encode_names,
     fit_scale,
+    label_measure,
     lay_out_rows,
     make_row_legend,
 )
@@ -77,7 +78,7 @@ def interval_chart(
     first = next(iter(named.values()))
     rows = _list_intervals(named, "claim", level, interval)
     words = INTERVALS.get(interval, f"{KINDS.get(interval, interval)} interval")
-    title = f"{shorten_name(measure)}, mean and {100 * level:g}% {words}"
+    title = f"{label_measure(measure, first.lower_is_better)}, mean and {100 * level:g}% {words}"
     word = pluralize_noun(first.estimates.nouns.get("system", "system"))
     return finish_chart(draw_rows(rows, "claim", title, list(first.names), word, most, width))
 
@@ -250,8 +251,10 @@ def model_chart(
         The chart, an altair object.
     """
     rows = _list_intervals(comparisons, "model", level, kind)
-    order = list(next(iter(comparisons.values())).names)
-    title = f"{shorten_name(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
+    first = next(iter(comparisons.values()))
+    label = label_measure(measure, first.lower_is_better)
+    title = f"{label}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
+    order = list(first.names)
     draw = draw_points if len(order) <= FEW else draw_bands
     drawn = draw(rows, "model", title, order)
     return finish_chart(drawn.properties(title=_describe_agreement(comparisons)))
@@ -296,9 +299,8 @@ def kind_chart(
             for row in list_records(pairs.intervals(level, kind).reset_index())
         ]
         draw = draw_points if len(pairs.names) <= FEW else draw_bands
-        panel = draw(
-            rows, "interval", f"{shorten_name(measure)}, {100 * level:g}% intervals", list(pairs.names)
-        )
+        label_y = f"{label_measure(measure, first.lower_is_better)}, {100 * level:g}% intervals"
+        panel = draw(rows, "interval", label_y, list(pairs.names))
         like = f", Kendall's τ with {shorten_name(next(iter(named)), 30)} {_format_tau(first, pairs)}"
         tau = "" if pairs is first else like
         width = (

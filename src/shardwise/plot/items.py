@@ -11,12 +11,13 @@ import numpy as np
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_name, shorten_names
+from shardwise.core.text import shorten_names
 from shardwise.plot.rows import (
     MOST_ROWS,
     WIDTH,
     encode_names,
     estimate_width,
+    label_measure,
     lay_out_rows,
     make_word_legend,
     wrap_text,
@@ -89,17 +90,18 @@ def heatmap_chart(analysis: Analysis, *, cells: int = MOST_CELLS, width: float =
         axis["minExtent"], axis["titleFontSize"] = extent, 11.5
         x = alt.X("item:N", title=lines, scale=alt.Scale(domain=list(short.values())), axis=axis)
     key = alt.Legend(
-        title=shorten_name(matrix.measure, 40),
+        title=label_measure(matrix.measure, matrix.lower_is_better, 40),
         orient="top",
         gradientLength=160,
         titleLimit=0,
         offset=6,
         format="~g",
     )
+    shade = alt.Scale(scheme="viridis", zero=False, reverse=matrix.lower_is_better)
     base = alt.Chart(make_data(rows)).encode(
         x=x,
         y=encode_names(layout),
-        color=alt.Color("score:Q", scale=alt.Scale(scheme="viridis", zero=False), legend=key),
+        color=alt.Color("score:Q", scale=shade, legend=key),
         tooltip=[*text_tips("system"), *text_tips(("item", topic)) * single, *number_tips("score")],
     )
     drawn = base.mark_rect(aria=False) if named else base.mark_rect(aria=False).encode(x2="to:Q")
@@ -213,7 +215,7 @@ def item_chart(
     plain = alt.Axis(grid=False, labels=False, ticks=False, titleAnchor="start", titleFontSize=11.5)
     missing = f"; {counts['missing']:,} lack a score" if counts["missing"] else ""
     below = f"{format_count(len(known), topic)} by difference{missing}; dashed: mean {items.difference:+.3g}"
-    measure = shorten_name(items.measure, 40)
+    measure = label_measure(items.measure, items.lower_is_better, 40)
     scale = alt.Scale(zero=True, nice=False, padding=6)
     tall, wide = 240.0, width - 70.0
     chart = (

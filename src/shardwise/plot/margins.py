@@ -14,6 +14,7 @@ from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot.matrix import draw_square
+from shardwise.plot.rows import label_measure
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -144,10 +145,10 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
     rows = [
         row
         | {"a": names[row["a"]], "b": names[row["b"]], "pair": f"{names[row['a']]} − {names[row['b']]}"}
-        | {"verdict": _decide_verdict(row, result.margin, result.side)}
+        | {"verdict": _decide_verdict(row, result)}
         for row in list_records(result.table)
     ]
-    title = f"difference in {shorten_name(measure)}"
+    title = f"difference in {label_measure(measure, result.lower_is_better)}"
     step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
     axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=False, labelOverlap=True, labelPadding=8,
                     labelFontSize=10 if step > 10 else 7)  # fmt: skip
@@ -165,7 +166,7 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
     base = alt.Chart(make_data(rows)).encode(y=y, tooltip=tips, description="pair:N")
     layers = [
         _draw_zone(result.margin, result.side, "x"),
-        _draw_edges(_list_margins(result.margin, result.side), "x"),
+        _draw_edges(_list_margins(result), "x"),
         *_draw_marks(base, result.side, x, "x", small=step <= 10),
     ]
     if len(rows) <= 40:
@@ -182,7 +183,7 @@ def _draw_series(result: SettingSeries, measure: str) -> alt.LayerChart:
         row
         | {
             "setting": settings[str(row["setting"])],
-            "verdict": _decide_verdict(row, result.margin, result.side),
+            "verdict": _decide_verdict(row, result),
         }
         for row in list_records(result.table)
     ]
@@ -190,7 +191,8 @@ def _draw_series(result: SettingSeries, measure: str) -> alt.LayerChart:
     x = alt.X(
         "setting:N", scale=alt.Scale(domain=labels), title="setting", axis=alt.Axis(labelAngle=0, grid=False)
     )
-    y = alt.Y("lower:Q", title=f"difference in {shorten_name(measure)}", scale=alt.Scale(zero=True))
+    title = f"difference in {label_measure(measure, result.lower_is_better)}"
+    y = alt.Y("lower:Q", title=title, scale=alt.Scale(zero=True))
     tips = [
         *text_tips("setting", "verdict"),
         *number_tips("difference", "lower", "upper"),
@@ -199,7 +201,7 @@ def _draw_series(result: SettingSeries, measure: str) -> alt.LayerChart:
     base = alt.Chart(make_data(rows)).encode(x=x, tooltip=tips, description="setting:N")
     layers = [
         _draw_zone(result.margin, result.side, "y"),
-        _draw_edges(_list_margins(result.margin, result.side), "y"),
+        _draw_edges(_list_margins(result), "y"),
         *_draw_marks(base, result.side, y, "y", small=False),
     ]
     width = max(240, min(900, 40 * len(rows)))
@@ -215,7 +217,7 @@ def _draw_verdicts(result: Equivalence) -> alt.LayerChart:
         {
             "a": labels[row["a"]],
             "b": labels[row["b"]],
-            "kind": _decide_verdict(row, result.margin, result.side),
+            "kind": _decide_verdict(row, result),
         }
         | {name: row[name] for name in ("difference", "lower", "upper")}
         for row in list_records(result.table)
@@ -242,20 +244,26 @@ def _draw_marks(base: alt.Chart, side: str, along: Any, axis: str, small: bool) 
     return [bar.encode(y=along, y2="upper:Q"), point.encode(y="difference:Q")]
 
 
-def _decide_verdict(row: Mapping[str, Any], margin: float, side: str) -> str:
-    yes, open_, no = DECIDED[side]
+def _decide_verdict(row: Mapping[str, Any], result: Equivalence | SettingSeries) -> str:
+    yes, open_, no = DECIDED[result.side]
     if row["holds"]:
         return yes
+    margin, (lowest, highest) = result.margin, (row["lower"], row["upper"])
+    if result.lower_is_better:
+        lowest, highest = -highest, -lowest
     contrary = {
-        "both": row["lower"] > margin or row["upper"] < -margin,
-        "lower": row["upper"] < -margin,
-        "superior": row["upper"] < margin,
-    }[side]
+        "both": lowest > margin or highest < -margin,
+        "lower": highest < -margin,
+        "superior": highest < margin,
+    }[result.side]
     return no if contrary else open_
 
 
-def _list_margins(margin: float, side: str) -> list[float]:
-    return {"both": [-margin, 0.0, margin], "lower": [-margin, 0.0], "superior": [0.0, margin]}[side]
+def _list_margins(result: Equivalence | SettingSeries) -> list[float]:
+    """Return where lines are drawn: at 0 and at the margin, on its other side where lower is better."""
+    margin = -result.margin if result.lower_is_better else result.margin
+    sides = {"both": [-margin, 0.0, margin], "lower": [-margin, 0.0], "superior": [0.0, margin]}
+    return sides[result.side]
 
 
 def _draw_edges(values: list[float], axis: str) -> alt.Chart:

@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from shardwise.core.text import shorten_names
+from shardwise.core.text import MOST_SHOWN, shorten_name, shorten_names
 
 WIDTH = 660
 """Pixels of a whole chart: what a cell of a notebook has room for."""
@@ -226,6 +226,15 @@ def make_word_legend(names: Sequence[str], size: float, width: float, **options:
         "offset": 6,
     }
     return alt.Legend(**(common | options))
+
+
+def label_measure(measure: str, lower_is_better: bool, most: int = MOST_SHOWN) -> str:
+    """Return a measure as axes call it, with its direction where lower is better.
+
+    >>> label_measure("wer", True), label_measure("AP", False)
+    ('wer (lower is better)', 'AP')
+    """
+    return shorten_name(measure, most) + " (lower is better)" * lower_is_better
 
 
 def describe_cut(shown: int, total: int, noun: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.claim import pluralize_noun
-from shardwise.core.scores import as_scores, level_names, nouns_of
+from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of
 from shardwise.core.text import shorten_name
 from shardwise.plot.rows import (
     MOST_ROWS,
@@ -69,7 +69,7 @@ def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = W
     values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
     names = level_names(table, "system")
     centres = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in values])
-    order = np.argsort(-centres, kind="stable")[:most]
+    order = np.argsort(-measure_of(table).sign * centres, kind="stable")[:most]
     layout = lay_out_rows([names[k] for k in order], width)
     labels = [str(x) for x in level_names(table, "instance")]
     rows = [

@@ -18,9 +18,11 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
+from shardwise.core.measure import BY_NAME, UNIT
 from shardwise.core.scores import (
     DETERMINISTIC,
     RANGE,
+    RANGE_FROM,
     REPEATS,
     as_scores,
     is_sample_measure,
@@ -180,7 +182,7 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
     dropped = (REPEATS, "instance_noun", "missing", "undefined")
     attributes = {key: value for key, value in table.attrs.items() if key not in dropped}
     made = right.copy(data=figures).drop_vars(DETERMINISTIC, errors="ignore").rename(name)
-    return made.assign_attrs({**attributes, RANGE: (0.0, 1.0), SAMPLES: bounds})
+    return made.assign_attrs({**attributes, RANGE: UNIT, RANGE_FROM: BY_NAME, SAMPLES: bounds})
 
 
 def describe_samples(scores: xr.DataArray) -> str:

@@ -1,158 +1,139 @@
-"""Measure the agreement of raters: percent, Cohen's κ, Krippendorff's α, for one sample or for many resamples at once.
+"""Measure the agreement of raters: percent, Cohen's κ, Krippendorff's α, each with limits of one and the same kind.
 
-Krippendorff's α is 1 - D_o/D_e with D_o the mean distance of values within units and D_e that of values of all units.
+Every one of them is 1 - D_o/D_e: D_o the mean disagreement that was seen, D_e the one that chance would bring (1 for
+percent agreement). Disagreements lie in [0, 1], so that D_o is the mean of bounded scores and has their limits
+(Wilson's with t, where raters agree or do not); those of the statistic follow with D_e as it is.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.stats.clusters import cluster_variance
+from shardwise.stats.intervals import mean_limits, score_moments
+from shardwise.stats.student import student_critical
 
 Metric = Literal["nominal", "ordinal", "interval"]
 
 
-def cross_tabulate(a: Floats, b: Floats, unit: Ints, units: int) -> tuple[Floats, Floats]:
-    """Count the pairs of categories of two raters in each unit.
+class Agreement(NamedTuple):
+    """Disagreements of raters that were seen, and what chance would bring."""
+
+    # (n,) in [0, 1], and how much each counts, 1 on average
+    disagreements: Floats
+    weights: Floats
+    chance: float
+
+    @property
+    def estimate(self) -> float:
+        """1 - D_o/D_e; NaN where chance brings no disagreement."""
+        seen = float((self.weights * self.disagreements).mean())
+        return 1.0 - seen / self.chance if self.chance > 0.0 else float("nan")
+
+    def limits(self, alpha: float, unit: Ints) -> tuple[float, float]:
+        """Compute the limits of the estimate, disagreements of one unit counted together.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level.
+        unit : array of int
+            (n,) number of the item, or cluster, of each disagreement, 0 … U - 1.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper limit; NaN where the estimate is.
+        """
+        if not self.chance > 0.0:
+            return float("nan"), float("nan")
+        variance = cluster_variance(self.disagreements, unit)
+        # unequal weights make fewer items of many (Kish 1965)
+        items = float(variance.items) / float(np.square(self.weights).mean())
+        moments = score_moments(1.0 - self.disagreements, self.weights)
+        lower, upper = mean_limits(moments, student_critical(alpha, variance.df), items=np.asarray(items))
+        return 1.0 - (1.0 - float(lower)) / self.chance, 1.0 - (1.0 - float(upper)) / self.chance
+
+
+def percent_agreement(a: Floats, b: Floats) -> Agreement:
+    """Return the share of equal values of two raters.
+
+    >>> round(percent_agreement(np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0])).estimate, 4)
+    0.6667
+    """
+    return Agreement((a != b).astype(np.float64), np.ones(len(a)), 1.0)
+
+
+def cohen_kappa(a: Floats, b: Floats, power: int = 0) -> Agreement:
+    """Return Cohen's κ of two raters, 1 - Σ w·o / Σ w·e.
 
     Parameters
     ----------
     a, b : array
         (n,) values of the two raters.
-    unit : array of int
-        (n,) number of each value's unit.
-    units : int
-        Number of units, U.
+    power : int
+        Weights of disagreement |i - j|^power of the i-th and j-th category: 0 for none (any disagreement counts 1), 1
+        linear, 2 quadratic.
 
     Returns
     -------
-    tuple of arrays
-        (U, K, K) counts, and the K categories in order.
+    Agreement
+        Its estimate is NaN where both raters have one and the same category.
+
+    >>> a, b = np.repeat([0.0, 0.0, 1.0, 1.0], [20, 5, 10, 15]), np.repeat([0.0, 1.0, 0.0, 1.0], [20, 5, 10, 15])
+    >>> round(cohen_kappa(a, b).estimate, 6)
+    0.4
     """
     values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     k, n = len(values), len(a)
-    keys = (unit.astype(np.int64) * k + codes[:n]) * k + codes[n:]
-    counts = np.bincount(keys, minlength=units * k * k).reshape(units, k, k)
-    return counts.astype(np.float64), values
-
-
-def percent_agreement(counts: Floats) -> Floats:
-    """Return the share of equal values in tables of two raters.
-
-    Parameters
-    ----------
-    counts : array
-        (…, K, K) counts.
-
-    Returns
-    -------
-    array
-        (…) shares.
-
-    >>> float(percent_agreement(np.array([[20.0, 5.0], [10.0, 15.0]])))
-    0.7
-    """
-    return np.asarray(np.trace(counts, axis1=-2, axis2=-1) / counts.sum(axis=(-2, -1)))
-
-
-def cohen_kappa(counts: Floats, power: int = 0) -> Floats:
-    """Return Cohen's κ of tables of two raters, 1 - Σ w·o / Σ w·e.
-
-    Parameters
-    ----------
-    counts : array
-        (…, K, K) counts, categories in order.
-    power : int
-        Weights of disagreement |i - j|^power: 0 for none (any disagreement counts 1), 1 linear, 2 quadratic.
-
-    Returns
-    -------
-    array
-        (…) κ; NaN where both raters have one and the same category.
-
-    >>> round(float(cohen_kappa(np.array([[20.0, 5.0], [10.0, 15.0]]))), 6)
-    0.4
-    """
-    k = counts.shape[-1]
     gap = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
-    weight = (gap > 0.0).astype(np.float64) if power == 0 else gap**power
-    total = counts.sum(axis=(-2, -1))
-    expected = counts.sum(axis=-1)[..., :, None] * counts.sum(axis=-2)[..., None, :]
-    seen = (weight * counts).sum(axis=(-2, -1)) / total
-    chance = (weight * expected).sum(axis=(-2, -1)) / total**2
-    return np.asarray(1.0 - np.divide(seen, chance, out=np.full(np.shape(seen), np.nan), where=chance > 0.0))
+    weight = (gap > 0.0).astype(np.float64) if power == 0 else (gap / max(k - 1.0, 1.0)) ** power
+    shares = [np.bincount(part, minlength=k) / n for part in (codes[:n], codes[n:])]
+    return Agreement(weight[codes[:n], codes[n:]], np.ones(n), float(shares[0] @ weight @ shares[1]))
 
 
-def krippendorff_alpha(
-    ratings: Floats, metric: Metric = "nominal", unit: Ints | None = None, weights: Floats | None = None
-) -> Floats:
+def krippendorff_alpha(ratings: Floats, metric: Metric = "nominal") -> Agreement:
     """Return Krippendorff's α of several raters, some of whose values may be missing.
 
     Parameters
     ----------
     ratings : array
-        (raters, items) values, NaN where one is missing.
+        (raters, items) values, NaN where one is missing; every item has two values at least.
     metric : str
         "nominal", "ordinal" or "interval" distances.
-    unit : array of int, optional
-        (items,) number of the unit that each item is drawn with; every item is a unit without it.
-    weights : array, optional
-        (B, U) how often each unit is drawn.
 
     Returns
     -------
-    array
-        (B,) α, or one number without weights; NaN where all values are equal.
+    Agreement
+        One disagreement an item, the mean over its pairs of values; its estimate is NaN where all values are equal.
 
     >>> ratings = np.array([[1.0, 2.0, 3.0, 3.0], [1.0, 2.0, 3.0, 1.0]])
-    >>> round(float(krippendorff_alpha(ratings)), 6)
+    >>> round(krippendorff_alpha(ratings).estimate, 6)
     0.666667
     """
     known = np.isfinite(ratings)
-    size = known.sum(axis=0)
-    items = np.arange(ratings.shape[1]) if unit is None else unit
-    draws = np.ones((1, int(items.max()) + 1)) if weights is None else weights
-    each = draws[:, items] * (size >= 2)
-    if metric == "interval":
-        alpha = _interval_alpha(np.where(known, ratings, 0.0), size, each)
-    else:
-        alpha = _category_alpha(ratings, known, size, each, ordinal=metric == "ordinal")
-    return np.asarray(alpha[0] if weights is None else alpha)
-
-
-def _interval_alpha(values: Floats, size: Ints, each: Floats) -> Floats:
-    """α with squared differences for distances, from the sums of each item."""
-    total, squares = values.sum(axis=0), (values**2).sum(axis=0)
-    within = 2.0 * (size * squares - total**2) / np.maximum(size - 1.0, 1.0)
-    n, s, q = each @ size, each @ total, each @ squares
-    # values of equal items have rounding for a variance
-    between = 2.0 * np.maximum(n * q - s**2, 0.0) / np.maximum(n - 1.0, 1.0)
-    ratio = np.divide(each @ within, between, out=np.full(len(each), np.nan), where=between > 1e-12 * q)
-    return np.asarray(1.0 - ratio)
-
-
-def _category_alpha(ratings: Floats, known: Floats, size: Ints, each: Floats, *, ordinal: bool) -> Floats:
-    """α with distances between categories, from their coincidences."""
+    number = known.sum(axis=0).astype(np.float64)
     values, codes = np.unique(ratings[known], return_inverse=True)
-    k, items = len(values), ratings.shape[1]
-    item = np.broadcast_to(np.arange(items), ratings.shape)[known]
-    counts = np.bincount(item * k + codes, minlength=items * k).reshape(items, k).astype(np.float64)
-    pairs = counts[:, :, None] * counts[:, None, :]
-    diagonal = np.arange(k)
-    pairs[:, diagonal, diagonal] -= counts
-    pairs /= np.maximum(size - 1.0, 1.0)[:, None, None]
-    seen = (each @ pairs.reshape(items, -1)).reshape(-1, k, k)
-    margin = each @ counts
-    n = margin.sum(axis=1)
-    if ordinal:
-        # the number of values between two categories, half of their own included
-        middle = np.cumsum(margin, axis=1) - margin / 2.0
-        distance = (middle[:, :, None] - middle[:, None, :]) ** 2
-    else:
-        distance = np.broadcast_to(1.0 - np.eye(k), seen.shape)
-    expected = margin[:, :, None] * margin[:, None, :]
-    chance = (distance * expected).sum(axis=(1, 2)) / np.maximum(n - 1.0, 1.0)
-    within = (distance * seen).sum(axis=(1, 2))
-    return np.asarray(1.0 - np.divide(within, chance, out=np.full(len(n), np.nan), where=chance > 0.0))
+    places = values
+    if metric == "ordinal":
+        # the number of values below a category, half of its own included
+        margin = np.bincount(codes).astype(np.float64)
+        places = np.cumsum(margin) - margin / 2.0
+    counts = np.zeros((len(values), ratings.shape[1]))
+    np.add.at(counts, (codes, np.broadcast_to(np.arange(ratings.shape[1]), ratings.shape)[known]), 1.0)
+    pairs = number * (number - 1.0)
+    if metric == "nominal":
+        within = (number**2 - (counts**2).sum(axis=0)) / pairs
+        total = counts.sum(axis=1)
+        between = (total.sum() ** 2 - (total**2).sum()) / (total.sum() * (total.sum() - 1.0))
+        return Agreement(within, number / number.mean(), float(between))
+    # squared distances: twice the variance, in units of the largest
+    places = (places - places[0]) / max(float(places[-1] - places[0]), 1e-300)
+    total = counts.sum(axis=1)
+    within = 2.0 * (number * (places**2 @ counts) - (places @ counts) ** 2) / pairs
+    n = float(total.sum())
+    between = 2.0 * (n * float(places**2 @ total) - float(places @ total) ** 2) / (n * (n - 1.0))
+    return Agreement(np.clip(within, 0.0, 1.0), number / number.mean(), between)

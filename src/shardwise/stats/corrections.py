@@ -14,6 +14,9 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
 
+TIE = 1e-9
+"""Share by which a resampled statistic may be smaller and still count as large."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFamily:
@@ -105,12 +108,13 @@ def _step_up(p: Floats, factor: float) -> Floats:
 
 
 def _adjust_ordered(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
-    """Adjust the ordered p-values of each row and put them back."""
+    """Adjust the ordered p-values of each row and put them back; a pair that was not tested (NaN) stays so."""
     order = np.argsort(p, axis=-1, kind="stable")
     out = np.empty_like(p)
-    adjusted_rows = steps(np.take_along_axis(p, order, axis=-1))
+    ordered = np.take_along_axis(p, order, axis=-1)
+    adjusted_rows = steps(np.where(np.isnan(ordered), 1.0, ordered))
     np.put_along_axis(out, order, np.minimum(adjusted_rows, 1.0), axis=-1)
-    return out
+    return np.where(np.isnan(p), np.nan, out)
 
 
 def _harmonic_number(n: int) -> float:
@@ -126,6 +130,21 @@ def step_up(p: Floats, alpha: float) -> int:
     k = np.arange(1, p.size + 1)
     below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
     return int(below[-1]) + 1 if below.size else 0
+
+
+def step_down(t: Floats, drawn: Floats) -> Floats:
+    """Adjusted p of statistics by their joint distribution (Romano & Wolf 2005): t (K,), drawn (B, K) without effects.
+
+    >>> step_down(np.array([3.0, 0.5]), np.array([[0.1, -0.6], [2.0, 0.2], [-1.0, 0.4]])).tolist()
+    [0.25, 0.5]
+    """
+    order = np.argsort(-np.abs(t), kind="stable")
+    # the largest of each statistic and all less extreme ones
+    largest = np.maximum.accumulate(np.abs(drawn[:, order])[:, ::-1], axis=1)[:, ::-1]
+    exceeding = (largest >= np.abs(t[order]) * (1.0 - TIE)).sum(axis=0)
+    adjusted = np.empty(t.shape)
+    adjusted[order] = np.maximum.accumulate((exceeding + 1.0) / (len(drawn) + 1.0))
+    return adjusted
 
 
 def _hsd_p(t: Floats, df: Floats, systems: int) -> Floats:

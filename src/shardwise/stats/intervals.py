@@ -130,8 +130,15 @@ class PairMoments(NamedTuple):
     @property
     def variance(self) -> Floats:
         """Variance of the differences over items (ddof 1), 0 where there is only rounding."""
-        value = (self.gain + self.loss - self.mean**2) * self.items / (self.items - 1.0)
+        value = (self.gain + self.loss - self.mean**2) * self.items / np.maximum(self.items - 1.0, 1.0)
         return np.where(value <= NO_VARIANCE, 0.0, value)
+
+    @property
+    def single_valued(self) -> Bools:
+        """Whether all scores of both systems are one value, so that no loss could have shown."""
+        n = np.maximum(self.items, 1.0)
+        spread = self.new_squares / n - (self.new_sum / n) ** 2
+        return np.asarray((self.gain + self.loss <= NO_VARIANCE) & (spread <= NO_VARIANCE))
 
     @property
     def right_wrong(self) -> Bools:
@@ -203,10 +210,11 @@ def pair_moments(new: Floats, base: Floats, weights: Floats | None = None) -> Pa
 
 
 def _average_known(values: Floats, known: Bools, items: Floats, weights: Floats | None) -> Floats:
-    """Average over the items that are known, which are 0 elsewhere."""
-    if weights is None:
-        return np.asarray(values.sum(axis=-1) / items)[()]
-    return np.asarray((values * weights).sum(axis=-1) / (known * weights).sum(axis=-1))[()]
+    """Average over the items that are known, which are 0 elsewhere; NaN where none is."""
+    total, count = values.sum(axis=-1), items
+    if weights is not None:
+        total, count = (values * weights).sum(axis=-1), (known * weights).sum(axis=-1)
+    return np.asarray(total / np.where(count > 0.0, count, np.nan))[()]
 
 
 def failure_costs(moments: PairMoments) -> tuple[Floats, Floats]:
@@ -370,51 +378,6 @@ def _upper_tail(moments: PairMoments, mu: Floats | float, precision: Precision |
     return np.asarray(np.where(se > 0.0, upper_tail(t, precision.df), sure))
 
 
-def p_no_worse(moments: PairMoments, margin: Floats | float, precision: Precision | None = None) -> Floats:
-    """Compute p-values of "new loses less than the margin"; 0 where the margin exceeds the whole range.
-
-    Parameters
-    ----------
-    moments, precision
-        As for `p_above`.
-    margin : array or float
-        The largest loss that does not matter, on the scale of scores in [0, 1].
-
-    Returns
-    -------
-    array
-        The p-values; "no worse" at the two-sided level 1 - α where at most α/2.
-
-    >>> p_no_worse(pair_moments(np.ones(100), np.ones(100)), 0.05).round(4)
-    np.float64(0.0119)
-    """
-    margin = np.asarray(margin, np.float64)
-    return np.where(margin > 1.0, 0.0, p_above(moments, -margin, precision))[()]
-
-
-def p_equivalent(moments: PairMoments, margin: Floats | float, precision: Precision | None = None) -> Floats:
-    """Compute p-values of "the difference is smaller than the margin", the larger of the two one-sided ones.
-
-    Parameters
-    ----------
-    moments, precision
-        As for `p_above`.
-    margin : array or float
-        The largest difference that does not matter, on the scale of scores in [0, 1].
-
-    Returns
-    -------
-    array
-        The p-values (Schuirmann 1987).
-
-    >>> p_equivalent(pair_moments(np.ones(20), np.ones(20)), 0.01).round(2)
-    np.float64(0.33)
-    """
-    margin = np.asarray(margin, np.float64)
-    upper = np.where(margin > 1.0, 0.0, p_below(moments, margin, precision))
-    return np.maximum(p_no_worse(moments, margin, precision), upper)
-
-
 class BoundedMoments(NamedTuple):
     """Sums of one system's scores in [0, 1] that intervals of its mean need, (…) each."""
 
@@ -430,7 +393,7 @@ class BoundedMoments(NamedTuple):
     @property
     def variance(self) -> Floats:
         """Variance over items (ddof 1), 0 where there is only rounding."""
-        value = (self.squares - self.total**2 / self.items) / (self.items - 1.0)
+        value = (self.squares - self.total**2 / self.items) / np.maximum(self.items - 1.0, 1.0)
         return np.where(value <= NO_VARIANCE, 0.0, value)
 
 

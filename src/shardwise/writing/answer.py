@@ -19,6 +19,8 @@ from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import Claim, format_count, pluralize_noun
+from shardwise.core.measure import BY_VALUES, UNIT
+from shardwise.core.scores import measure_of
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.writing.names import label_systems
@@ -187,30 +189,28 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
     row = result.pair_table.iloc[0]
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
-    reverse = bool(result.n_significant and row["difference"] < 0)
+    reverse = bool(result.n_significant and result.pairs.gain[0] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
     known = ", ".join([*details, p] if p not in details else details)
     if reverse:
         a, b = b, a
+    if result.n_significant and result.pairs.lower_is_better and setting.measure not in NAMELESS:
+        return f"{a} has a significantly lower {shorten_name(setting.measure)} than {b}: {gain} ({known})."
     if result.n_significant:
         return f"{a} is significantly better than {b}: {_add_unit(gain, setting)} ({known})."
     return f"{a} and {b} are tied: difference {_add_unit(gain, setting)} ({known})."
 
 
 def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
-    """The difference of a pair and its confidence interval: ``["+0.072", "95% CI 0.011 to 0.133"]``.
-
-    A stepwise test may find a difference whose simultaneous interval still holds 0; its p-value stands there instead.
-    """
+    """The difference of a pair and its interval, or else its p-value: ``["+0.072", "95% CI 0.011 to 0.133"]``."""
     row, digits = result.pair_table.iloc[k], setting.decimals
     difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
     if reverse:
         difference, lower, upper = -difference, -upper, -lower
-    significant = bool(result.reject()[k])
-    if np.isfinite(lower) and (lower >= 0.0 or upper <= 0.0 or not significant):
-        level = format_percent(1.0 - result.alpha)
-        detail = f"{level} CI {format_interval(lower, upper, digits)}"
+    if np.isfinite(lower):
+        interval = format_interval(lower, upper, digits, significant=bool(result.reject()[k]))
+        detail = f"{format_percent(1.0 - result.alpha)} CI {interval}"
     else:
         detail = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
     return [format_signed(difference, digits), detail]
@@ -262,7 +262,7 @@ def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
 
 
 def _find_first_beaten(result: PairResult) -> tuple[str, str]:
-    """The highest system outside the best set, after the highest one that is significantly better than it."""
+    """The first system outside the best set, after the first one that is significantly better than it."""
     names = result.pairs.names
     signs, top = result.direction_matrix(names), set(result.best_set)
     loser = next(position for position, name in enumerate(names) if name not in top)
@@ -309,7 +309,7 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
         size = np.abs(result.pairs.difference)
     k = int(size.argmax())
     row = result.pair_table.iloc[k]
-    reverse = bool(row["difference"] < 0)
+    reverse = bool(result.pairs.gain[k] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
     labels = label_systems(result)
@@ -385,6 +385,15 @@ def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:
     return write_pairs_scope(result, analysis, result.procedure.plain_title)
 
 
+def describe_direction(measure: str) -> str:
+    """Return which scores are better, for measures of which less is better.
+
+    >>> describe_direction("wer"), describe_direction("score")
+    ('lower is better: wer', 'lower is better')
+    """
+    return "lower is better" + (f": {shorten_name(measure)}" if measure not in NAMELESS else "")
+
+
 def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
     """Write what any comparisons apply to, and by which method.
 
@@ -402,7 +411,10 @@ def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
     str
         One line.
     """
-    return f"Applies to {result.claim}. {capitalize_sentence(write_method(result, analysis, title))}."
+    direction = f"; {describe_direction(analysis.measure)}" if result.pairs.lower_is_better else ""
+    return (
+        f"Applies to {result.claim}{direction}. {capitalize_sentence(write_method(result, analysis, title))}."
+    )
 
 
 def write_method(result: PairResult, analysis: Setting, title: str) -> str:
@@ -501,6 +513,28 @@ def write_alternative(result: ClaimResult, analysis: Analysis) -> str:
     answer = lower_first(write_answer(analysis, result))
     count = f" {capitalize_sentence(count_pairs(result))}." if len(result.pairs) > 1 else ""
     return f"By {result.procedure.name}{level}, for {describe_claim(result, analysis)}: {answer}{count}"
+
+
+def write_range(analysis: Analysis, *, option: bool = True) -> str:
+    """Write on which scale scores were taken to lie, where only the scores say so; empty where it is known.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    option : bool
+        Whether the sentence names the option that says otherwise.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    facts = measure_of(analysis.item_scores)
+    if facts.range is None or facts.range_from != BY_VALUES or facts.range == UNIT:
+        return ""
+    low, high = facts.range
+    return f"Scores taken to lie on {low:g}–{high:g}{'; --range says otherwise' if option else ''}."
 
 
 def write_repeats(analysis: Analysis) -> str:
@@ -658,6 +692,7 @@ def write_summary(analysis: Analysis) -> str:
         write_scope(analysis),
         *write_pairs(analysis),
         *(write_alternative(result, analysis) for result in analysis.instead),
+        write_range(analysis),
         write_repeats(analysis),
         write_splits(analysis),
         *(f"Warning: {remark.sentence}" for remark in analysis.remarks if remark.warning),

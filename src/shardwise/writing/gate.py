@@ -10,6 +10,9 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
 
+NO_RARE_FAILURES = "no failures rarer or larger than those seen"
+"""What Student's t assumes of scores that it is to find no worse."""
+
 
 def write_verdict(gate: Gate) -> str:
     """Write what may be claimed, in one or two sentences.
@@ -30,22 +33,38 @@ def write_verdict(gate: Gate) -> str:
     if gate.verdict == "better":
         return f"{new} is significantly better than {base} ({confidence})."
     if gate.verdict == "no worse":
-        return f"{new} is at most {margin} worse than {base} ({confidence})."
+        within = f"{new} is at most {margin} worse than {base} ({confidence})"
+        loss = ", though significantly worse than it" if gate.significant else ""
+        assumption = f". Assumes {NO_RARE_FAILURES}" if gate.assumes_seen else ""
+        return f"{within}{loss}{assumption}."
     if gate.verdict == "worse":
-        return f"{new} is significantly worse than {base} ({confidence})."
-    return f"cannot show that {new} is at most {margin} worse than {base}. {_write_advice(gate)}"
+        return f"{new} is significantly worse than {base} ({confidence}).{_name_option(gate)}"
+    shown = f"cannot show that {new} is at most {margin} worse than {base}."
+    return f"{shown}{_write_advice(gate)}{_name_option(gate)}"
+
+
+def _name_option(gate: Gate) -> str:
+    """The option that would let a system pass, where Student's t would; empty elsewhere."""
+    return f" --no-rare-failures passes it: it assumes {NO_RARE_FAILURES}." if gate.passes_as_seen else ""
 
 
 def _write_advice(gate: Gate) -> str:
+    """What would help where a gate is inconclusive, after a blank."""
     items, power = pluralize_noun(gate.noun), f"{format_percent(gate.power)} power"
-    if gate.needed is None or gate.needed > MOST_TOPICS:
-        return f"More {items} alone will not help; add {pluralize_noun(gate.instance)}."
+    if gate.uninformative:
+        return (
+            f" All scores of both are the same, so no loss could show; add {items} that tell systems apart."
+        )
+    if gate.needed is None:
+        return ""
+    if gate.needed > MOST_TOPICS:
+        return f" More {items} alone will not help; add {pluralize_noun(gate.instance)}."
     if gate.needed <= gate.items:
         enough = f"{format_count(gate.items, gate.noun)} are enough for equal systems"
-        return f"{enough} ({power}); the loss is too near the margin."
+        return f" {enough} ({power}); the loss is too large, or too near the margin."
     clusters = f" in about {gate.needed_clusters:,.0f} clusters" if gate.needed_clusters else ""
     needed = f"About {format_count(int(gate.needed), gate.noun)}{clusters}"
-    return f"{needed} would show it for equal systems ({power}); there are {gate.items:,}."
+    return f" {needed} would show it for equal systems ({power}); there are {gate.items:,}."
 
 
 def write_gate(gate: Gate) -> str:
@@ -65,7 +84,9 @@ def write_gate(gate: Gate) -> str:
     word = "PASS" if gate.passes else "FAIL" if gate.verdict == "worse" else "INCONCLUSIVE"
     mark = "✅" if gate.passes else "❌"
     means = f"{format_number(gate.mean_new, digits)} against {format_number(gate.mean_base, digits)}"
-    limits = format_interval(gate.lower, gate.upper, digits)
+    limits = "not estimable"
+    if np.isfinite(gate.lower):
+        limits = format_interval(gate.lower, gate.upper, digits, significant=gate.significant)
     repeats = f" Repeats treated as {gate.repeats}." if gate.repeats else ""
     difference = f"difference {format_signed(gate.difference, digits)}"
     level = format_percent(1.0 - gate.alpha)
@@ -99,6 +120,8 @@ def write_sequential_gate(gate: SequentialGate) -> str:
         "worse": f"❌ FAIL: {new} is significantly worse than {base}",
         "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {pluralize_noun(gate.noun)}",
     }[gate.verdict]
-    confidence = f"{format_percent(1.0 - gate.state.alpha)} confidence over all interim looks"
+    level = format_percent(1.0 - gate.state.alpha)
+    items = pluralize_noun(gate.noun)
+    confidence = f"{level} confidence over all interim looks if {items} come in random order"
     evidence = f"{max(gate.state.evidence.values()):.3g} of {gate.state.threshold:g}"
     return f"{words} ({units}, {gate.added:,} new; {confidence}; evidence {evidence})."

@@ -262,14 +262,15 @@ def _draw_difference(name: str, row: Mapping[str, Any], axis: Axis, content: Ana
     """One row of a forest: the figures as text, and where they are drawn."""
     low, high, difference = float(row["lower"]), float(row["upper"]), float(row["difference"])
     x_low = axis.locate_value(low) if low == low else 0.0
+    significant = row["verdict"] in ("better", "worse")
     return {
         "name": name,
         "difference": format_signed(difference, content.decimals),
-        "between": format_interval(low, high, content.decimals),
+        "between": format_interval(low, high, content.decimals, significant=significant),
         "x": axis.locate_value(difference),
         "x_low": x_low,
         "width": round(axis.locate_value(high) - x_low, 1) if low == low else None,
-        "covers": low <= 0.0 <= high,
+        "covers": low == low and not significant,
         "p": format_p(float(row["p_adjusted"]), content.lead.resolution),
         "verdict": row["verdict"],
         "class": {"better": "win", "worse": "lose"}.get(str(row["verdict"]), "none"),

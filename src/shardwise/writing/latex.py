@@ -82,7 +82,8 @@ def _systems_caption(content: Analysis, lettered: bool) -> str:
         else "Tied with the best"
     )
     return (
-        rf"{answer.capitalize_sentence(systems)} by mean {escape_tex(content.measure)} with"
+        rf"{answer.capitalize_sentence(systems)} by mean {escape_tex(content.measure)}"
+        f"{' (lower is better)' * content.comparisons.lower_is_better} with"
         rf" {_format_level(content)} confidence intervals ({_join_titles(content)})."
         + (f" {best}: {marks}." if marks else "")
         + (f" {answer.capitalize_sentence(systems)} that share a letter are tied." if lettered else "")

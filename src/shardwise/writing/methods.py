@@ -114,7 +114,12 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
         first.format_count(len(first.systems), "system"),
         first.format_count(first.topics, "topic"),
     )
-    measures = join_names([shorten_name(analysis.measure) for analysis in analyses])
+    measures = join_names(
+        [
+            shorten_name(analysis.measure) + " (lower is better)" * analysis.comparisons.lower_is_better
+            for analysis in analyses
+        ]
+    )
     text = f"We scored {systems} on {topics} with {measures}"
     if first.n_labelled:
         return f"{text}; people labelled {first.format_count(first.n_labelled, 'topic')} as well", ()
@@ -230,13 +235,14 @@ def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
     if np.isfinite(row["lower"]):
-        interval = format_interval(float(row["lower"]), float(row["upper"]), digits)
+        ends = float(row["lower"]), float(row["upper"])
+        interval = format_interval(*ends, digits, significant=bool(result.n_significant))
         figures.append(f"{format_percent(1.0 - result.alpha)} CI {interval}")
     figures.append(equate_p(format_p(float(row["p_adjusted"]), result.resolution)))
     known = ", ".join(figures)
     if not result.n_significant:
         return f"{a} and {b} do not differ significantly{measure} ({known})"
-    word = "better" if row["difference"] > 0 else "worse"
+    word = "better" if result.pairs.gain[0] > 0 else "worse"
     return f"{a} is significantly {word} than {b}{measure} ({known})"
 
 

@@ -62,7 +62,7 @@ def answer_html(analysis: Analysis) -> str:
         for line in (answer.write_scope(analysis), *answer.write_pairs(analysis))
     ]
     notes = [answer.write_alternative(result, analysis) for result in analysis.instead]
-    notes += [answer.write_repeats(analysis), answer.write_splits(analysis)]
+    notes += [answer.write_range(analysis), answer.write_repeats(analysis), answer.write_splits(analysis)]
     last = [escape(escape_controls(note)) for note in notes if note]
     last += [
         f"<strong>Warning:</strong> {escape(escape_controls(remark.sentence))}"

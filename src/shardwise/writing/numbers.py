@@ -31,15 +31,22 @@ def format_signed(x: float, decimals: int = 3) -> str:
     return f"+{text}" if x > 0 and float(text) != 0 else text
 
 
-def format_interval(lower: float, upper: float, decimals: int = 3) -> str:
-    """Format an interval as sentences and tables show it.
+def format_interval(lower: float, upper: float, decimals: int = 3, *, significant: bool = False) -> str:
+    """Format an interval as sentences and tables show it; that of a significant difference has no limit of 0.
 
     >>> format_interval(0.004, 0.0381)
     '0.004 to 0.038'
+    >>> format_interval(0.0, 0.0381, significant=True), format_interval(-0.3, -0.0001, significant=True)
+    ('>0 to 0.038', '−0.300 to <0')
     """
     if not np.isfinite(lower):
         return "–"
-    return f"{format_number(lower, decimals)} to {format_number(upper, decimals)}"
+    ends = [format_number(lower, decimals), format_number(upper, decimals)]
+    if significant and lower >= 0.0 and float(f"{lower:.{decimals}f}") == 0.0:
+        ends[0] = ">0"
+    elif significant and upper <= 0.0 and float(f"{upper:.{decimals}f}") == 0.0:
+        ends[1] = "<0"
+    return " to ".join(ends)
 
 
 def format_percent(share: float) -> str:

@@ -180,7 +180,7 @@ def _list_marked(analysis: Analysis) -> tuple[str, ...]:
 def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
     """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
     means, d = analysis.lead.intervals["estimate"], analysis.decimals
-    best = format_number(float(means.max()), d)
+    best = format_number(float(means.min() if analysis.comparisons.lower_is_better else means.max()), d)
     cells = []
     for name, signs in zip(names, analysis.lead.direction_matrix(tuple(names)), strict=True):
         shown = format_number(float(means[name]), d)
@@ -219,6 +219,8 @@ def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
     level = rf"$p \le {first.alpha:g}$"
     claim = escape_tex(answer.describe_claim(first.lead, first), 200)
     text = rf"Mean scores of {len(first.systems):,} {systems} on {escape_tex(over)}; the best in bold."
+    if lower := [item.measure for item in analyses if item.comparisons.lower_is_better]:
+        text += f" Lower is better: {escape_tex(answer.join_names(lower), 200)}."
     if first.baselines:
         text += (
             rf" A superscript names the baselines that a {system} is significantly better than, a subscript those that"

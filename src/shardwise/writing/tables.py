@@ -85,7 +85,7 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     for base in bases:
         frame = tabulate_against(pairs, base, alpha).reset_index()
         frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
-        frame = frame.sort_values("mean", ascending=False, kind="stable").drop(columns="p")
+        frame = frame.sort_values("mean", ascending=pairs.lower_is_better, kind="stable").drop(columns="p")
         share = pairs.estimates.win_share
         if share is not None:
             # the share of wins rises with the difference, so that limits of one are limits of the other
@@ -125,16 +125,23 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
         elif name == "difference":
             columns[name] = [format_signed(float(x), decimals) for x in frame[name]]
         elif name == "lower":
-            ends = zip(frame["lower"], frame["upper"], strict=True)
-            level = f"{format_percent(1.0 - alpha)} CI"
-            columns[level] = [format_interval(float(low), float(high), decimals) for low, high in ends]
+            # only differences have a verdict
+            verdicts = frame["verdict"] if "verdict" in frame.columns else [""] * len(frame)
+            columns[f"{format_percent(1.0 - alpha)} CI"] = [
+                format_interval(float(low), float(high), decimals, significant=word in ("better", "worse"))
+                for low, high, word in zip(frame["lower"], frame["upper"], verdicts, strict=True)
+            ]
         elif name == "rank_best":
             columns["rank"] = format_ranks(frame)
         elif name == "win_rate":
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
             columns["win rate"] = [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates]
         elif name == "p_adjusted":
-            columns["p"] = [format_p(float(p), resolution) for p in frame[name]]
+            known = frame["lower"].notna() | frame[name].notna()
+            columns["p"] = [
+                format_p(float(p), resolution) if tested else "not tested"
+                for p, tested in zip(frame[name], known, strict=True)
+            ]
         elif name == "verdict":
             columns[""] = [MARKS[verdict] for verdict in frame[name]]
         elif name not in ("upper", "rank_worst", "win_lower", "win_upper"):

@@ -18,7 +18,7 @@ from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.model import Model, Term, format_term
 from shardwise.core.notes import Note
-from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
+from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.suitable import check_design
 from shardwise.methods.base import Estimates
@@ -110,6 +110,7 @@ class AnovaFit(Shown):
             over=claim,
             nouns=nouns,
             notes=self.notes,
+            lower_is_better=measure_of(self.scores).lower_is_better,
         )
 
     def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:

@@ -18,8 +18,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, lend_executor, validate_choice
-from shardwise.core.arguments import validate_level as checked_level
+from shardwise.core.arguments import Progress, lend_executor, resolve_alpha, validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
@@ -182,8 +181,9 @@ class BootstrapFit(Shown):
 
     def intervals(
         self,
-        level: float = 0.95,
+        level: float | None = None,
         *,
+        alpha: float | None = None,
         null: Null = "marginal",
         tails: int = 1,
         trim: Trim = "share",
@@ -198,8 +198,10 @@ class BootstrapFit(Shown):
 
         Parameters
         ----------
-        level : float
-            Confidence level, 1 - alpha.
+        level : float, optional
+            Confidence level, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
         null : {"difference", "marginal"}
             The distribution that p-values and intervals are of, as for `estimates`.
         tails : int
@@ -220,7 +222,7 @@ class BootstrapFit(Shown):
         DataFrame
             One row a system.
         """
-        alpha = 1.0 - checked_level(level, "level")
+        alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))
         estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
         if pairs is None and estimates.distribution is not None:

@@ -16,7 +16,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import HUMAN, Scores, as_scores, level_names
 from shardwise.methods.tables import TABLE
-from shardwise.stats.agreement import cohen_kappa, cross_tabulate, krippendorff_alpha, percent_agreement
+from shardwise.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha, percent_agreement
 from shardwise.stats.resampling import key_of, topic_counts
 
 MOST_CATEGORIES = 20
@@ -41,7 +41,7 @@ def measure_agreement(
     width : float
         Width of an interval for which the labels needed are computed.
     n_resamples, seed : int
-        Bootstrap samples of items, and their seed.
+        Bootstrap samples of items for the intervals of rank correlations, and their seed.
 
     Returns
     -------
@@ -111,22 +111,30 @@ def tabulate_agreement(
             f"people scored {units} {what} that the judge scored too",
             remedy=f"have at least {FEWEST_UNITS} {what} scored by people",
         )
+    unit = np.broadcast_to(code[:, None], judge.shape)[both]
+    bounds = {
+        name: (figure.estimate, *figure.limits(alpha, unit))
+        for name, figure in _list_agreements(judge[both], human[both]).items()
+    }
     draws = topic_counts(units, key_of(seed), 0, n_resamples).astype(np.float64)
     every = np.concatenate([np.ones((1, units)), draws])
-    rows = []
-    for name, figure in _list_figures(judge, human, both, code, units).items():
-        values = figure(every)
+    for name, correlate in _list_correlations(judge, human, both, code).items():
+        values = correlate(every)
         estimate, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
-        lower, upper = _bound(estimate, drawn, units, alpha)
-        with np.errstate(invalid="ignore"):
-            needed = np.ceil(len(judge) * ((upper - lower) / width) ** 2)
-        rows.append((name, estimate, lower, upper, len(judge), needed))
-    names = ("statistic", "estimate", "lower", "upper", "labels", "labels_needed")
-    return pd.DataFrame(rows, columns=list(names))
+        bounds[name] = (estimate, *_bound_correlation(estimate, drawn, units, alpha))
+    table = pd.DataFrame(
+        [(name, *figures) for name, figures in bounds.items()],
+        columns=["statistic", "estimate", "lower", "upper"],
+    )
+    shrink = (table["upper"] - table["lower"]) / width
+    return table.assign(labels=len(judge), labels_needed=np.ceil(len(judge) * shrink**2))
 
 
-def _bound(estimate: float, drawn: Floats, units: int, alpha: float) -> tuple[float, float]:
-    """Percentile limits, widened as Student's t is wider than the normal distribution with so many units."""
+def _bound_correlation(estimate: float, drawn: Floats, units: int, alpha: float) -> tuple[float, float]:
+    """Percentile limits, widened as Student's t is wider than the normal distribution with so many units.
+
+    Resamples of a perfect correlation are all perfect, which tells nothing: no limits.
+    """
     if not np.isfinite(estimate) or len(drawn) < 100:
         return float("nan"), float("nan")
     wider = float(special.stdtrit(units - 1.0, alpha / 2.0) / special.ndtri(alpha / 2.0)) * np.sqrt(
@@ -135,40 +143,35 @@ def _bound(estimate: float, drawn: Floats, units: int, alpha: float) -> tuple[fl
     # the share beyond a normal quantile that is so much further out
     share = float(special.ndtr(special.ndtri(alpha / 2.0) * wider))
     low, high = np.quantile(drawn, [share, 1.0 - share])
-    return float(low), float(high)
+    return (float(low), float(high)) if high > low else (float("nan"), float("nan"))
 
 
-def _list_figures(
-    judge: Floats, human: Floats, both: Any, code: Ints, units: int
+def _list_agreements(a: Floats, b: Floats) -> dict[str, Agreement]:
+    """Return the agreements of two raters by name; percent and κ need categories."""
+    figures: dict[str, Agreement] = {}
+    distinct = len(np.unique(np.concatenate([a, b])))
+    ratings = np.stack([a, b])
+    if distinct <= MOST_CATEGORIES:
+        figures["percent agreement"] = percent_agreement(a, b)
+        figures["Cohen's kappa"] = cohen_kappa(a, b)
+        if distinct > 2:
+            figures["weighted kappa, linear"] = cohen_kappa(a, b, 1)
+            figures["weighted kappa, quadratic"] = cohen_kappa(a, b, 2)
+        figures["Krippendorff's alpha, nominal"] = krippendorff_alpha(ratings, "nominal")
+        if distinct > 2:
+            figures["Krippendorff's alpha, ordinal"] = krippendorff_alpha(ratings, "ordinal")
+    if distinct > 2:
+        figures["Krippendorff's alpha, interval"] = krippendorff_alpha(ratings, "interval")
+    return figures
+
+
+def _list_correlations(
+    judge: Floats, human: Floats, both: Any, code: Ints
 ) -> dict[str, Callable[[Floats], Floats]]:
-    """Statistics by name: functions of how often units are drawn."""
+    """Return rank correlations by name: functions of how often units are drawn."""
     figures: dict[str, Callable[[Floats], Floats]] = {}
     unit = np.broadcast_to(code[:, None], judge.shape)[both]
     a, b = judge[both], human[both]
-    distinct = len(np.unique(np.concatenate([a, b])))
-    if distinct <= MOST_CATEGORIES:
-        counts, _ = cross_tabulate(a, b, unit, units)
-
-        def tables(draws: Floats) -> Floats:
-            return (draws @ counts.reshape(units, -1)).reshape(-1, *counts.shape[1:])
-
-        figures["percent agreement"] = lambda draws: percent_agreement(tables(draws))
-        figures["Cohen's kappa"] = lambda draws: cohen_kappa(tables(draws))
-        if distinct > 2:
-            figures["weighted kappa, linear"] = lambda draws: cohen_kappa(tables(draws), 1)
-            figures["weighted kappa, quadratic"] = lambda draws: cohen_kappa(tables(draws), 2)
-        ratings = np.stack([a, b])
-        figures["Krippendorff's alpha, nominal"] = lambda draws: krippendorff_alpha(
-            ratings, "nominal", unit, draws
-        )
-        if distinct > 2:
-            figures["Krippendorff's alpha, ordinal"] = lambda draws: krippendorff_alpha(
-                ratings, "ordinal", unit, draws
-            )
-    if distinct > 2:
-        figures["Krippendorff's alpha, interval"] = lambda draws: krippendorff_alpha(
-            np.stack([a, b]), "interval", unit, draws
-        )
     # ranks are those of the sample: a bootstrap sample weighs them
     ranks = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
     figures["Spearman's rho, scores"] = lambda draws: _correlate(*ranks, draws[:, unit])
@@ -216,9 +219,7 @@ def _rank_systems(judge: Floats, human: Floats, both: Any, draws: Floats, kind: 
     )
 
 
-def measure_raters(
-    ratings: Any, *, metric: str = "nominal", level: float = 0.95, n_resamples: int = RESAMPLES, seed: int = 0
-) -> pd.Series:
+def measure_raters(ratings: Any, *, metric: str = "nominal", level: float = 0.95) -> pd.Series:
     """Measure the agreement of several judges by Krippendorff's α, with an interval over items.
 
     Parameters
@@ -229,8 +230,6 @@ def measure_raters(
         "nominal", "ordinal" or "interval".
     level : float
         Level of the interval.
-    n_resamples, seed : int
-        Bootstrap samples of items, and their seed.
 
     Returns
     -------
@@ -253,11 +252,9 @@ def measure_raters(
             f"{items} items have two judges or more", remedy=f"give at least {FEWEST_UNITS} such items"
         )
     kind: Any = metric
-    draws = topic_counts(items, key_of(seed), 0, n_resamples).astype(np.float64)
-    values = krippendorff_alpha(table, kind, None, np.concatenate([np.ones((1, items)), draws]))
-    drawn = values[1:][np.isfinite(values[1:])]
-    lower, upper = _bound(float(values[0]), drawn, items, alpha)
-    return pd.Series({"estimate": float(values[0]), "lower": lower, "upper": upper, "items": items})
+    agreement = krippendorff_alpha(table, kind)
+    lower, upper = agreement.limits(alpha, np.arange(items))
+    return pd.Series({"estimate": agreement.estimate, "lower": lower, "upper": upper, "items": items})
 
 
 def subtract_people(scores: Any) -> xr.DataArray:

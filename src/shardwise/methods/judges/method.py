@@ -140,8 +140,20 @@ def powered_pairs(tables: Tables, human: Floats, ia: Ints, ib: Ints) -> Powered:
         return np.swapaxes(y[..., ia] - y[..., ib], -1, -2)
 
     return prediction_powered(
-        pair_differences(tables.y), pair_differences(human), cluster=tables.cluster, task=tables.task
+        pair_differences(tables.y),
+        pair_differences(human),
+        cluster=tables.cluster,
+        task=tables.task,
+        width=_measure_width(tables, human),
     )
+
+
+def _measure_width(tables: Tables, human: Floats) -> float:
+    """Return the width of the range of scores: 1 for scores from 0 to 1, else what people and judge used of it."""
+    low, high = (
+        float(end(limit(tables.y), limit(human))) for end, limit in ((min, np.nanmin), (max, np.nanmax))
+    )
+    return 1.0 if low >= 0.0 and high <= 1.0 else high - low
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +200,9 @@ class JudgeMethod(Method):
         """Estimate system means corrected by people's scores, and test their pairs."""
         human = human_scores(tables)
         y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
-        each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
+        each = prediction_powered(
+            y, seen, cluster=tables.cluster, task=tables.task, width=_measure_width(tables, human)
+        )
         nothing = np.full(len(tables), np.nan)
         residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
         return Estimates(

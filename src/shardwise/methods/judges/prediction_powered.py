@@ -1,8 +1,10 @@
 """Prediction-powered means: a judge for all items, people for some (Angelopoulos, Duchi & Zrnic 2023, PPI++).
 
 With f the judge's scores and h those of people on n items, and N items that the judge alone saw,
-estimate = λ·mean_N(f) + mean_n(h - λf), whatever the judge's bias; its variance is λ²·var_N(f)/N + var_n(h - λf)/n.
-λ = cov_n(h, f) / ((1 + n/N)·var(f)), clipped to [0, 1], makes that variance least: 0 does without the judge.
+estimate = λ·mean_N(f) + mean_n(h - λf) for a judge of any bias; its variance is λ²·var_N(f)/N + var_n(h - λf)/n.
+λ = cov_n(h, f) / ((1 + n/N)·var(f)), clipped to [0, 1], makes that variance least: 0 does without the judge. Where the
+judge errs rarely, labels that show no error do not prove that there are none: half an error of the whole range is added
+to the variance, (range/n)²/2, on n - 2 degrees of freedom.
 
 Items in clusters: A_g = Σ_{t ∈ g, seen} (h_t - mean)/n, and B_g the same of f less Σ_{t ∈ g, unseen} (f_t - mean)/N.
 Cluster g adds A_g - λB_g to the error of the estimate, whose variance is G/(G - 2)·Σ (A_g - λB_g)², least for
@@ -19,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.stats.intervals import SPARSE, pair_sparseness
 
 
 class Powered(NamedTuple):
@@ -43,6 +46,7 @@ def prediction_powered(
     ddof: int = 1,
     cluster: Ints | None = None,
     task: Ints | None = None,
+    width: float = 0.0,
 ) -> Powered:
     """Means over items of (…, T) scores of which people gave some.
 
@@ -60,6 +64,8 @@ def prediction_powered(
         (T,) number of each item's cluster, where items come in clusters.
     task
         (T,) number of each item's task, where the mean is that of tasks that count alike.
+    width
+        Width of the range of scores, for items without clusters; 0 where it is not known.
 
     >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
     >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
@@ -68,7 +74,9 @@ def prediction_powered(
     if task is not None:
         return _over_tasks(
             [
-                prediction_powered(judge[..., items], human[..., items], weight, ddof=ddof, cluster=inside)
+                prediction_powered(
+                    judge[..., items], human[..., items], weight, ddof=ddof, cluster=inside, width=width
+                )
                 for items, inside in of_tasks(task, cluster)
             ]
         )
@@ -91,12 +99,16 @@ def prediction_powered(
     weight_ = np.where(rest > 0.0, weight_, 0.0)  # people saw everything
     if cluster is None:
         of_rest = weight_**2 * _marked_variance(f, unseen, ddof) / np.maximum(rest, 1.0)
-        of_seen = _marked_variance(h - weight_[..., None] * f, seen, ddof) / n
+        residuals = h - weight_[..., None] * f
+        sparse = pair_sparseness(np.where(seen, residuals, np.nan)) < SPARSE
+        unseen_error = np.where(sparse & (rest > 0.0), (width / n) ** 2 / 2.0, 0.0)
+        of_seen = _marked_variance(residuals, seen, ddof) / n + unseen_error
         variance = of_rest + of_seen
         # λ is fitted to the labels too
         free = n - 1.0 - ((weight is None) & (rest > 0.0) & (ddof == 1))
         spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(free, 1.0)
         df = np.divide(variance**2, spread, out=np.asarray(free, np.float64), where=spread > 0.0)
+        df = np.where(unseen_error > 0.0, np.minimum(df, n - 2.0), df)
         labels, bias = (_marked_variance(x, seen, ddof) / n for x in (h, f - h))
     else:
         labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)

@@ -13,7 +13,7 @@ from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, format_count, translate_term
 from shardwise.core.errors import InputError
 from shardwise.core.model import format_term
-from shardwise.core.scores import ROLE_OF, as_scores, level_names, nouns_of
+from shardwise.core.scores import ROLE_OF, as_scores, level_names, measure_of, nouns_of
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
 from shardwise.methods.base import Estimates
@@ -129,6 +129,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
             [translate_term(name, nouns_of(table)) for name, v in components.items() if v == 0.0]
         ),
         nouns=nouns_of(table),
+        lower_is_better=measure_of(table).lower_is_better,
         sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
         over=over,
     )

@@ -11,10 +11,11 @@ import pandas as pd
 from scipy import linalg
 
 from shardwise.core import late
+from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.scores import as_scores, measure_of, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
@@ -92,21 +93,24 @@ class MixedFit(Shown, RestrictedFit):
             shared=("topic", "instance"),
         )
 
-    def component_intervals(self, level: float = 0.95, method: str = "profile") -> pd.DataFrame:
+    def component_intervals(
+        self, level: float | None = None, method: str = "profile", *, alpha: float | None = None
+    ) -> pd.DataFrame:
         """Intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
 
         Parameters
         ----------
         level
-            Confidence level.
+            Confidence level, above 0.5; 0.95 without it.
         method
             "profile" (likelihood ratio, the other variances at their best) or "wald" (normal distribution of the
             logarithm; for large samples only, NaN for a variance of 0).
+        alpha
+            1 - level, in its place.
         """
         if method not in {"profile", "wald"}:
             raise InputError(f"unknown interval {method!r}", remedy="choose profile or wald")
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95%")
+        level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
             surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)
@@ -241,6 +245,7 @@ def mixed(
         parts=parts,
         notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
         nouns=nouns_of(checked),
+        lower_is_better=measure_of(checked).lower_is_better,
         design=design,
         topics=table.topics,
         instances=table.counts,

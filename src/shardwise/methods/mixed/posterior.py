@@ -16,6 +16,7 @@ import scipy
 from scipy import linalg, special
 
 from shardwise.core import late
+from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
@@ -68,13 +69,13 @@ class Mixture:
             scipy.optimize.brentq(lambda x: self.cdf(x) - p, middle - reach, middle + reach, xtol=1e-13)
         )
 
-    def interval(self, level: float = 0.95, kind: str = "hpd") -> tuple[float, float]:
+    def interval(
+        self, level: float | None = None, kind: str = "hpd", *, alpha: float | None = None
+    ) -> tuple[float, float]:
         """The shortest interval with this probability ("hpd"), or the one with equal tails ("equal-tailed")."""
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95%")
+        tail = resolve_alpha(alpha, level)
         if kind not in {"hpd", "equal-tailed"}:
             raise InputError(f"unknown interval {kind!r}", remedy="choose hpd or equal-tailed")
-        tail = 1.0 - level
         share = 0.5
         if kind == "hpd" and np.ptp(self.centres) > 0.0:  # one centre is symmetric: equal tails are shortest
             best = scipy.optimize.minimize_scalar(
@@ -122,20 +123,22 @@ class Posterior(Shown):
         variance = self.difference_variance[:, 0, 0] if alike else self.difference_variance[:, i, j]
         return Mixture(centres, np.sqrt(variance), self.weights, self.df)
 
-    def components_table(self, level: float = 0.95) -> pd.DataFrame:
+    def components_table(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return median and equal-tailed interval of each standard deviation: `sd, lower, upper`.
 
         Parameters
         ----------
-        level : float
-            Probability of the interval.
+        level : float, optional
+            Probability of the interval, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
 
         Returns
         -------
         DataFrame
             One row an effect.
         """
-        tail = (1.0 - level) / 2.0
+        tail = resolve_alpha(alpha, level) / 2.0
         rows = []
         for column in np.sqrt(self.variances).T:
             order = np.argsort(column)

@@ -96,6 +96,7 @@ class RestrictedFit:
     parts: Parts
     notes: tuple[str, ...]
     nouns: Mapping[str, str]  # the user's own words for dimensions
+    lower_is_better: bool
 
     @property
     def values(self) -> Floats:
@@ -195,6 +196,7 @@ class RestrictedFit:
             difference_df=None if alike else table,
             over=over,
             nouns=self.nouns,
+            lower_is_better=self.lower_is_better,
         )
 
     def lines(self, heading: str) -> list[str]:

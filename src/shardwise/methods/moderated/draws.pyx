@@ -10,9 +10,9 @@ that tables of them stay in the processor's cache, and nothing larger than a blo
 
 `count_incomplete` does the same where systems lack topics: each pair on the topics that both have, in the table and in
 every draw. A pair is centred by its own mean over its n_k common topics. A draw takes topics of the whole table; the
-pair then has n*_k of them, with n*_k in place of T, and s̄²* is Σ (n*_k - 1) s²*_k / Σ (n*_k - 1) over all pairs. A
-draw in which a pair has no topic says nothing of it. Every draw goes twice over the pairs, for s̄²* is needed before any
-t*. `count_normal` draws means from their normal limit.
+pair then has n*_k of them, with n*_k in place of T, and s̄²* is the mean of s²*_k over the pooled pairs that have two
+topics or more. A draw in which a pair has fewer says nothing of it: t* is 0. Every draw goes twice over the pairs, for
+s̄²* is needed before any t*. `count_normal` draws means from their normal limit.
 """
 
 from libc.math cimport INFINITY, fabs, isinf, sqrt
@@ -337,7 +337,7 @@ def count_incomplete(
     cdef int64_t topics = y.shape[1]
     cdef double[:, ::1] values = np.empty((2, topics)), present = np.empty((2, topics))
     cdef double[:, ::1] totals = np.empty((2, BLOCK)), counts = np.empty((2, BLOCK))
-    cdef double[::1] common = np.empty(BLOCK), df = np.empty(BLOCK)
+    cdef double[::1] common = np.empty(BLOCK), known = np.empty(BLOCK)
     cdef float[:, ::1] weights = np.empty((topics, BLOCK), dtype=np.float32)
     cdef double[::1] peaks
     cdef uint64_t state
@@ -353,16 +353,18 @@ def count_incomplete(
                 for t in range(topics):
                     weights[draw_below(topics, &state), i] += 1.0
 
-            # the common variance of each draw
+            # the common variance of each draw: the mean over the pooled pairs that have two topics in it
             common[:] = 0.0
-            df[:] = 0.0
+            known[:] = 0.0
             for k in range(pooled_a.shape[0]):
                 weigh_pair(y, floors, pooled_a[k], pooled_b[k], weights, values, present, totals, counts)
                 for i in range(BLOCK):
-                    common[i] += own_squares(totals[0, i], totals[1, i], counts[0, i])
-                    df[i] += max(counts[0, i] - 1.0, 0.0)
+                    n = counts[0, i]
+                    if n >= 2.0:
+                        common[i] += own_squares(totals[0, i], totals[1, i], n) / (n - 1.0)
+                        known[i] += 1.0
             for i in range(BLOCK):
-                common[i] /= max(df[i], 1.0)
+                common[i] /= max(known[i], 1.0)
 
             peaks[:] = 0.0
             for k in range(ia.shape[0] - 1, -1, -1):
@@ -370,7 +372,9 @@ def count_incomplete(
                 floor = max(floors[ia[k]], floors[ib[k]])
                 for i in range(drawn):
                     n = counts[0, i]
-                    gap = totals[0, i] / max(n, 1.0)
+                    if n < 2.0:
+                        continue
+                    gap = totals[0, i] / n
                     if isinf(d0):
                         v = common[i]
                     else:

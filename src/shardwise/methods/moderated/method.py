@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
+from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome, ResampledUnits
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.moderated.cells import cell_statistics, of_cells, run_stratified
 from shardwise.methods.moderated.joint import ResampledDistribution
@@ -26,7 +26,13 @@ from shardwise.methods.moderated.noise import (
 )
 from shardwise.methods.moderated.normal import normal_limit
 from shardwise.methods.moderated.resample import resample_single, resample_topics
-from shardwise.methods.moderated.statistics import D0, Statistics, moderated_statistics
+from shardwise.methods.moderated.statistics import (
+    D0,
+    FEWEST_COMMON,
+    Statistics,
+    has_gaps,
+    moderated_statistics,
+)
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
 from shardwise.methods.repeats.method import (
@@ -77,7 +83,9 @@ class ModeratedJoint:
                 drawn = (self.ia, self.ib, table_statistics.drawn, key, tables.n_resamples)
                 distributions.append(_distribution_of_topics(test.y[i], drawn, jobs))
             else:
-                distributions.append(_with_noise(test.y[i], test.noise.select_part(i), drawn, jobs))
+                distributions.append(
+                    _with_noise(test.y[i], test.noise.select_part(i), drawn, jobs, tables.sign)
+                )
         return tuple(distributions)
 
     @cached_property
@@ -102,8 +110,19 @@ class ModeratedJoint:
 
     @property
     def p_adjusted(self) -> Floats:
-        """Step-down p-values (Romano & Wolf 2005)."""
-        return np.stack([distribution.p_adjusted for distribution in self.distributions])
+        """Step-down p-values (Romano & Wolf 2005), where `_by_itself` none below that of the pair by itself."""
+        stepped = np.stack([distribution.p_adjusted for distribution in self.distributions])
+        return np.where(self._by_itself, np.maximum(stepped, self.found.p), stepped)
+
+    @cached_property
+    def _by_itself(self) -> Bools:
+        """(B, 1) whether Student's t of a pair limits what resamples say of it.
+
+        Where systems of a table lack different topics, pairs differ in what is resampled; where seeds are few, in what
+        their seeds add.
+        """
+        seeds = self.test.noise is not None and not self.test.noise.shared
+        return np.array([seeds or has_gaps(y) for y in self.test.y], dtype=np.bool_)[:, None]
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
@@ -111,6 +130,8 @@ class ModeratedJoint:
             np.array([distribution.critical(alpha) for distribution in self.distributions])[:, None]
             * self.found.care
         )
+        single = student.student_critical(alpha, self.found.df)
+        critical = np.where(self._by_itself, np.maximum(critical, single), critical)
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
 
@@ -125,7 +146,11 @@ def _distribution_of_topics(
 
 
 def _with_noise(
-    y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
+    y: Floats,
+    noise: Noise,
+    drawn: tuple[Ints, Ints, Statistics, np.uint64, int],
+    jobs: int | None,
+    sign: int = 1,
 ) -> ResampledDistribution:
     """The distribution with chance effects on the systems, which are drawn in the order of their means, not of the
     table.
@@ -140,7 +165,7 @@ def _with_noise(
             remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
         )
     y = y[common]
-    order = np.argsort(-y.mean(axis=0), kind="stable")
+    order = np.argsort(-sign * y.mean(axis=0), kind="stable")
     position = np.argsort(order)
     moved = noise.select_part(order)
     return resample_topics(
@@ -200,8 +225,24 @@ class ModeratedTest:
         statistics = moderated_statistics(
             test.y, ia, ib, d0=self.d0, noise=test.noise, unit_df=self.tables.unit_df
         )
+        if np.isnan(statistics.se).all():
+            raise InputError(
+                f"no pair to compare shares {FEWEST_COMMON} topics or more, which tables with missing scores need",
+                remedy="give scores of the same topics",
+            )
         joint = ModeratedJoint(test, ia, ib, statistics)
-        return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
+        return Outcome(
+            statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint,
+            units=statistics.units, resampled=test.share_resamples(statistics.cluster_care),
+        )  # fmt: skip
+
+    def share_resamples(self, care: float) -> ResampledUnits | None:
+        """Return what is resampled, where that is one complete table of fewer units than have a normal limit."""
+        tables = self.tables
+        if len(tables) != 1 or self.noise is not None or self.y.shape[1] >= MANY_TOPICS:
+            return None
+        complete = np.isfinite(self.y[0]).all()
+        return ResampledUnits(self.y[0], tables.keys[0], tables.n_resamples, care) if complete else None
 
 
 @dataclass(frozen=True, slots=True)

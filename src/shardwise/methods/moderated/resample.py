@@ -22,7 +22,7 @@ from shardwise.methods.moderated.statistics import (
     doubly_centred,
     find_common,
     own_share,
-    pairs_of,
+    pool_pairs,
 )
 from shardwise.methods.paired.max_t import TIE
 from shardwise.stats.resampling import topic_counts
@@ -71,7 +71,7 @@ def resample_topics(
     |t*| ≥ |t|}) / (B + 1), made monotone. Only the pairs given enter maxima.
 
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
-    those that both have; pairs without a common topic have NaN.
+    those that both have, topics being drawn with their gaps; pairs that are not tested have NaN.
 
     ``statistics`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
 
@@ -93,8 +93,7 @@ def resample_topics(
         )
     uneven = sizes.max() > UNEVEN * sizes.min(where=sizes > 0.0, initial=np.inf)
     if gaps or (uneven and noise is None):
-        pooled = pairs_of(sizes.size) if gaps or find_common(ia, ib) is None else (ia, ib)
-        table = TableByPairs(np.ascontiguousarray(y.T), NOISE * sizes, pooled, statistics.d0)
+        table = TableByPairs(np.ascontiguousarray(y.T), NOISE * sizes, pool_pairs(y, ia, ib), statistics.d0)
         return distribution_of(lambda ia, ib: partial(count_incomplete, table), *drawn)
     z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
 from shardwise.stats.clusters import ClusterCare, care_for_clusters
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, student_critical, t_statistic, two_sided
 
 D0 = 20.0  # degrees of freedom that the common variance counts for
+FEWEST_COMMON = 5  # topics that a pair must share to be tested where scores are missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +73,8 @@ def moderated_statistics(
     """Moderated statistics of the pairs (ia, ib) of tables of topics by systems.
 
     A topic that a system lacks (NaN) does not count for the pairs of that system: their mean and variance are those of
-    the n_k topics that both have, and n_k stands for T. s̄² is then the mean of s²_k with weights n_k - 1.
+    the n_k topics that both have, and n_k stands for T. Pairs with fewer than `FEWEST_COMMON` are then not tested: they
+    have a difference, but NaN for its variance, and do not count for s̄².
 
     The pairs are all a < b by default; s̄² is of the pairs given where they are all those of one system, else of all.
     ``noise`` moves system means besides the topics. Units that count unequally say less than their number: the variance
@@ -91,9 +93,8 @@ def moderated_statistics(
         shared = find_common(ia, ib)
         common = own_variance.mean(axis=-1) if shared is not None else 2.0 * interaction_mean_square(tables)
     else:
-        n, _, every = pair_moments(tables, *pairs_of(y.shape[-1]))
-        weight = np.maximum(n - 1.0, 0.0)
-        common = (weight * every).sum(axis=-1) / np.maximum(weight.sum(axis=-1), 1.0)
+        common = np.array([_pool_variances(table, ia, ib) for table in tables])
+        own_variance = np.where(find_tested(tables, units), own_variance, np.nan)
     shape = (*y.shape[:-2], ia.size)
     return moderate_variances(
         difference.reshape(shape),
@@ -107,6 +108,37 @@ def moderated_statistics(
         weighed=noise is not None and not noise.shared,
         care=None if unit_df is None else care_for_clusters(unit_df, y.shape[-2], y.shape[-1], prior_df=d0),
     )
+
+
+def find_tested(tables: Floats, units: Floats) -> Bools:
+    """(N, P) whether pairs share enough topics to be tested: two, or more where systems lack different ones."""
+    fewest = np.array([FEWEST_COMMON if has_gaps(y) else 2 for y in tables])
+    return np.asarray(units >= fewest[:, None])
+
+
+def has_gaps(y: Floats) -> bool:
+    """Return whether systems of a (T, R) table lack different topics.
+
+    >>> has_gaps(np.array([[0.1, 0.2], [np.nan, np.nan]])), has_gaps(np.array([[0.1, 0.2], [np.nan, 0.3]]))
+    (False, True)
+    """
+    present = np.isfinite(y)
+    return bool((present.any(axis=1) & ~present.all(axis=1)).any())
+
+
+def pool_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Ints, Ints]:
+    """Return the tested pairs of a (T, R) table with gaps whose variances are pooled: of a baseline, or else all."""
+    ia, ib = (ia, ib) if find_common(ia, ib) is not None else pairs_of(y.shape[1])
+    present = np.isfinite(y).astype(np.float64)
+    units = (present[:, ia] * present[:, ib]).sum(axis=0)
+    tested = find_tested(y[None], units[None])[0]
+    return ia[tested], ib[tested]
+
+
+def _pool_variances(y: Floats, ia: Ints, ib: Ints) -> float:
+    """s̄² of a (T, R) table with gaps, the plain mean of s²_k; NaN where no pair is tested."""
+    variance = pair_moments(np.ascontiguousarray(y[None]), *pool_pairs(y, ia, ib))[2]
+    return float(variance.mean()) if variance.size else float("nan")
 
 
 def moderate_variances(

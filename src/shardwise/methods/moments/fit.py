@@ -249,6 +249,7 @@ class ScoreMoments(Shown):
         generalize: Claim | str | Iterable[str] = "topic",
         n_resamples: int = 9_999,
         seed: int = 0,
+        lower_is_better: bool = False,
     ) -> Estimates:
         """Return the means of the systems with what differences are measured against.
 
@@ -263,6 +264,8 @@ class ScoreMoments(Shown):
             Draws of the joint distribution.
         seed : int
             Seed of the draws; draw i depends on (seed, i) only.
+        lower_is_better : bool
+            Whether the best system is the one with the lowest mean.
 
         Returns
         -------
@@ -283,7 +286,7 @@ class ScoreMoments(Shown):
             )
         systems, df = len(self.systems), self.n - 1.0
         # best system first, as tests know systems by their number
-        order = np.argsort(-self.gram.mean, kind="stable")
+        order = np.argsort(self.gram.mean if lower_is_better else -self.gram.mean, kind="stable")
         gram, margins = _reorder_systems(self.gram, order), _reorder_systems(self.gram.margins, order)
         error = interaction_square(margins) / (df * (systems - 1.0))
         estimates = Estimates(
@@ -299,6 +302,7 @@ class ScoreMoments(Shown):
             own_count=np.full(systems, float(self.n)),
             over=claim,
             nouns=nouns,
+            lower_is_better=lower_is_better,
             notes=(f"{format_count(self.dropped, self.item)} without all scores left out",)
             if self.dropped
             else (),

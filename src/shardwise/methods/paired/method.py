@@ -137,7 +137,10 @@ def run_bootstrap(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats)
 def randomised_tukey(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Largest range of means over systems shuffled within topics (Carterette 2012)."""
     members = np.union1d(ia, ib)
-    ranges, noise = paired.permuted_ranges(test.y[:, :, members], test.tables.keys, test.tables.n_resamples)
+    tables = test.tables
+    ranges, noise = paired.permuted_ranges(
+        test.y[:, :, members], tables.keys, tables.n_resamples, tables.sign
+    )
     p = paired.range_p(ranges, np.abs(mean), noise)
     nothing = np.full(p.shape, np.nan)
 

@@ -125,12 +125,12 @@ def bootstrap_p(
     return np.asarray((np.where(se == 0.0, certain, exceedances) + 1) / (n_resamples + 1))
 
 
-def permuted_ranges(y: Floats, keys: Words, n_resamples: int) -> tuple[Floats, Floats]:
+def permuted_ranges(y: Floats, keys: Words, n_resamples: int, sign: int = 1) -> tuple[Floats, Floats]:
     """(B, n_resamples) ranges of means with systems shuffled within topics, ascending; what rounding may add (B,).
 
-    The shuffles depend on the order of systems, which is that of their means.
+    The shuffles depend on the order of systems, which is that of their means, the best first.
     """
-    order = np.argsort(-y.mean(axis=1), axis=1, kind="stable")
+    order = np.argsort(-sign * y.mean(axis=1), axis=1, kind="stable")
     unit = units_of(sizes_of(y).max(axis=1))
     units = whole_units(np.take_along_axis(y, order[:, None, :], axis=2), unit)
     out = np.empty((len(y), n_resamples), dtype=np.int64)

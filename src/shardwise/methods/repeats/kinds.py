@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
+from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import pluralize_noun
@@ -74,13 +75,15 @@ class Repeats:
         """Whether the effect as estimated would make false alarms of samples notably more frequent than nominal."""
         return self.share > LARGE_SHARE
 
-    def false_alarms(self, alpha: float = 0.05) -> float:
+    def false_alarms(self, alpha: float | None = None, *, level: float | None = None) -> float:
         """Return the false-alarm rate of a pair if repeats are taken as samples and the effect is as estimated.
 
         Parameters
         ----------
-        alpha : float
-            The nominal rate.
+        alpha : float, optional
+            The nominal rate, below 0.5; 0.05 without it.
+        level : float, optional
+            1 - alpha, in its place.
 
         Returns
         -------
@@ -90,7 +93,9 @@ class Repeats:
         >>> round(Repeats(1.5, (4, 200), 0.2, 0.01, 0.0, 0.03, 0.1, 0.95, 0.3).false_alarms(), 3)
         0.101
         """
-        return float(2.0 * special.ndtr(special.ndtri(alpha / 2.0) * np.sqrt(1.0 - self.share)))
+        return float(
+            2.0 * special.ndtr(special.ndtri(resolve_alpha(alpha, level) / 2.0) * np.sqrt(1.0 - self.share))
+        )
 
     @property
     def shown(self) -> bool:

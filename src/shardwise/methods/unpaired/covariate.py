@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, is_unpaired
+from shardwise.core.scores import as_scores, is_unpaired, measure_of, note_measure
 from shardwise.methods.unpaired.statistics import adjust_for_covariate
 
 
@@ -51,4 +52,5 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
         )
     values = np.where(np.isfinite(y), x, 0.0).sum(axis=1)
     adjusted, share = adjust_for_covariate(y, values)
-    return table.transpose("topic", "system").copy(data=adjusted), share
+    scores_after = table.transpose("topic", "system").copy(data=adjusted)
+    return note_measure(scores_after, replace(measure_of(table), range=None, range_from="")), share

@@ -11,7 +11,7 @@ from shardwise.core.claim import Claim
 from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
 from shardwise.methods.paired.method import FixedJoint
 from shardwise.methods.tables import INSTANCES, TABLE, Dims, Tables
-from shardwise.methods.unpaired.statistics import GroupMeans, group_means, welch_df
+from shardwise.methods.unpaired.statistics import GroupMeans, group_means, permuted_floor, welch_df
 from shardwise.stats import student, studentized_range
 from shardwise.stats.corrections import STEPWISE
 
@@ -98,6 +98,7 @@ class UnpairedMethod(Method):
         ia, ib = (grid.ravel() for grid in np.meshgrid(everyone, everyone, indexing="ij"))
         square = (len(each), tables.systems, tables.systems)
         freedom = means.number - 1.0
+        floors = [self._find_floor(y, tables) for y in tables.topic_means()]
         return Estimates(
             labels=tuple(map(str, everyone)),
             values=means.mean,
@@ -114,8 +115,17 @@ class UnpairedMethod(Method):
             mean_se=np.sqrt(means.variance),
             mean_df=means.df,
             from_own_scores=True,
+            p_floor=np.stack(floors),
             test=GamesHowellTest(means) if self.joint else None,
         )
+
+    def _find_floor(self, y: Floats, tables: Tables) -> Floats:
+        """Return (R, R) p-values that those of pairs may not be below; 0 for items in clusters."""
+        floor = np.zeros((tables.systems, tables.systems))
+        if tables.cluster is None:
+            ia, ib = tables.pairs
+            floor[ia, ib] = permuted_floor(y, ia, ib, tables.seed)
+        return np.maximum(floor, floor.T)
 
 
 METHODS: tuple[UnpairedMethod, ...] = (

@@ -9,6 +9,11 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.stats.clusters import cluster_variance
+from shardwise.stats.corrections import TIE
+
+PERMUTATIONS = 1_999
+MANY_EVENTS = 100
+"""Scores other than the commonest one from which on Welch's t is left alone."""
 
 
 class GroupMeans(NamedTuple):
@@ -86,6 +91,82 @@ def welch_df(variance: Floats, df: Floats, ia: Ints, ib: Ints) -> Floats:
     below = a**2 / df[..., ia] + b**2 / df[..., ib]
     fallback = np.minimum(df[..., ia], df[..., ib])
     return np.asarray(np.where(below > 0.0, (a + b) ** 2 / np.where(below > 0.0, below, 1.0), fallback))
+
+
+def permuted_floor(y: Floats, ia: Ints, ib: Ints, seed: int) -> Floats:
+    """Compute p-values of pairs whose scores are mostly one value, by permutations of who met which system.
+
+    Few other scores, such as those of the few users who bought anything, make Student's t too sure of itself. The
+    permutation test of Welch's t is exact where the two systems have one distribution, and right in large samples where
+    only their means are equal (Janssen 1997; Chung & Romano 2013).
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores, NaN where a system did not meet an item.
+    ia, ib : array of int
+        (P,) the systems of each pair.
+    seed : int
+        Seed of the permutations.
+
+    Returns
+    -------
+    array
+        (P,) p-values; 0 where more than half of the scores, or `MANY_EVENTS` of either system, are not the commonest
+        value.
+
+    >>> spent = np.full((40, 2), np.nan)
+    >>> spent[:20, 0], spent[20:, 1] = 0.0, np.r_[np.zeros(17), 5.0, 5.0, 5.0]
+    >>> float(permuted_floor(spent, np.array([0]), np.array([1]), 0)[0].round(1))
+    0.2
+    """
+    floor = np.zeros(len(ia))
+    for k, (a, b) in enumerate(zip(ia, ib, strict=True)):
+        groups = [y[np.isfinite(y[:, system]), system] for system in (a, b)]
+        values, counts = np.unique(np.concatenate(groups), return_counts=True)
+        common = values[counts.argmax()]
+        events = [group[group != common] - common for group in groups]
+        fewest = min(map(len, events))
+        if counts.max() * 2 > counts.sum() and fewest < MANY_EVENTS and max(map(len, events)):
+            floor[k] = _permute_events(
+                events, [len(group) for group in groups], np.random.default_rng([seed, k])
+            )
+    return floor
+
+
+def _permute_events(events: list[Floats], sizes: list[int], rng: np.random.Generator) -> float:
+    """Return the two-sided permutation p-value of Welch's t, all scores but the events being 0."""
+    every, total = np.concatenate(events), sum(sizes)
+    # which of the events fall to the first group: places without replacement, drawn again where two are the same
+    places = rng.integers(total, size=(PERMUTATIONS, len(every)))
+    while True:
+        ordered = np.sort(places, axis=1)
+        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
+        if not again.size:
+            break
+        places[again] = np.stack([rng.permutation(total)[: len(every)] for _ in again])
+    first = places < sizes[0]
+    seen = np.arange(len(every)) < len(events[0])
+    return float(
+        (
+            1
+            + (
+                np.abs(_welch_t(first, every, sizes))
+                >= np.abs(_welch_t(seen[None], every, sizes)) * (1 - TIE)
+            ).sum()
+        )
+        / (PERMUTATIONS + 1)
+    )
+
+
+def _welch_t(first: Floats, events: Floats, sizes: list[int]) -> Floats:
+    """Return (B,) Welch's t of groups of which the first has these events, the second the others."""
+    t, spread = np.zeros(len(first)), np.zeros(len(first))
+    for member, size, sign in ((first, sizes[0], 1.0), (~first, sizes[1], -1.0)):
+        mean, square = member @ events / size, member @ events**2 / size
+        t += sign * mean
+        spread += np.maximum(square - mean**2, 0.0) / (size - 1.0)
+    return np.asarray(np.divide(t, np.sqrt(spread), out=np.zeros_like(t), where=spread > 0.0))
 
 
 def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:

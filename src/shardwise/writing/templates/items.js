@@ -112,7 +112,7 @@
           if (sum >= 0.5 * Math.abs(total) * (1 - constants.rounding)) break;
         }
       markOutliers(rows);
-      const key = (row) => (row.outcome === "missing" ? -Infinity : row.difference);
+      const key = (row) => (row.outcome === "missing" ? -Infinity : data.lower ? -row.difference : row.difference);
       const table = rows.sort((p, q) => (key(p) === key(q) ? 0 : key(q) - key(p)));
       const counts = { win: 0, tie: 0, loss: 0, missing: 0 };
       for (const row of table) counts[row.outcome] += 1;
@@ -122,8 +122,8 @@
       };
       return {
         a: systems[a], b: systems[b], difference: total, counts, table,
-        fixes: of("win", data.lower),
-        regressions: of("loss", !data.lower),
+        fixes: of("win", false),
+        regressions: of("loss", true),
         carriers: table.filter((row) => row.carries_half).sort((p, q) => Math.abs(q.contribution) - Math.abs(p.contribution)),
         outliers: table.filter((row) => row.outlier).sort((p, q) => Math.abs(q.difference) - Math.abs(p.difference)),
         all_fail: table.filter((row) => row.all_fail),
