@@ -12,8 +12,8 @@ from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.facts import refuse_words
 from shardwise.io.tables.readings import choose_reading
+from shardwise.io.tables.refusals import refuse_words
 from shardwise.io.tables.roles import Columns, Reading, find_factors
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import is_value
@@ -130,7 +130,7 @@ def records_of_reading(
         labels, measures = _part_labels(reading, labels, count)
     elif reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
-        measures = Labels.repeat_name(wishes.measure or "score", times * count)
+        measures = Labels.repeat_name(wishes.measure or reading.measure or "score", times * count)
         if "measure" in reading.roles:
             kinds = _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
             measures = Labels(np.tile(kinds.codes, times), kinds.names)

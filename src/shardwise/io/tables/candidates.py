@@ -1,0 +1,680 @@
+"""Every way in which a table may be read, with the points that speak for each: structure first, words second.
+
+A feature is a row of `POINTS`; a candidate lists how strongly each feature holds for it. Long tables have a row for each
+item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
+measures, or repeats, of one system, or the rows are means of systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+from typing import Literal
+
+import numpy as np
+
+from shardwise.io.tables import signs
+from shardwise.io.tables.facts import LOOK, MOST_ARMS, Facts, first_names, is_kept_beside, is_numeric
+from shardwise.io.tables.words import (
+    ARMS,
+    NAMELESS,
+    PEOPLE,
+    find_measure,
+    is_bookkeeping,
+    is_numbered,
+    is_score,
+    is_text,
+    is_value,
+    share_of_items,
+    share_of_models,
+    simplify_header,
+    split_words,
+)
+
+POINTS = {
+    # what headers say
+    "item, as the caller says": 20.0,
+    "item by its word": 4.0,
+    "item by a word that means more": 2.5,
+    "item by the second meaning of a word": 1.5,
+    "task, slice or cluster as item": 1.0,
+    "first column as item": 2.0,
+    "other word for the item": -4.0,
+    "text or bookkeeping as item": -2.0,
+    "rows without names": -3.0,
+    "no column of names": 2.5,
+    "system, as the caller says": 20.0,
+    "system by its word": 4.0,
+    "system by a word that means more": 2.5,
+    "group of an experiment": 2.0,
+    "other word for the system": -3.0,
+    "system of numbers": -2.0,
+    "rows named otherwise than systems": -1.0,
+    "rows named as items": -4.0,
+    # how names look
+    "names of items look so": 1.5,
+    "names of items are numbered": 1.0,
+    "names of systems look so": 1.5,
+    "columns look like systems": 2.0,
+    "columns are counted": -5.0,
+    "columns are numbered rather than rows": 1.0,
+    # how labels cross
+    "more items than systems": 1.0,
+    "hundreds of systems": -2.0,
+    "all items have all systems": 2.0,
+    "many items have many systems": 1.0,
+    "few items have several systems": -2.0,
+    "several scores of one cell": -3.0,
+    "items that no word names and not all systems have": -4.0,
+    "runs of a system as systems": -5.0,
+    "items are described by other columns": 1.0,
+    "several numbers beside systems that no word names": -2.0,
+    "shape": 1.0,
+    # what columns of numbers have in common
+    "columns share a measure": 1.0,
+    "columns are measures": -4.0,
+    "columns are kept beside scores": -2.0,
+    "a column says that it holds the scores": -4.0,
+    "a column of systems is left out": -5.0,
+    "columns of labels are left out": -1.5,
+    "labels that cross are left out": -6.0,
+    "measures of one system": 3.0,
+    "rows hold means": 4.0,
+}
+"""What may speak for and against a reading, with its points."""
+AHEAD = 3.0  # points by which a reading has to be better than any other
+ENOUGH = 3.0  # points that a reading needs
+MOST_PAIRS = 8  # pairs of columns whose crossing is looked at
+MOST_LABELS = 16  # columns of labels that may be crossed
+FAR_APART = 1.0  # powers of ten within which numbers are of one scale
+
+Shape = Literal["long", "wide", "turned", "folds", "measures", "means"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to read a table, and what speaks for it."""
+
+    shape: Shape
+    item: str | None
+    system: str | None = None
+    repeat: str | None = None
+    task: str | None = None
+    scores: tuple[str, ...] = ()
+    features: dict[str, float] = field(default_factory=dict)
+    unique: bool = True  # whether every cell has one score
+    apart: bool = False  # whether no item has scores of two systems
+
+    @cached_property
+    def points(self) -> float:
+        """Sum of the points of all features."""
+        return sum(POINTS[name] * times for name, times in self.features.items())
+
+
+def list_candidates(facts: Facts) -> list[Candidate]:
+    """Return all readings of a table that agree with what the caller says, best first."""
+    if not facts.sheet.rows:
+        return []
+    candidates = [] if facts.single else [*_list_long(facts)]
+    candidates += _list_wide(facts)
+    return sorted(candidates, key=lambda candidate: -candidate.points)
+
+
+def are_same(facts: Facts, a: Candidate, b: Candidate) -> bool:
+    """Tell whether two candidates give the same scores: their columns tell the same rows apart."""
+    if a.shape != b.shape:
+        return False
+    if a.shape != "long" and None in (a.item, b.item):
+        return True
+    return facts.are_alike(a.system, b.system) and facts.are_alike(a.item, b.item)
+
+
+# headers and names ---------------------------------------------------------------------------------------------------
+
+
+def _rate_item(facts: Facts, name: str) -> dict[str, float]:
+    """Return what speaks for a column as that of the items: its header, and how its labels look."""
+    if facts.roles.get("topic") == name:
+        return {"item, as the caller says": 1.0}
+    roles, names = facts.words(name), first_names(facts.get_column(name))
+    features = {
+        "names of items look so": share_of_items(names) - share_of_models(names),
+        "names of items are numbered": float(is_numbered(names)),
+    }
+    if "topic" in roles:
+        plain = "item by its word" if facts.is_plain(name) else "item by a word that means more"
+        features[plain if roles[0] == "topic" else "item by the second meaning of a word"] = 1.0
+    elif {"task", "cluster", "slice"} & set(roles):
+        features["task, slice or cluster as item"] = 1.0
+    elif roles:
+        features["other word for the item"] = 1.0
+    elif is_text(name) or is_bookkeeping(name):
+        features["text or bookkeeping as item"] = 1.0
+    return features
+
+
+def _rate_system(facts: Facts, name: str) -> dict[str, float]:
+    """Return what speaks for a column as that of the systems."""
+    if facts.roles.get("system") == name:
+        return {"system, as the caller says": 1.0}
+    roles, names = facts.words(name), first_names(facts.get_column(name))
+    looks = [label for label in names if not label.isdecimal()]
+    features = {
+        "names of systems look so": share_of_models(names) - (share_of_items(looks) if looks else 0.0)
+    }
+    if "system" in roles:
+        features["system by its word" if facts.is_plain(name) else "system by a word that means more"] = 1.0
+    elif roles:
+        features["other word for the system"] = 1.0
+    elif is_numeric(facts.get_column(name)):
+        features["system of numbers"] = 1.0
+    return features
+
+
+# long tables ---------------------------------------------------------------------------------------------------------
+
+
+def list_values(facts: Facts) -> list[str]:
+    """Return columns that may hold the scores of a long table."""
+    if "value" in facts.named:
+        return list(facts.named["value"])
+    if facts.measure in facts.sheet.columns:
+        return [str(facts.measure)]
+    if not facts.numbers:
+        # words where scores should be, which are refused as such
+        return [name for name in facts.sheet.columns if is_score(name) and not facts.get_column(name).blank]
+    scores = [name for name in facts.numbers if is_score(name)]
+    plain = [name for name in facts.numbers if not facts.words(name) and not is_kept_beside(name)]
+    return scores or plain or [name for name in facts.numbers if not facts.words(name)]
+
+
+def _may_label(facts: Facts, name: str) -> bool:
+    """Tell whether a column may name items or systems."""
+    column = facts.get_column(name)
+    if name in facts.taken or name == facts.measure:
+        return name in (facts.roles.get("topic"), facts.roles.get("system"))
+    if facts.words(name)[:1] in (("measure",), ("shard",), ("split",)):
+        return False
+    if column.blank:
+        return facts.words(name)[:1] == ("topic",)
+    if is_score(name) and is_numeric(column):
+        return False
+    return bool(facts.words(name)) or not is_numeric(column) or column.dates or _may_count(facts, name)
+
+
+def _may_count(facts: Facts, name: str) -> bool:
+    """Tell whether whole numbers that no word names may be labels: they repeat."""
+    column = facts.get_column(name)
+    return column.whole and 1 < column.distinct <= facts.sheet.rows / 2
+
+
+def _list_long(facts: Facts) -> Iterator[Candidate]:
+    """List pairs of columns that may be items and systems, and columns of systems whose rows have no names."""
+    values = list_values(facts)
+    if not values:
+        return
+    labels = [name for name in facts.sheet.columns if _may_label(facts, name)][:MOST_LABELS]
+    items = {name: _rate_item(facts, name) for name in labels}
+    systems = {name: _rate_system(facts, name) for name in labels}
+    pairs = [
+        Candidate(
+            "long",
+            item,
+            system,
+            features={**items[item], **systems[system], **_rate_counts(facts, item, system)},
+        )
+        for item, system in permutations(labels, 2)
+        if _may_pair(facts, item, system, values)
+    ]
+    pairs.sort(key=lambda candidate: -candidate.points)
+    likely = [pair for pair in pairs if pair.points >= pairs[0].points - AHEAD - 3.0][:MOST_PAIRS]
+    yield from (_cross_pair(facts, pair, values) for pair in likely)
+    for name in labels if "topic" not in facts.named else ():
+        column = facts.get_column(name)
+        rows = facts.sheet.rows
+        worded = "system" in facts.words(name) and facts.is_plain(name)
+        forced = name == facts.roles.get("system") and not column.unique
+        if (worded or forced) and 1 < column.distinct <= min(MOST_ARMS, rows / 2) and not is_numeric(column):
+            group = float(simplify_header(name) in ARMS or split_words(name)[-1] in ARMS)
+            features = {**systems[name], "rows without names": 1.0, "group of an experiment": group}
+            yield Candidate("long", None, name, features=features, scores=tuple(values), apart=True)
+
+
+def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bool:
+    """Tell whether two columns may be items and systems: items repeat, as each has scores of several systems."""
+    if facts.roles.get("topic", item) != item or facts.roles.get("system", system) != system:
+        return False
+    if {item, system} >= set(values):
+        return False
+    items, systems, rows = facts.get_column(item), facts.get_column(system), facts.sheet.rows
+    words = facts.words(item), facts.words(system)
+    forced = system == facts.roles.get("system")
+    known = "system" in words[1] or forced
+    if systems.distinct == 1:
+        return known and (not is_numeric(systems) or facts.is_plain(system) or forced)
+    if rows in (items.distinct, systems.distinct):
+        # every item once: people who met one system each, or words that say that this is long
+        if not (known and ("topic" in words[0][:1] or item == facts.roles.get("topic"))):
+            return False
+        plain = facts.is_plain(item) and facts.is_plain(system) and any(map(is_score, values))
+        once = systems.distinct == rows and items.distinct > 1
+        several = len(values) > 1 and not any(map(is_score, values))
+        return (plain or not once) and (not several or simplify_header(item) in PEOPLE)
+    if known:
+        return True
+    if (
+        not facts.words(item)
+        and not facts.words(system)
+        and (_is_count(facts, item) or _is_count(facts, system))
+    ):
+        return rows >= 6 and items.distinct * systems.distinct == rows == facts.count(item, system)
+    return not is_text(system) and not is_kept_beside(system) and not _is_count(facts, system)
+
+
+def _is_count(facts: Facts, name: str) -> bool:
+    return not facts.words(name) and name not in facts.taken and is_numeric(facts.get_column(name))
+
+
+def _rate_counts(facts: Facts, item: str, system: str) -> dict[str, float]:
+    """Return what speaks for a pair by the number of items and systems: mostly there are more items."""
+    systems = facts.get_column(system).distinct
+    ratio = facts.get_column(item).distinct / max(1, systems)
+    return {
+        "more items than systems": float(np.clip(np.log2(ratio) / 2.0, -1.5, 1.5)),
+        "hundreds of systems": float(systems > 500),
+    }
+
+
+def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candidate:
+    """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
+    item, system = str(pair.item), str(pair.system)
+    sheet, rows = facts.sheet, facts.sheet.rows
+    scores = tuple(name for name in values if name not in (item, system))
+    repeat, task, unique = _find_key(facts, item, system)
+    items, systems = facts.get_column(item).distinct, facts.get_column(system).distinct
+    share = min(1.0, facts.count(item, system) / (items * systems))
+    apart = systems > 1 and facts.count(item, system) == items
+    known = "system" in facts.words(system) or system in facts.taken
+    worded = {"topic", "task", "cluster", "slice"} & set(facts.words(item)) or item in facts.taken
+    plain = facts.is_plain(item) and facts.is_plain(system) and "topic" in facts.words(item) and known
+    listed = repeat is not None and sheet.columns[repeat].unique and repeat not in facts.taken
+    people = apart and simplify_header(item) in PEOPLE
+    nested = [
+        name
+        for name in sheet.columns
+        if name not in (item, system)
+        and "system" in facts.words(name)
+        and facts.is_plain(name)
+        and facts.is_nested(system, name)
+    ]
+    features = pair.features | {
+        "all items have all systems": float(share > 0.95),
+        "many items have many systems": float(0.5 < share <= 0.95),
+        "few items have several systems": float(share < 0.2 and not plain),
+        "several scores of one cell": float(not unique and not people),
+        "items that no word names and not all systems have": float(not worded and (share < 0.9 or listed)),
+        "runs of a system as systems": float(
+            bool(nested) and not facts.is_plain(system) and system not in facts.taken
+        ),
+        "items are described by other columns": float(_is_described(facts, item, system)),
+        "several numbers beside systems that no word names": float(len(scores) > 1 and not known),
+    }
+    return replace(
+        pair,
+        repeat=repeat,
+        task=task,
+        scores=scores,
+        features=features,
+        unique=unique,
+        apart=apart or rows == 0,
+    )
+
+
+def _is_described(facts: Facts, item: str, system: str) -> bool:
+    """Tell whether texts of other columns go with the items, and not with the systems."""
+    if facts.get_column(item).unique:
+        return False
+    texts = [
+        name
+        for name, column in facts.sheet.columns.items()
+        if name not in (item, system, *facts.taken)
+        and not is_numeric(column)
+        and 1 < column.distinct <= facts.get_column(item).distinct
+    ]
+    return any(
+        facts.count(item, name) == facts.get_column(item).distinct
+        and facts.count(system, name) > facts.get_column(system).distinct
+        for name in texts[:MOST_PAIRS]
+    )
+
+
+def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:
+    """Return the repeat and the slice that, with items and perhaps systems, tell all rows apart, and whether any do."""
+    rows = facts.sheet.rows
+    fixed = [
+        name
+        for role in ("task", "measure", "shard", "split")
+        for name in facts.by_word(role)
+        if name not in names
+    ]
+    slices = [name for name in facts.by_word("slice") if name not in names]
+    forced = facts.roles.get("instance")
+    if forced is not None:
+        return forced, None, facts.count(*names, *fixed, forced) == rows
+    if facts.count(*names, *fixed) == rows:
+        return None, None, True
+    for task in (None, *slices):
+        keys = [*names, *fixed, *([task] if task is not None else [])]
+        if task is not None and facts.count(*keys) == rows:
+            return None, task, True
+        for repeat in _list_repeats(facts, names):
+            if facts.count(*keys, repeat) == rows:
+                return repeat, task, True
+    return None, None, False
+
+
+def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
+    """Return columns that may tell repeats apart by their names, surest first."""
+    others = [name for name in facts.sheet.columns if name not in names]
+    worded = [name for name in others if "instance" in facts.words(name)]
+    swing = [
+        name
+        for name in others
+        if name not in worded
+        and not facts.is_plain(name)
+        and "system" in facts.words(name)
+        and facts.is_nested(name, names[-1])
+    ]
+    return sorted(worded, key=lambda name: not facts.is_plain(name)) + swing
+
+
+# wide tables, and others with a row for each item or system ----------------------------------------------------------
+
+
+def _list_wide(facts: Facts) -> Iterator[Candidate]:
+    """List columns that may name the rows, with what the columns of numbers may be then."""
+    sheet = facts.sheet
+    forced = facts.roles.get("topic")
+    for item in (*(name for name in sheet.columns if _may_name_rows(facts, name)), None):
+        if (forced is not None and item != forced) or (item is None and _has_row_names(facts)):
+            continue
+        repeat, task, unique = _find_key(facts, item) if item is not None else (None, None, True)
+        if item is not None and not unique and not {"topic"} & {*facts.words(item)[:1]} and item != forced:
+            continue
+        scores = list_score_columns(facts, item, repeat)
+        if not scores:
+            continue
+        rows = {} if item is None else _rate_item(facts, item)
+        if item is None:
+            rows = {"no column of names" if len(scores) == len(sheet.columns) else "rows without names": 1.0}
+        elif item == facts.first and not facts.words(item):
+            rows["first column as item"] = 1.0
+        rows["several scores of one cell"] = float(not unique)
+        base = Candidate("wide", item, None, repeat, task, scores, rows, unique)
+        yield from _list_shapes(facts, base)
+
+
+def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
+    """List what the columns of numbers may be, beside a column that names the rows."""
+    names, rows = base.scores, base.features
+    plain = [name for name in names if not is_kept_beside(name)] or list(names)
+    measured = sum(map(is_score, names)) / len(names)
+    heads = list(names[:LOOK])
+    looks = share_of_models(heads) - share_of_items(heads)
+    sharing = rate_sharing(facts, plain)
+    ratio = facts.sheet.rows / len(names)
+    shape = 1.0 if ratio >= 2.0 or base.item is None else -1.0 if ratio < 0.5 else 0.0
+    counted = are_counted(names)
+    columns = {
+        "columns share a measure": sharing,
+        "columns are measures": measured,
+        "columns are kept beside scores": sum(map(is_kept_beside, names)) / len(names),
+    }
+    dropped = {
+        "a column of systems is left out": float(
+            any(_names_systems(facts, name, base) for name in facts.sheet.columns)
+        ),
+        "columns of labels are left out": float(min(3, len(_list_dropped(facts, base)))),
+        "labels that cross are left out": float(_is_crossed(facts, base)),
+    }
+    wide = {
+        "columns look like systems": looks,
+        "columns are counted": float(counted),
+        "a column says that it holds the scores": float(len(names) > 1 and any(map(is_value, names))),
+        "shape": shape,
+    }
+    if not facts.single:
+        yield replace(base, features={**rows, **columns, **dropped, **wide})
+    if base.item is None:
+        if facts.single:
+            yield replace(base, shape="measures", features={**rows, "measures of one system": 1.0})
+        return
+    if counted and not facts.single:
+        yield replace(base, shape="folds", features={**rows, **dropped, "measures of one system": 1.0})
+    chosen = facts.measure in names or "value" in facts.named
+    if facts.single or chosen or (measured and all(is_score(n) or is_kept_beside(n) for n in names)):
+        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * chosen}
+        yield replace(base, shape="measures", features=features)
+    if not facts.get_column(base.item).unique or facts.single or chosen or "topic" in facts.named:
+        return
+    labels = first_names(facts.get_column(base.item))
+    turned = _rate_rows(facts, base.item) | {
+        "names of systems look so": (share_of_models(labels) - share_of_items(labels)) * 4 / 3,
+        "columns look like systems": -looks,
+        "columns are numbered rather than rows": float(is_numbered(heads)) - float(is_numbered(labels)),
+        "shape": -shape,
+    }
+    if len(plain) > 1:
+        yield replace(base, shape="turned", system=base.item, features={**turned, **columns, **dropped})
+    means = {
+        name: turned.get(name, 0.0) for name in (*_rate_rows(facts, base.item), "names of systems look so")
+    }
+    named = sum(is_score(name) or is_kept_beside(name) for name in names) / len(names)
+    means |= {"rows hold means": max(named, -sharing)}
+    yield replace(base, shape="means", system=base.item, features=means)
+
+
+def _rate_rows(facts: Facts, name: str) -> dict[str, float]:
+    """Return what the header of the rows' names says for their being systems."""
+    if facts.roles.get("system") == name:
+        return {"system, as the caller says": 1.0}
+    roles = facts.words(name)
+    if "system" in roles:
+        return {"system by its word" if facts.is_plain(name) else "system by a word that means more": 1.0}
+    named = ("topic" in roles and facts.is_plain(name)) or {"task", "cluster", "slice"} & set(roles)
+    return {"rows named as items" if named else "rows named otherwise than systems": 1.0}
+
+
+def _may_name_rows(facts: Facts, name: str) -> bool:
+    """Tell whether a column may name the rows: by its word, as the first, or as its cells are texts that all differ."""
+    column = facts.get_column(name)
+    if name in facts.taken or column.blank:
+        return name in (facts.roles.get("topic"), facts.roles.get("system")) and not column.blank
+    roles = facts.words(name)
+    if roles[:1] in (("measure",), ("shard",), ("split",), ("instance",)):
+        return False
+    if not is_numeric(column) or column.dates:
+        return column.unique or bool({"topic", "task", "slice", "cluster"} & set(roles))
+    if is_score(name):
+        return False
+    if "topic" in roles and (facts.is_plain(name) or name == facts.first or column.unique):
+        return name == facts.first or not _is_scored(facts, name)
+    if {"task", "cluster", "slice"} & set(roles):
+        return column.whole
+    return name == facts.first and not roles and _numbers_rows(facts, name)
+
+
+def _has_row_names(facts: Facts) -> bool:
+    """Tell whether a column names the rows by its word, or as the first: then they have names."""
+    return any(
+        _may_name_rows(facts, name)
+        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.get_column(name).unique))
+        for name in facts.sheet.columns
+    )
+
+
+def _numbers_rows(facts: Facts, name: str) -> bool:
+    """Tell whether numbers in the first column name the rows: they go up, or differ in kind from the scores."""
+    column = facts.get_column(name)
+    values = column.values
+    if share_of_models([name]) or not column.unique or not np.isfinite(values).all() or len(values) < 3:
+        return False
+    rises = bool((np.diff(values) > 0).all())
+    if not column.counts:
+        return rises and is_kept_beside(name)
+    others = [facts.get_column(other).values for other in facts.numbers if other != name]
+    return rises or (
+        bool(others)
+        and (signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others))
+    )
+
+
+def _is_scored(facts: Facts, name: str) -> bool:
+    """Tell whether a column with a word for items or systems holds numbers as other columns do, so that it is a system."""
+    column = facts.get_column(name)
+    if not is_numeric(column) or column.words or column.counts:
+        return False
+    others = [facts.get_column(other).values for other in facts.numbers if other != name]
+    if not others or signs.is_of_another_scale(column.values, others):
+        return False
+    top = max(float(np.nanmax(np.abs(other), initial=0.0)) for other in others)
+    return not column.whole or float(np.nanmax(np.abs(column.values), initial=0.0)) <= top
+
+
+def list_score_columns(facts: Facts, item: str | None, repeat: str | None) -> tuple[str, ...]:
+    """Return the columns of numbers of a table with a row for each item."""
+    if "value" in facts.named:
+        return facts.named["value"]
+    names = [name for name in facts.sheet.columns if name not in (item, repeat, *facts.taken)]
+    return tuple(name for name in names if _may_score(facts, name))
+
+
+def _may_score(facts: Facts, name: str) -> bool:
+    """Tell whether a column may hold scores, perhaps with words among them."""
+    column, roles = facts.get_column(name), facts.words(name)
+    if name in facts.sheet.empty:
+        return True
+    if not is_numeric(column):
+        if column.blank or column.dates or is_text(name) or is_kept_beside(name) or roles:
+            return False
+        finite = float(np.isfinite(column.values).mean())
+        return finite >= 0.1 and finite * len(column.data) >= 2
+    if not roles or roles == ("measure",) or not facts.is_plain(name):
+        return True
+    if roles[0] in ("topic", "system"):
+        return _is_scored(facts, name)
+    return roles[0] != "instance" and not column.whole
+
+
+def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
+    """Return how far the numbers of columns are of one scale: 1 where nearly all are, -1 where many are not."""
+    arrays = [facts.get_column(name).values for name in names[: 4 * LOOK]]
+    tops = np.array([np.quantile(np.abs(v[np.isfinite(v)]), 0.95) for v in arrays if np.isfinite(v).any()])
+    tops = np.sort(tops[tops > 0.0])
+    if len(tops) < 2 or tops[-1] <= 1.0:
+        return 1.0
+    logs = np.log10(tops)
+    share = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs)) / len(
+        logs
+    )
+    return 1.0 if share >= 0.8 else -1.0 if share < 0.6 else 0.0
+
+
+def are_counted(names: Sequence[str]) -> bool:
+    """Tell whether names of columns count: 0, 1, 2 … or fold_1, fold_2 …
+
+    >>> are_counted(["0", "1", "2"]), are_counted(["seed 1", "seed 2", "seed 3"]), are_counted(["2019", "2020", "2021"])
+    (True, True, False)
+    """
+    parts = [split_words(name) for name in names]
+    if len(names) < 3 or not all(words and words[-1].isdecimal() for words in parts):
+        return False
+    stems = {tuple(words[:-1]) for words in parts}
+    numbers = [int(words[-1]) for words in parts]
+    repeated = stems in (
+        {()},
+        {("fold",)},
+        {("seed",)},
+        {("resample",)},
+        {("rep",)},
+        {("repeat",)},
+        {("trial",)},
+    )
+    return repeated and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
+    """Tell whether a column that a reading leaves out names systems, by its word."""
+    if name in (base.item, base.repeat, *base.scores, *facts.taken):
+        return False
+    column = facts.get_column(name)
+    worded = "system" in facts.words(name) and facts.is_plain(name)
+    return worded and not is_numeric(column) and not column.constant
+
+
+def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
+    """Return columns of labels that a reading leaves out, and that are no text, no slice and no other name of the items."""
+    return [
+        name
+        for name, column in facts.sheet.columns.items()
+        if name not in (base.item, base.repeat, base.task, *base.scores, *facts.taken)
+        and not is_numeric(column)
+        and not column.blank
+        and not column.dates
+        and 1 < column.distinct <= facts.sheet.rows / 2
+        and not is_text(name)
+        and not is_kept_beside(name)
+        and not {"slice", "task", "cluster", "measure", "shard", "split", "instance"} & set(facts.words(name))
+    ]
+
+
+def _is_crossed(facts: Facts, base: Candidate) -> bool:
+    """Tell whether two columns cross completely that a reading takes for scores, or leaves out: items and systems."""
+    rows = facts.sheet.rows
+    keyed = base.repeat is not None and base.item is not None and base.unique
+    if rows < 6 or keyed:
+        return False
+    names = []
+    for name, column in facts.sheet.columns.items():
+        labels = not column.blank and (not is_numeric(column) or (column.whole and not is_score(name)))
+        if labels and name not in facts.taken and 1 < column.distinct < rows and rows % column.distinct == 0:
+            names.append(name)
+    return any(
+        facts.get_column(a).distinct * facts.get_column(b).distinct == rows == facts.count(a, b)
+        for k, a in enumerate(names[:10])
+        for b in names[k + 1 : 10]
+    )
+
+
+def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) -> Candidate:
+    """Return of candidates that name the items alike, the one whose items are called an id."""
+    if best.item is None or best.item in facts.taken or simplify_header(best.item).endswith("id"):
+        return best
+    for other in candidates:
+        word = simplify_header(other.item or "")
+        called = word.endswith("id") and word not in NAMELESS and "topic" in facts.words(other.item or "")
+        if (
+            called
+            and other.shape == best.shape
+            and other.system == best.system
+            and are_same(facts, best, other)
+        ):
+            return replace(best, item=other.item)
+    return best
+
+
+def name_measure(names: Sequence[str]) -> str:
+    """Return the measure that the names of columns share, as their last or first word; nothing where they share none.
+
+    >>> name_measure(["asr1_WER", "asr2_WER"]), name_measure(["hit3_base", "hit3_new"]), name_measure(["a", "b"])
+    ('WER', 'hit3', '')
+    """
+    for part in (-1, 0):
+        ends = {split_words(name)[part] if split_words(name) else "" for name in names}
+        if len(names) > 1 and len(ends) == 1 and find_measure(next(iter(ends))):
+            word = next(iter(ends))
+            first = names[0]
+            return first[len(first) - len(word) :] if part else first[: len(word)]
+    return ""
