@@ -1,7 +1,7 @@
 """Every way in which a table may be read, with the points that speak for each: structure first, words second.
 
-A feature is a row of `POINTS`; a candidate lists how strongly each feature holds for it. Long tables have a row for each
-item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
+A feature is a row of `POINTS`; a candidate lists how strongly each feature holds for it. Long tables have a row for
+each item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
 measures, or repeats, of one system, or the rows are means of systems.
 """
 
@@ -21,6 +21,7 @@ from shardwise.io.tables.words import (
     ARMS,
     NAMELESS,
     PEOPLE,
+    SUMMARIES,
     find_measure,
     is_bookkeeping,
     is_numbered,
@@ -39,9 +40,12 @@ POINTS = {
     "item by its word": 4.0,
     "item by a word that means more": 2.5,
     "item by the second meaning of a word": 1.5,
-    "task, slice or cluster as item": 1.0,
+    "task or cluster as item": 1.0,
+    "rows have names of their own": 1.0,
     "first column as item": 2.0,
+    "slice as item": -1.0,
     "other word for the item": -4.0,
+    "numbers that no word names as item": -1.0,
     "text or bookkeeping as item": -2.0,
     "rows without names": -3.0,
     "no column of names": 2.5,
@@ -51,6 +55,9 @@ POINTS = {
     "group of an experiment": 2.0,
     "other word for the system": -3.0,
     "system of numbers": -2.0,
+    "text or bookkeeping as system": -3.0,
+    "more systems than items, and nothing says that they are systems": -4.0,
+    "one system": -2.0,
     "rows named otherwise than systems": -1.0,
     "rows named as items": -4.0,
     # how names look
@@ -66,7 +73,10 @@ POINTS = {
     "all items have all systems": 2.0,
     "many items have many systems": 1.0,
     "few items have several systems": -2.0,
+    "items and systems cross completely": 2.0,
     "several scores of one cell": -3.0,
+    "a column that no word names tells scores of one cell apart": -1.5,
+    "more tasks than items": -3.0,
     "items that no word names and not all systems have": -4.0,
     "runs of a system as systems": -5.0,
     "items are described by other columns": 1.0,
@@ -74,7 +84,9 @@ POINTS = {
     "shape": 1.0,
     # what columns of numbers have in common
     "columns share a measure": 1.0,
+    "nothing says that columns share a measure": -6.0,
     "columns are measures": -4.0,
+    "columns are statistics of others": -4.0,
     "columns are kept beside scores": -2.0,
     "a column says that it holds the scores": -4.0,
     "a column of systems is left out": -5.0,
@@ -105,6 +117,7 @@ class Candidate:
     scores: tuple[str, ...] = ()
     features: dict[str, float] = field(default_factory=dict)
     unique: bool = True  # whether every cell has one score
+    factor: str | None = None  # a column that no word names, and that tells several scores of a cell apart
     apart: bool = False  # whether no item has scores of two systems
 
     @cached_property
@@ -146,8 +159,12 @@ def _rate_item(facts: Facts, name: str) -> dict[str, float]:
     if "topic" in roles:
         plain = "item by its word" if facts.is_plain(name) else "item by a word that means more"
         features[plain if roles[0] == "topic" else "item by the second meaning of a word"] = 1.0
-    elif {"task", "cluster", "slice"} & set(roles):
-        features["task, slice or cluster as item"] = 1.0
+    elif {"task", "cluster"} & set(roles):
+        features["task or cluster as item"] = 1.0
+    elif "slice" in roles:
+        features["slice as item"] = 1.0
+    elif _is_count(facts, name):
+        return {"numbers that no word names as item": 1.0}
     elif roles:
         features["other word for the item"] = 1.0
     elif is_text(name) or is_bookkeeping(name):
@@ -170,6 +187,8 @@ def _rate_system(facts: Facts, name: str) -> dict[str, float]:
         features["other word for the system"] = 1.0
     elif is_numeric(facts.get_column(name)):
         features["system of numbers"] = 1.0
+    if "system" not in roles and (is_text(name) or is_kept_beside(name)):
+        features["text or bookkeeping as system"] = float(not roles)
     return features
 
 
@@ -205,9 +224,9 @@ def _may_label(facts: Facts, name: str) -> bool:
 
 
 def _may_count(facts: Facts, name: str) -> bool:
-    """Tell whether whole numbers that no word names may be labels: they repeat."""
+    """Tell whether numbers that no word names may be labels: they repeat, and are whole or called after a size."""
     column = facts.get_column(name)
-    return column.whole and 1 < column.distinct <= facts.sheet.rows / 2
+    return 1 < column.distinct <= facts.sheet.rows / 2 and (column.whole or is_kept_beside(name))
 
 
 def _list_long(facts: Facts) -> Iterator[Candidate]:
@@ -230,15 +249,28 @@ def _list_long(facts: Facts) -> Iterator[Candidate]:
     ]
     pairs.sort(key=lambda candidate: -candidate.points)
     likely = [pair for pair in pairs if pair.points >= pairs[0].points - AHEAD - 3.0][:MOST_PAIRS]
-    yield from (_cross_pair(facts, pair, values) for pair in likely)
-    for name in labels if "topic" not in facts.named else ():
+    crossed = [_cross_pair(facts, pair, values) for pair in likely]
+    yield from crossed
+    paired = any(pair.unique and not pair.apart and pair.points > 0.0 for pair in crossed)
+    if "topic" not in facts.named and not paired and not facts.by_word("measure"):
+        yield from _list_unnamed_rows(facts, systems, values)
+
+
+def _list_unnamed_rows(
+    facts: Facts, systems: dict[str, dict[str, float]], values: Sequence[str]
+) -> Iterator[Candidate]:
+    """List columns of systems, or of groups of an experiment, whose rows nothing names: each row is an item."""
+    for name, features in systems.items():
         column = facts.get_column(name)
-        rows = facts.sheet.rows
         worded = "system" in facts.words(name) and facts.is_plain(name)
-        forced = name == facts.roles.get("system") and not column.unique
-        if (worded or forced) and 1 < column.distinct <= min(MOST_ARMS, rows / 2) and not is_numeric(column):
+        forced = name == facts.roles.get("system")
+        if (
+            (worded or forced)
+            and 1 < column.distinct <= min(MOST_ARMS, facts.sheet.rows / 2)
+            and not is_numeric(column)
+        ):
             group = float(simplify_header(name) in ARMS or split_words(name)[-1] in ARMS)
-            features = {**systems[name], "rows without names": 1.0, "group of an experiment": group}
+            features = {**features, "rows without names": 1.0, "group of an experiment": group}
             yield Candidate("long", None, name, features=features, scores=tuple(values), apart=True)
 
 
@@ -252,6 +284,8 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
     words = facts.words(item), facts.words(system)
     forced = system == facts.roles.get("system")
     known = "system" in words[1] or forced
+    if words[1][:1] == ("instance",) and not known:
+        return False
     if systems.distinct == 1:
         return known and (not is_numeric(systems) or facts.is_plain(system) or forced)
     if rows in (items.distinct, systems.distinct):
@@ -262,15 +296,22 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
         once = systems.distinct == rows and items.distinct > 1
         several = len(values) > 1 and not any(map(is_score, values))
         return (plain or not once) and (not several or simplify_header(item) in PEOPLE)
-    if known:
-        return True
-    if (
-        not facts.words(item)
-        and not facts.words(system)
-        and (_is_count(facts, item) or _is_count(facts, system))
-    ):
-        return rows >= 6 and items.distinct * systems.distinct == rows == facts.count(item, system)
-    return not is_text(system) and not is_kept_beside(system) and not _is_count(facts, system)
+    if _is_count(facts, item) or (_is_count(facts, system) and not known):
+        enough = known or items.distinct * systems.distinct == rows
+        return rows >= 6 and enough and facts.count(item, system) == rows
+    return (
+        known
+        or bool(words[1])
+        or not (is_text(system) or is_kept_beside(system))
+        or _cross_completely(facts, item, system)
+    )
+
+
+def _cross_completely(facts: Facts, a: str, b: str) -> bool:
+    """Tell whether two columns have every combination of their labels, once."""
+    rows = facts.sheet.rows
+    product = facts.get_column(a).distinct * facts.get_column(b).distinct
+    return rows >= 6 and product == rows == facts.count(a, b)
 
 
 def _is_count(facts: Facts, name: str) -> bool:
@@ -290,9 +331,10 @@ def _rate_counts(facts: Facts, item: str, system: str) -> dict[str, float]:
 def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candidate:
     """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
     item, system = str(pair.item), str(pair.system)
-    sheet, rows = facts.sheet, facts.sheet.rows
+    sheet = facts.sheet
     scores = tuple(name for name in values if name not in (item, system))
     repeat, task, unique = _find_key(facts, item, system)
+    factor = None if unique else _find_factor(facts, item, system)
     items, systems = facts.get_column(item).distinct, facts.get_column(system).distinct
     share = min(1.0, facts.count(item, system) / (items * systems))
     apart = systems > 1 and facts.count(item, system) == items
@@ -301,6 +343,8 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     plain = facts.is_plain(item) and facts.is_plain(system) and "topic" in facts.words(item) and known
     listed = repeat is not None and sheet.columns[repeat].unique and repeat not in facts.taken
     people = apart and simplify_header(item) in PEOPLE
+    tasks = [facts.get_column(name).distinct for name in facts.by_word("task") if name not in (item, system)]
+    unnamed = 0 if any(map(is_score, scores)) else min(2, max(0, len(scores) - 2))
     nested = [
         name
         for name in sheet.columns
@@ -313,13 +357,21 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
         "all items have all systems": float(share > 0.95),
         "many items have many systems": float(0.5 < share <= 0.95),
         "few items have several systems": float(share < 0.2 and not plain),
-        "several scores of one cell": float(not unique and not people),
+        "items and systems cross completely": float(_cross_completely(facts, item, system)),
+        "several scores of one cell": float(not unique and not people and factor is None),
+        "a column that no word names tells scores of one cell apart": float(factor is not None),
+        "more systems than items, and nothing says that they are systems": float(
+            systems > items and not known and pair.features.get("names of systems look so", 0.0) <= 0.0
+        ),
+        "more tasks than items": float(not worded and max(tasks, default=0) > items),
+        "one system": float(systems == 1),
         "items that no word names and not all systems have": float(not worded and (share < 0.9 or listed)),
         "runs of a system as systems": float(
             bool(nested) and not facts.is_plain(system) and system not in facts.taken
         ),
         "items are described by other columns": float(_is_described(facts, item, system)),
-        "several numbers beside systems that no word names": float(len(scores) > 1 and not known),
+        "several numbers beside systems that no word names": float(len(scores) > 1 and not known)
+        * (1 + unnamed),
     }
     return replace(
         pair,
@@ -328,7 +380,8 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
         scores=scores,
         features=features,
         unique=unique,
-        apart=apart or rows == 0,
+        factor=factor,
+        apart=apart,
     )
 
 
@@ -375,6 +428,20 @@ def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:
     return None, None, False
 
 
+def _find_factor(facts: Facts, item: str, system: str) -> str | None:
+    """Return a column of another name that, with repeats, tells several scores of a cell apart; None where none does."""
+    rows = facts.sheet.rows
+    repeats = [(), *((name,) for name in _list_repeats(facts, (item, system)))]
+    for name, column in facts.sheet.columns.items():
+        if name in (item, system, *facts.taken) or column.blank or column.unique or column.constant:
+            continue
+        if is_numeric(column) and (is_score(name) or not _may_count(facts, name)):
+            continue
+        if any(name not in more and facts.count(item, system, name, *more) == rows for more in repeats):
+            return name
+    return None
+
+
 def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
     """Return columns that may tell repeats apart by their names, surest first."""
     others = [name for name in facts.sheet.columns if name not in names]
@@ -410,8 +477,9 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
         if item is None:
             rows = {"no column of names" if len(scores) == len(sheet.columns) else "rows without names": 1.0}
         elif item == facts.first and not facts.words(item):
-            rows["first column as item"] = 1.0
+            rows |= {"first column as item": 1.0, "text or bookkeeping as item": 0.0}
         rows["several scores of one cell"] = float(not unique)
+        rows["rows have names of their own"] = float(item is not None and unique)
         base = Candidate("wide", item, None, repeat, task, scores, rows, unique)
         yield from _list_shapes(facts, base)
 
@@ -424,12 +492,15 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     heads = list(names[:LOOK])
     looks = share_of_models(heads) - share_of_items(heads)
     sharing = rate_sharing(facts, plain)
+    stem = len({tuple(split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
     ratio = facts.sheet.rows / len(names)
     shape = 1.0 if ratio >= 2.0 or base.item is None else -1.0 if ratio < 0.5 else 0.0
     counted = are_counted(names)
     columns = {
         "columns share a measure": sharing,
+        "nothing says that columns share a measure": float(sharing <= 0.0 and looks <= 0.0 and not stem),
         "columns are measures": measured,
+        "columns are statistics of others": _share_statistics(names),
         "columns are kept beside scores": sum(map(is_kept_beside, names)) / len(names),
     }
     dropped = {
@@ -454,10 +525,17 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     if counted and not facts.single:
         yield replace(base, shape="folds", features={**rows, **dropped, "measures of one system": 1.0})
     chosen = facts.measure in names or "value" in facts.named
-    if facts.single or chosen or (measured and all(is_score(n) or is_kept_beside(n) for n in names)):
+    measures = measured or len(names) == 1
+    if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
         features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * chosen}
         yield replace(base, shape="measures", features=features)
-    if not facts.get_column(base.item).unique or facts.single or chosen or "topic" in facts.named:
+    if (
+        not facts.get_column(base.item).unique
+        or _is_count(facts, base.item)
+        or facts.single
+        or chosen
+        or "topic" in facts.named
+    ):
         return
     labels = first_names(facts.get_column(base.item))
     turned = _rate_rows(facts, base.item) | {
@@ -473,7 +551,9 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     }
     named = sum(is_score(name) or is_kept_beside(name) for name in names) / len(names)
     means |= {"rows hold means": max(named, -sharing)}
-    yield replace(base, shape="means", system=base.item, features=means)
+    named = "system" in facts.words(base.item) or base.item in facts.taken
+    if means["rows hold means"] >= 0.5 and (named or means["names of systems look so"] > 0.0):
+        yield replace(base, shape="means", system=base.item, features=means)
 
 
 def _rate_rows(facts: Facts, name: str) -> dict[str, float]:
@@ -532,7 +612,7 @@ def _numbers_rows(facts: Facts, name: str) -> bool:
 
 
 def _is_scored(facts: Facts, name: str) -> bool:
-    """Tell whether a column with a word for items or systems holds numbers as other columns do, so that it is a system."""
+    """Tell whether a column with a word for items or systems holds numbers as other columns do: it is a system."""
     column = facts.get_column(name)
     if not is_numeric(column) or column.words or column.counts:
         return False
@@ -575,11 +655,20 @@ def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
         return 1.0
+    verdicts = [np.isin(v[np.isfinite(v)], (0.0, 0.5, 1.0)).all() for v in arrays if len(np.unique(v)) > 1]
+    if any(verdicts) and not all(verdicts):
+        return -1.0
     logs = np.log10(tops)
     share = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs)) / len(
         logs
     )
-    return 1.0 if share >= 0.8 else -1.0 if share < 0.6 else 0.0
+    return 1.0 if share >= 0.75 else -1.0
+
+
+def _share_statistics(names: Sequence[str]) -> float:
+    """Return the share of columns that are called after another column and a statistic: loss, loss__MIN, loss__MAX."""
+    words = {tuple(split_words(name)) for name in names}
+    return sum(w[-1] in SUMMARIES and w[:-1] in words for w in words if w) / len(names)
 
 
 def are_counted(names: Sequence[str]) -> bool:
@@ -615,7 +704,7 @@ def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
 
 
 def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
-    """Return columns of labels that a reading leaves out, and that are no text, no slice and no other name of the items."""
+    """Return columns of labels that a reading leaves out, and that are neither text nor a slice."""
     return [
         name
         for name, column in facts.sheet.columns.items()

@@ -84,9 +84,9 @@ class Facts:
         """Return the roles of a header that the cells do not speak against."""
         roles, column = list_roles(name), self.sheet.columns[name]
         numeric = bool(roles) and is_numeric(column)
-        if simplify_header(name) in ARMS and not numeric and 1 < column.distinct <= MOST_ARMS:
-            if share_of_models(first_names(column)) >= 0.5 or "system" in roles:
-                return ("system",)
+        arms = simplify_header(name) in ARMS and not numeric and 1 < column.distinct <= MOST_ARMS
+        if arms and ("system" in roles or share_of_models(first_names(column)) >= 0.5):
+            return ("system",)
         if roles[:1] == ("split",) and not numeric:
             return ("slice",)
         # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import Either, InputError
@@ -33,6 +32,7 @@ from shardwise.io.tables.summaries import drop_summary_rows
 from shardwise.io.tables.systems import choose_systems, find_number_sign, find_word_sign
 from shardwise.io.tables.words import PEOPLE, is_score, is_text, is_value, simplify_header
 
+OFFERED = 1.0  # points from which a reading that is not taken is offered
 UNPAIRED = 10  # rows from which a table in which no item has two systems is read, or refused as such
 
 
@@ -214,30 +214,42 @@ def _doubt_systems(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
 
 def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt:
     """Return the doubt of a table of which even the best reading has little for it."""
-    if best.shape == "long" and best.item is None:
-        return _doubt_items(facts, best)
+    sheet = facts.sheet
+    named = [name for name in sheet.columns if facts.words(name)[:1] == ("system",) and facts.is_plain(name)]
+    named = [name for name in named if 1 < sheet.columns[name].distinct < sheet.rows]
+    if (best.shape == "long" and best.item is None) or (named and best.system not in named):
+        return _doubt_items(facts, best if best.item is None else None)
     if best.shape == "means":
         return _doubt_means(facts, str(best.system))
-    if best.shape == "long" and not facts.words(str(best.item)) and not facts.words(str(best.system)):
-        a, b = quote_column(facts.sheet, str(best.item)), quote_column(facts.sheet, str(best.system))
-        choices = [_spell_candidate(c) for c in (best, rival) if c is not None and c.shape == "long"]
-        return Doubt(f"{a} and {b} may be items and systems", choices)
-    kept = [c for c in (best, rival) if c is not None and c.points > 0.0]
-    problem = f"nothing says that it should be read with {_say_candidate(facts, best)}"
-    if best.shape == "wide" and best.features.get("columns share a measure", 0.0) < 0.0:
-        problem = f"{', '.join(best.scores[:4])} are numbers of different kinds, and no column names systems"
-    return Doubt(problem, [_spell_candidate(c) for c in kept if c.shape == "long"])
+    offers = [c for c in (best, rival) if c is not None and c.shape == "long" and c.points >= OFFERED]
+    if best.shape == "long":
+        a, b = quote_column(sheet, str(best.item)), quote_column(sheet, str(best.system))
+        pairs = [_spell_candidate(c) for c in offers]
+        if best.features.get("items and systems cross completely"):
+            # whichever has more labels is rather the item
+            names = sorted((str(best.item), str(best.system)), key=lambda n: -sheet.columns[n].distinct)
+            pairs = [{"item": x, "system": y} for x, y in (names, names[::-1])]
+        return Doubt(f"{a} and {b} may be items and systems, but little says so", pairs)
+    columns = f"{', '.join(best.scores[:4])}{' …' if len(best.scores) > 4 else ''}"
+    several = len(best.scores) > 1
+    problem = (
+        f"no column names systems, and nothing says that {columns} {'are systems' if several else 'is one'}"
+    )
+    if several and best.features.get("columns share a measure", 0.0) < 0.0:
+        problem = f"no column names systems, and {columns} are numbers of different kinds"
+    return Doubt(problem, [_spell_candidate(c) for c in offers])
 
 
-def _doubt_items(facts: Facts, best: Candidate) -> Doubt:
+def _doubt_items(facts: Facts, best: Candidate | None = None) -> Doubt:
     """Return the doubt of a table whose rows have a system but no item: means, or scores that nothing pairs."""
     names = [name for name in facts.sheet.columns if "topic" in facts.words(name)]
     choices: list[dict[str, str | Sequence[str]]] = [{"item": name} for name in names]
+    alone = best is not None and not names
     return Doubt(
         "has no column of items (questions, topics)",
-        [*choices, {"system": str(best.system)}],
+        [*choices, {"system": str(best.system)}] if best is not None and alone else choices,
         mend="add one",
-        say="if every row is an item of its own, say " if not names else "say ",
+        say="if every row is an item of its own, say " if alone else "say ",
     )
 
 
@@ -279,17 +291,16 @@ def _doubt_scores(facts: Facts) -> Doubt:
 
 def _doubt_header(sheet: Sheet) -> Doubt:
     """Return the refusal of a table whose first row is data, with the columns that can be named by number."""
-    numbers = [name for name, column in sheet.columns.items() if is_numeric(column)]
-    labels = [name for name in sheet.columns if name not in numbers]
-    choices: list[dict[str, str | Sequence[str]]] = []
+    facts = Facts(sheet, {})
+    likely = [c for c in list_candidates(facts) if c.shape in ("long", "wide") and c.item is not None]
+    labels = [name for name in sheet.columns if name not in facts.numbers]
     if len(labels) > 1:
-        pairs = [(a, b) for a in labels for b in labels if a != b]
-        choices = [{"item": a, "system": b, "score": score} for a, b in pairs for score in numbers[:1]]
-    elif numbers:
-        choices = [{**({"item": labels[0]} if labels else {}), "system": numbers}]
+        likely = [c for c in likely if c.shape == "long" and len(c.scores) == 1] or likely
+    choices = [_spell_candidate(c) | ({"score": c.scores[0]} if c.shape == "long" else {}) for c in likely]
+    nameless: dict[str, str | Sequence[str]] = {"system": facts.numbers}
     return Doubt(
         "has no header: the first row is data",
-        choices,
+        choices if labels else [nameless],
         mend="add a line with the names of the columns",
         say="name them by number: ",
     )
@@ -316,8 +327,11 @@ def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], d
                 or name in candidate.scores
             ):
                 continue
+            like = "topic" in roles and name not in facts.taken and facts.are_alike(name, roles["topic"])
             if column.constant and sheet.rows > 1 and role in ("task", "cluster"):
                 omitted[name] = "constant"
+            elif like and role in ("task", "cluster") and sheet.rows > 1:
+                omitted[name] = f"says the same as {roles['topic'] or 'another'}"
             elif role == "slice":
                 omitted[name] = "constant" if column.constant else "a slice, not used"
             elif role not in roles and (role in ("measure", "shard", "split") or "topic" in roles):
@@ -363,8 +377,8 @@ def _settle_long(facts: Facts, candidate: Candidate) -> Reading:
         else:
             omitted |= dict.fromkeys(spare, "no repeats")
     rest = [name for name in sheet.columns if name not in roles.values() and name not in omitted]
-    if not candidate.unique and "instance" not in roles and not candidate.apart:
-        _doubt_repeats(facts, roles, rest)
+    if candidate.factor is not None and not candidate.apart and "value" not in facts.named:
+        raise _doubt_factor(facts, candidate)
     omitted |= _explain_same(facts, roles, rest)
     scores, others = _choose_scores(facts, roles, [name for name in rest if name not in omitted])
     roles = _settle_unpaired(facts, roles) if candidate.item is not None else roles
@@ -399,40 +413,23 @@ def _settle_unpaired(facts: Facts, roles: dict[str, str]) -> dict[str, str]:
         taken = {name for role, name in roles.items() if role != "instance"}
         rows = [name for name, column in sheet.columns.items() if name not in taken and column.unique]
         rows = [name for name in rows if not is_numeric(sheet.columns[name]) or sheet.columns[name].whole]
-        if rows:
-            roles = roles | {"cluster": roles["topic"], "topic": rows[0]}
-            roles.pop("instance", None)
+        roles = roles | {"cluster": roles["topic"], "topic": rows[0] if rows else ""}
+        roles = {
+            role: name for role, name in roles.items() if role != "instance" and (rows or role != "topic")
+        }
     return roles
 
 
-def _doubt_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> None:
-    """Refuse several scores of a cell that a column of another name tells apart."""
-    sheet = facts.sheet
-    keys = [name for role, name in roles.items() if role not in ("value", "cluster")]
-    repeats = [name for name in sheet.columns if "instance" in facts.words(name) and name not in keys]
-    for name in rest:
-        column = sheet.columns[name]
-        if name in facts.taken or (is_score(name) and is_numeric(column)) or column.unique or column.constant:
-            continue
-        if pa.types.is_floating(column.data.type) or (is_numeric(column) and not column.whole):
-            continue
-        more = next(
-            (m for m in ([], *([r] for r in repeats)) if facts.count(*keys, name, *m) == sheet.rows), None
-        )
-        if more is None:
-            continue
-        system = clean_noun(simplify_header(roles["system"]))
-        item = clean_noun(simplify_header(roles["topic"]) or "item")
-        choices: list[dict[str, str | Sequence[str]]] = [{"system": [roles["system"], name]}]
-        if not more:
-            choices.insert(0, {"repeat": name})
-        raise Doubt(
-            f"has several scores of one {system} on one {item}",
-            choices,
-            say=f"if {name!r} identifies the repeats, say "
-            if not more
-            else f"{name!r} may be a part of the {system}: say ",
-        )
+def _doubt_factor(facts: Facts, candidate: Candidate) -> Doubt:
+    """Return the refusal of several scores of a cell that a column of another name tells apart."""
+    name, system = str(candidate.factor), str(candidate.system)
+    nouns = [clean_noun(simplify_header(column or "")) for column in (system, candidate.item)]
+    choices: list[dict[str, str | Sequence[str]]] = [{"repeat": name}, {"system": [system, name]}]
+    return Doubt(
+        f"has several scores of one {nouns[0]} on one {nouns[1] or 'item'}",
+        choices,
+        say=f"if {name!r} identifies the repeats, say ",
+    )
 
 
 def _choose_scores(

@@ -16,7 +16,7 @@ from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.refusals import refuse_words
 from shardwise.io.tables.roles import Columns, Reading, find_factors
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import is_value
+from shardwise.io.tables.words import find_headline, is_value
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
 Missing = Literal["leave", "refuse", "zero"]
@@ -164,6 +164,7 @@ def records_of_reading(
         place=lambda k: sheet.place(k % count if rows is None else int(rows[k % count])),
         nouns=reading.nouns,
         notes=tuple(notes),
+        primary=find_headline(reading.scores) if times > 1 and not reading.wide and not reading.parts else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),

@@ -189,7 +189,8 @@ def is_of_another_kind(column: Floats, others: Sequence[Floats], *, larger: bool
     if not len(finite) or not np.array_equal(finite, np.round(finite)) or not rest:
         return False
     fractions = all(len(other) and not np.array_equal(other, np.round(other)) for other in rest)
-    top = max(float(np.abs(other).max(initial=0.0)) for other in rest) if larger else 1.0
+    top = max(float(np.abs(other).max(initial=0.0)) for other in rest)
+    top = top if larger else min(top, 1.0)
     return fractions and float(np.abs(finite).max()) > top
 
 

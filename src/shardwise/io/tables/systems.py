@@ -14,7 +14,7 @@ from shardwise.io.tables.refusals import Doubt
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import (
     BOOKKEEPING,
-    DIFFERENCES,
+    DELTAS,
     PARTS_OF_DATA,
     SWING,
     is_bookkeeping,
@@ -103,7 +103,7 @@ def split_measures(names: Sequence[str]) -> tuple[list[str], dict[str, tuple[str
     >>> split_measures(["hit3_base", "hit3_new", "mrr_base", "mrr_new", "delta_hit3"])[1]["hit3_new"]
     ('new', 'hit3')
     """
-    plain = [name for name in names if DIFFERENCES.isdisjoint(split_words(name))]
+    plain = [name for name in names if DELTAS.isdisjoint(split_words(name))]
     for last in (True, False):
         parts = {name: pair for name in plain if (pair := _split_name(name, last=last)) is not None}
         kinds = {kind: [n for n in parts if parts[n][1] == kind] for _, kind in parts.values()}
@@ -180,7 +180,7 @@ def find_word_sign(name: str) -> str:
         return "strong"
     if word in SWING and word not in ("run", "name", "tag", "version"):
         return "strong"
-    return "weak" if is_bookkeeping(name) or not DIFFERENCES.isdisjoint(words[:1]) else ""
+    return "weak" if is_bookkeeping(name) or not DELTAS.isdisjoint(words) else ""
 
 
 def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, worded: bool) -> str:

@@ -58,8 +58,7 @@ BOOKKEEPING, TEXTS = _get_set("bookkeeping"), _get_set("texts")
 """Parts of headers of numbers and of text that are kept beside scores."""
 SUMMARIES = _get_set("means", "sums", "spreads", "order_statistics", "counts", "wholes")
 """Words for a row or column that sums up others."""
-DIFFERENCES = _get_set("differences")
-SUMMARY_COLUMNS = SUMMARIES | DIFFERENCES
+SUMMARY_COLUMNS, DELTAS = SUMMARIES | _get_set("differences"), _get_set("deltas")
 _FILLERS, _ENDINGS = _get_set("fillers"), _get_set("endings")
 MISSING = _get_set("missing") | {""}
 """Cells in which a score is not there."""
