@@ -94,6 +94,9 @@ POINTS = {
     "labels that cross are left out": -6.0,
     "measures of one system": 3.0,
     "rows hold means": 4.0,
+    # votes
+    "two columns name opponents": 12.0,
+    "a column says which won": 6.0,
 }
 """What may speak for and against a reading, with its points."""
 AHEAD = 3.0  # points by which a reading has to be better than any other
@@ -135,13 +138,22 @@ def list_candidates(facts: Facts) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: -candidate.points)
 
 
-def are_same(facts: Facts, a: Candidate, b: Candidate) -> bool:
-    """Tell whether two candidates give the same scores: their columns tell the same rows apart."""
-    if a.shape != b.shape:
+def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
+    """Tell whether a candidate gives the same scores as the best one: columns that tell the same rows apart.
+
+    One whose items are groups of the best one's items, such as their domains, is no other reading, either.
+    """
+    if best.shape != other.shape:
         return False
-    if a.shape != "long" and None in (a.item, b.item):
+    if best.shape != "long" and None in (best.item, other.item):
         return True
-    return facts.are_alike(a.system, b.system) and facts.are_alike(a.item, b.item)
+    if not facts.are_alike(best.system, other.system):
+        return False
+    if facts.are_alike(best.item, other.item):
+        return True
+    if best.item is None or other.item is None or other.item in facts.taken:
+        return False
+    return not other.unique and facts.is_nested(best.item, other.item)
 
 
 # headers and names ---------------------------------------------------------------------------------------------------
@@ -429,7 +441,7 @@ def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:
 
 
 def _find_factor(facts: Facts, item: str, system: str) -> str | None:
-    """Return a column of another name that, with repeats, tells several scores of a cell apart; None where none does."""
+    """Return a column of another name that, with repeats, tells several scores of a cell apart; or None."""
     rows = facts.sheet.rows
     repeats = [(), *((name,) for name in _list_repeats(facts, (item, system)))]
     for name, column in facts.sheet.columns.items():
@@ -468,8 +480,10 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
         if (forced is not None and item != forced) or (item is None and _has_row_names(facts)):
             continue
         repeat, task, unique = _find_key(facts, item) if item is not None else (None, None, True)
-        if item is not None and not unique and not {"topic"} & {*facts.words(item)[:1]} and item != forced:
-            continue
+        if item is not None and "topic" not in facts.words(item)[:1] and item != forced:
+            tasks = [name for name in facts.by_word("task") if name != item]
+            if not unique or (tasks and facts.count(*tasks) == sheet.rows):
+                continue
         scores = list_score_columns(facts, item, repeat)
         if not scores:
             continue
@@ -527,7 +541,8 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     chosen = facts.measure in names or "value" in facts.named
     measures = measured or len(names) == 1
     if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
-        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * chosen}
+        constant = any(facts.by_word("system")) and "system" not in facts.named
+        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * chosen * (not constant)}
         yield replace(base, shape="measures", features=features)
     if (
         not facts.get_column(base.item).unique
@@ -746,9 +761,8 @@ def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) ->
         called = word.endswith("id") and word not in NAMELESS and "topic" in facts.words(other.item or "")
         if (
             called
-            and other.shape == best.shape
-            and other.system == best.system
-            and are_same(facts, best, other)
+            and (other.shape, other.system) == (best.shape, best.system)
+            and facts.are_alike(best.item, other.item)
         ):
             return replace(best, item=other.item)
     return best

@@ -24,13 +24,28 @@ from shardwise.io.tables.candidates import (
     prefer_id,
 )
 from shardwise.io.tables.column import ENDS_IN_ID
-from shardwise.io.tables.facts import FEW, Facts, explain_text, first_names, is_kept_beside, is_numeric
-from shardwise.io.tables.refusals import Doubt, quote_column, refuse_words, write_refusal
+from shardwise.io.tables.facts import (
+    FEW,
+    MOST_ARMS,
+    Facts,
+    explain_text,
+    first_names,
+    is_kept_beside,
+    is_numeric,
+)
+from shardwise.io.tables.refusals import Doubt, quote_column, refuse_words, spell_choice, write_refusal
 from shardwise.io.tables.roles import Columns, Reading, find_named
 from shardwise.io.tables.sheet import Sheet, exchange_axes, fill_down, join_columns, melt_columns
 from shardwise.io.tables.summaries import drop_summary_rows
 from shardwise.io.tables.systems import choose_systems, find_number_sign, find_word_sign
-from shardwise.io.tables.words import PEOPLE, is_score, is_text, is_value, simplify_header
+from shardwise.io.tables.words import (
+    PEOPLE,
+    is_score,
+    is_text,
+    is_value,
+    list_roles,
+    simplify_header,
+)
 
 OFFERED = 1.0  # points from which a reading that is not taken is offered
 UNPAIRED = 10  # rows from which a table in which no item has two systems is read, or refused as such
@@ -77,9 +92,13 @@ def choose_reading(
             return False
 
     try:
-        return read_with({}, ())
+        reading = read_with({}, ())
     except Doubt as doubt:
         raise write_refusal(sheet, doubt, leads_to_scores) from None
+    if single or "system" in find_named(sheet, columns or {}) or not _has_one_system(reading):
+        return reading
+    choices = (spell_choice(sheet, roles) for roles in _list_other_systems(reading))
+    return replace(reading, perhaps=next((c for c in choices if leads_to_scores(c, ())), None))
 
 
 def _read_sheet(
@@ -123,6 +142,29 @@ def _has_one_score_a_cell(reading: Reading) -> bool:
     return "topic" not in reading.roles or facts.count(*keys) == sheet.rows
 
 
+def _has_one_system(reading: Reading) -> bool:
+    """Tell whether nothing can be compared: one column of scores, and no column that names two systems."""
+    if reading.wide or reading.parts:
+        return len(reading.scores) == 1
+    return "system" not in reading.roles or reading.sheet.columns[reading.roles["system"]].constant
+
+
+def _list_other_systems(reading: Reading) -> list[dict[str, str]]:
+    """Return choices of a column of systems among the columns of labels that a reading leaves out."""
+    sheet = reading.sheet
+    item = {"item": reading.roles["topic"]} if "topic" in reading.roles else {}
+    names = [
+        name
+        for name in (*reading.omitted, *(reading.roles[r] for r in ("cluster",) if r in reading.roles))
+        if name in sheet.columns
+        and 1 < sheet.columns[name].distinct <= min(MOST_ARMS, sheet.rows / 2)
+        and not is_numeric(sheet.columns[name])
+        and list_roles(name)[:1] != ("slice",)
+        and not is_text(name)
+    ]
+    return [{**roles, "system": name} for name in names for roles in ({}, item)]
+
+
 # which candidate -----------------------------------------------------------------------------------------------------
 
 
@@ -130,13 +172,13 @@ def _choose_candidate(facts: Facts) -> Candidate:
     """Return the candidate that is clearly ahead; else raise the doubt between the two best."""
     candidates = list_candidates(facts)
     best = next(iter(candidates), None)
-    if best is None or (best.shape == "wide" and len(best.scores) == len(best.features) == 0):
+    if best is None:
         raise _doubt_scores(facts)
     rival = next((other for other in candidates[1:] if not are_same(facts, best, other)), None)
-    if rival is not None and rival.points > max(best.points - AHEAD, 0.0):
-        raise _doubt_between(facts, best, rival)
     if best.points < ENOUGH:
         raise _doubt_weak(facts, best, rival)
+    if rival is not None and rival.points > best.points - AHEAD:
+        raise _doubt_between(facts, best, rival)
     return prefer_id(facts, best, candidates)
 
 
@@ -229,7 +271,7 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
             # whichever has more labels is rather the item
             names = sorted((str(best.item), str(best.system)), key=lambda n: -sheet.columns[n].distinct)
             pairs = [{"item": x, "system": y} for x, y in (names, names[::-1])]
-        return Doubt(f"{a} and {b} may be items and systems, but little says so", pairs)
+        return Doubt(f"{a} and {b} could be items and systems", pairs)
     columns = f"{', '.join(best.scores[:4])}{' …' if len(best.scores) > 4 else ''}"
     several = len(best.scores) > 1
     problem = (

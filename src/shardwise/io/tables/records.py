@@ -42,6 +42,7 @@ class Records:
     repeats_kind: str = ""  # samples or seeds, where the source says it
     what: str = ""  # what a log was recognised as
     excluded: frozenset[str] = frozenset()  # names that the caller leaves out and that were there
+    perhaps: str = ""  # of one system, the columns by which there would be several
 
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
@@ -172,6 +173,7 @@ def records_of_reading(
         unnamed=unnamed,
         repeats_kind=reading.repeats_kind if "instance" in labels else "",
         excluded=frozenset(excluded),
+        perhaps=str(reading.perhaps or ""),
     )
 
 

@@ -63,6 +63,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     turned: bool = False  # whether rows and columns were exchanged
     measure: str = ""  # of a wide table, where its columns share the name of one
+    perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property
     def nouns(self) -> dict[str, str]:
