@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from shardwise.io.tables import signs
-from shardwise.io.tables.facts import LOOK, MOST_ARMS, Facts, first_names, is_kept_beside, is_numeric
+from shardwise.io.tables.facts import FEW, LOOK, MOST_ARMS, Facts, first_names, is_kept_beside, is_numeric
 from shardwise.io.tables.words import (
     ARMS,
     NAMELESS,
@@ -57,7 +57,7 @@ POINTS = {
     "system of numbers": -2.0,
     "text or bookkeeping as system": -3.0,
     "more systems than items, and nothing says that they are systems": -4.0,
-    "one system": -2.0,
+    "one system beside a column of several": -2.0,
     "rows named otherwise than systems": -1.0,
     "rows named as items": -4.0,
     # how names look
@@ -310,7 +310,7 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
         return (plain or not once) and (not several or simplify_header(item) in PEOPLE)
     if _is_count(facts, item) or (_is_count(facts, system) and not known):
         enough = known or items.distinct * systems.distinct == rows
-        return rows >= 6 and enough and facts.count(item, system) == rows
+        return rows >= 6 and enough and facts.count(item, system) == rows and not _find_key(facts, item)[2]
     return (
         known
         or bool(words[1])
@@ -376,7 +376,9 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
             systems > items and not known and pair.features.get("names of systems look so", 0.0) <= 0.0
         ),
         "more tasks than items": float(not worded and max(tasks, default=0) > items),
-        "one system": float(systems == 1),
+        "one system beside a column of several": float(
+            systems == 1 and any(_names_systems(facts, name, pair) for name in sheet.columns)
+        ),
         "items that no word names and not all systems have": float(not worded and (share < 0.9 or listed)),
         "runs of a system as systems": float(
             bool(nested) and not facts.is_plain(system) and system not in facts.taken
@@ -445,7 +447,9 @@ def _find_factor(facts: Facts, item: str, system: str) -> str | None:
     rows = facts.sheet.rows
     repeats = [(), *((name,) for name in _list_repeats(facts, (item, system)))]
     for name, column in facts.sheet.columns.items():
-        if name in (item, system, *facts.taken) or column.blank or column.unique or column.constant:
+        if name in (item, system) or facts.words(name) or name in facts.taken:
+            continue
+        if column.blank or column.unique or column.constant:
             continue
         if is_numeric(column) and (is_score(name) or not _may_count(facts, name)):
             continue
@@ -533,16 +537,18 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     if not facts.single:
         yield replace(base, features={**rows, **columns, **dropped, **wide})
     if base.item is None:
-        if facts.single:
-            yield replace(base, shape="measures", features={**rows, "measures of one system": 1.0})
+        if facts.single or all(map(is_score, names)):
+            yield replace(base, shape="measures", features={**rows, **dropped, "measures of one system": 1.0})
         return
     if counted and not facts.single:
         yield replace(base, shape="folds", features={**rows, **dropped, "measures of one system": 1.0})
     chosen = facts.measure in names or "value" in facts.named
     measures = measured or len(names) == 1
     if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
-        constant = any(facts.by_word("system")) and "system" not in facts.named
-        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * chosen * (not constant)}
+        # also one that names the same system throughout
+        systems = [name for name in facts.by_word("system") if facts.is_plain(name) and name != base.item]
+        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * (chosen and not systems)}
+        features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
         yield replace(base, shape="measures", features=features)
     if (
         not facts.get_column(base.item).unique
@@ -598,7 +604,13 @@ def _may_name_rows(facts: Facts, name: str) -> bool:
         return name == facts.first or not _is_scored(facts, name)
     if {"task", "cluster", "slice"} & set(roles):
         return column.whole
-    return name == facts.first and not roles and _numbers_rows(facts, name)
+    if name != facts.first:
+        return False
+    return (
+        column.unique and facts.is_plain(name)
+        if "system" in roles
+        else not roles and _numbers_rows(facts, name)
+    )
 
 
 def _has_row_names(facts: Facts) -> bool:
@@ -670,8 +682,9 @@ def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
         return 1.0
+    tall = facts.sheet.rows >= 2 * FEW
     verdicts = [np.isin(v[np.isfinite(v)], (0.0, 0.5, 1.0)).all() for v in arrays if len(np.unique(v)) > 1]
-    if any(verdicts) and not all(verdicts):
+    if tall and any(verdicts) and not all(verdicts):
         return -1.0
     logs = np.log10(tops)
     share = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs)) / len(
@@ -711,7 +724,7 @@ def are_counted(names: Sequence[str]) -> bool:
 
 def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
-    if name in (base.item, base.repeat, *base.scores, *facts.taken):
+    if name in (base.item, base.system, base.repeat, *base.scores, *facts.taken):
         return False
     column = facts.get_column(name)
     worded = "system" in facts.words(name) and facts.is_plain(name)

@@ -206,14 +206,17 @@ def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
         if best.system == rival.system:
             a, b = quote_column(sheet, best.item), quote_column(sheet, rival.item)
             problem = f"columns {a} and {b} both name the item"
+            pairs = (best.item, rival.item), (rival.item, best.item)
             short = [{"item": best.item}, {"item": rival.item}]
-        elif best.item == rival.item:
+            further = [{"item": x, role: y} for role in ("system", "repeat") for x, y in pairs]
+            further = further if facts.get_column(str(best.system)).constant else further[2:]
+            return Doubt(problem, [*short, first, second, *further])
+        if best.item == rival.item:
             return _doubt_systems(facts, best, rival)
-        else:
-            a, b = quote_column(sheet, best.item), quote_column(sheet, str(best.system))
-            problem = f"{a} and {b} could be items and systems"
-            short = [{"item": c.item, "system": str(c.system)} for c in (best, rival)]
-        return Doubt(problem, [short[0], first, short[1], second] if short[0] != first else [first, second])
+        a, b = quote_column(sheet, best.item), quote_column(sheet, str(best.system))
+        problem = f"{a} and {b} could be items and systems"
+        short = [{"item": c.item, "system": str(c.system)} for c in (best, rival)]
+        return Doubt(problem, [short[0], first, short[1], second])
     shapes = {best.shape, rival.shape}
     if "means" in shapes and shapes != {"means", "long"}:
         return _doubt_means(facts, str(best.system or rival.system))
@@ -259,6 +262,11 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
     sheet = facts.sheet
     named = [name for name in sheet.columns if facts.words(name)[:1] == ("system",) and facts.is_plain(name)]
     named = [name for name in named if 1 < sheet.columns[name].distinct < sheet.rows]
+    if facts.by_word("measure") and not facts.by_word("topic") and not named:
+        return Doubt(
+            "has one row for each measure: contains only aggregate means",
+            mend="give the scores of each topic or question",
+        )
     if (best.shape == "long" and best.item is None) or (named and best.system not in named):
         return _doubt_items(facts, best if best.item is None else None)
     if best.shape == "means":
@@ -542,11 +550,6 @@ def _settle_wide(facts: Facts, candidate: Candidate) -> Reading:
 def _assign_rows(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], dict[str, str]]:
     """Return the labels of the rows of a table without a column of systems, and why other columns are none."""
     roles, omitted = _assign_roles(facts, candidate)
-    if "topic" not in roles and "measure" in roles:
-        raise Doubt(
-            "has one row for each measure: contains only aggregate means",
-            mend="give the scores of each topic or question",
-        )
     rest = [name for name in facts.sheet.columns if name not in roles.values() and name not in omitted]
     rest = [name for name in rest if name not in candidate.scores]
     omitted |= dict.fromkeys((name for name in rest if "instance" in facts.words(name)[:1]), "no repeats")

@@ -88,7 +88,7 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
     if not candidates:
-        candidates = _find_unlabelled(sheet, table, names)
+        candidates = _find_unlabelled(sheet, table, names) if names[-1] not in exclude else []
     body = np.delete(table, candidates, axis=0)
     body = np.where(np.isfinite(body), body, np.nan)
     ordinary = [name for row, name in enumerate(names) if row not in candidates]
