@@ -14,7 +14,7 @@ import xarray as xr
 from fuzz.cases import Wrong
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.wording import format_error, spell_option
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 
 FOLLOWED = ("columns", "decimal", "sheet", "exclude", "task", "measure", "pair_by", "missing")
 """Options of a remedy that are followed."""
@@ -54,13 +54,13 @@ class Truth:
         names = [str(name) for name in read.data_vars]
         first = next(iter(self.scores))
         # a header that says no more than "value" is called score
-        listed = {
-            name: name if name in names else "score" if "score" in names else "" for name in self.scores
-        }
+        listed = {name: name for name in self.scores if name in names}
+        listed |= {first: "score"} if first not in listed and "score" in names else {}
         if len(self.scores) == 1:
             listed = {first: names[0]}
-        if absent := [name for name, column in listed.items() if not column]:
-            return f"measures {names} without {absent}"
+        # of several measures, one that is known to come first is taken
+        if not listed or len(listed) < min(len(names), len(self.scores)):
+            return f"measures {names} instead of {list(self.scores)}"
         parts = (self._explain_measure(read[column], self.scores[name]) for name, column in listed.items())
         return next(filter(None, parts), "")
 
@@ -133,15 +133,8 @@ def _judge_refusal(truth: Truth, files: tuple[Path, ...], error: InputError, lin
 
 def _list_offers(error: InputError) -> list[tuple[str, str]]:
     """Options with values that a remedy offers, as a shell would give them."""
-    parts = error.remedy if isinstance(error.remedy, tuple) else (error.remedy,)
-    return [
-        (part.name, shlex.split(spell_option(part))[1])
-        for part in parts
-        if isinstance(part, Option)
-        and part.name in FOLLOWED
-        and part.value is not None
-        and "…" not in str(part.value)
-    ]
+    offers = [offer for offer in error.list_offers() if offer.name in FOLLOWED]
+    return [(offer.name, shlex.split(spell_option(offer))[1]) for offer in offers]
 
 
 def _lead_in(

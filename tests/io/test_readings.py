@@ -319,7 +319,7 @@ LOG = "".join(f"{k},{k % 3}.5,{k % 4}.25,{k % 5}.75\n" for k in range(8))
     [
         (f"question,variant,bought\n{USERS}", "no question has scores of two variants"),
         ("measure,a,b\nAP,.1,.2\nRR,.3,.4\n", "contains only aggregate means"),
-        (f"person,version_no,mark\n{CROSSED}", "may be items and systems"),
+        (f"person,version_no,mark\n{CROSSED}", "could be items and systems"),
         (f"id,latency,cost,tokens\n{LOG}", "or numbers of one system"),
     ],
 )

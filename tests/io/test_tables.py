@@ -284,7 +284,7 @@ AMBIGUOUS = [
     (
         "question,prompt,model,correct\n1,x,a,1\n1,y,a,0\n2,x,a,1\n2,y,a,0\n",
         "columns 'question' and 'prompt' both name the item; "
-        r"say columns={'item': 'question'} or columns={'item': 'prompt'}",
+        r"say columns={'item': 'question', 'system': 'prompt'} or columns={'item': 'prompt', 'system': 'question'}",
     ),
     (
         "flavour,colour,points\nx,red,1\ny,red,2\nx,blue,3\ny,blue,4\n",

@@ -33,7 +33,7 @@ from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, pos
 from shardwise.comparing.instances import DESIGNS, METHODS
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
 from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
@@ -71,13 +71,13 @@ def refuse_single(read: Read) -> None:
     for dim in ("system", "topic"):
         if scores.sizes.get(dim, 2) < 2:
             noun = nouns.get(dim, dim)
-            raise InputError(
-                f"has one {noun} only",
-                where=str(read.files[0]),
-                remedy=f"give two or more {pluralize_noun(noun)} to compare"
-                if dim == "system"
-                else f"give two or more {pluralize_noun(noun)}",
-            )
+            remedy: tuple[Part, ...] = (f"give two or more {pluralize_noun(noun)}",)
+            if dim == "system":
+                remedy = (f"{remedy[0]} to compare",)
+                perhaps = scores.attrs.get("perhaps_columns")
+                more = (", or say which column names them: ", Option("columns", perhaps)) if perhaps else ()
+                remedy = (*remedy, *more)
+            raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
 
 
 def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisOptions:

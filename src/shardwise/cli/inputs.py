@@ -602,6 +602,8 @@ def pick_measure(read: Read) -> xr.DataArray:
             f"has {len(known)} measures",
             where=str(read.files[0]),
             remedy=("choose one with ", Option("measure"), f": {', '.join(known)}"),
+            argument="measure",
+            choices=known,
         )
     return read.first_measure()
 

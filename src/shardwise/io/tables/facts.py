@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
-from shardwise.core.claim import format_count
-from shardwise.core.errors import InputError, Option, Part
 from shardwise.io.tables.column import Column
-from shardwise.io.tables.roles import Choice, show_column
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import ends_in_word, is_bookkeeping, is_score, is_summary_header, list_roles
+from shardwise.io.tables.words import (
+    ARMS,
+    SWING,
+    ends_in_word,
+    is_bookkeeping,
+    is_score,
+    is_summary_header,
+    list_roles,
+    share_of_models,
+    simplify_header,
+)
 
-AHEAD = 3.0  # points by which a reading has to be better than any other
-ENOUGH = 3.0  # points that a reading needs
 LOOK = 50  # names that are looked at
 FEW = 5  # rows from which a constant column says something
-FORCED = 20.0  # points for what the caller says
+MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,9 @@ class Facts:
 
     sheet: Sheet
     named: Mapping[str, tuple[str, ...]]
-    measure: str | None
+    measure: str | None = None
+    single: bool = False  # whether columns of numbers are measures of one system
+    counted: dict[frozenset[str], int] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, str]:
@@ -49,25 +56,65 @@ class Facts:
             name for name, column in self.sheet.columns.items() if name in empty or is_numeric(column)
         )
 
+    @cached_property
+    def first(self) -> str:
+        """The first column."""
+        return next(iter(self.sheet.columns))
+
+    @cached_property
+    def _words(self) -> dict[str, tuple[str, ...]]:
+        return {name: self._find_words(name) for name in self.sheet.columns}
+
     def get_column(self, name: str) -> Column:
         """Return a column by its name."""
         return self.sheet.columns[name]
 
+    def count(self, *names: str) -> int:
+        """Return how many different combinations of labels some columns have."""
+        key = frozenset(names)
+        if key not in self.counted:
+            self.counted[key] = count_keys([self.sheet.columns[name] for name in names])
+        return self.counted[key]
+
     def words(self, name: str) -> tuple[str, ...]:
         """Return what a column may be by its name, but for those that the caller names."""
-        if name in self.taken:
-            return ()
-        roles = list_roles(name)
+        return () if name in self.taken else self._words[name]
+
+    def _find_words(self, name: str) -> tuple[str, ...]:
+        """Return the roles of a header that the cells do not speak against."""
+        roles, column = list_roles(name), self.sheet.columns[name]
+        numeric = bool(roles) and is_numeric(column)
+        arms = simplify_header(name) in ARMS and not numeric and 1 < column.distinct <= MOST_ARMS
+        if arms and ("system" in roles or share_of_models(first_names(column)) >= 0.5):
+            return ("system",)
+        if roles[:1] == ("split",) and not numeric:
+            return ("slice",)
         # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items
-        column = self.sheet.columns[name]
-        scored = bool(roles) and ends_in_word(name) and is_numeric(column)
-        return () if scored and not (roles == ("topic",) and column.counts) else roles
+        if numeric and ends_in_word(name) and not (roles == ("topic",) and column.counts):
+            return ()
+        return roles
 
     def by_word(self, role: str) -> list[str]:
         """Return columns whose first meaning is a role, the caller's before all others."""
         if role in self.roles:
             return [self.roles[role]]
         return [name for name in self.sheet.columns if self.words(name)[:1] == (role,)]
+
+    def is_plain(self, name: str) -> bool:
+        """Tell whether a header says by itself what a column is, rather than beside others."""
+        return simplify_header(name) not in SWING
+
+    def are_alike(self, a: str | None, b: str | None) -> bool:
+        """Tell whether two columns tell the same rows apart."""
+        if a is None or b is None or a == b:
+            return a == b
+        first, second = self.sheet.columns[a], self.sheet.columns[b]
+        return first.distinct == second.distinct == self.count(a, b)
+
+    def is_nested(self, inner: str, outer: str) -> bool:
+        """Tell whether every label of one column goes with one label of the other, which has fewer."""
+        few, many = self.sheet.columns[outer].distinct, self.sheet.columns[inner].distinct
+        return 1 < few < many == self.count(inner, outer)
 
 
 def is_numeric(column: Column) -> bool:
@@ -103,16 +150,6 @@ def count_keys(columns: Sequence[Column]) -> int:
     return len(np.unique(keys))
 
 
-def are_alike(a: Column, b: Column) -> bool:
-    """Tell whether two columns tell the same rows apart."""
-    return a.distinct == b.distinct == count_keys([a, b])
-
-
-def is_nested(inner: Column, outer: Column) -> bool:
-    """Tell whether every label of one column goes with one label of the other, which has fewer."""
-    return 1 < outer.distinct < inner.distinct == count_keys([inner, outer])
-
-
 def first_names(column: Column) -> list[str]:
     """Return the first labels of a column that say something."""
     return [name for name in islice(column.labels.names, LOOK) if name]
@@ -126,82 +163,3 @@ def is_kept_beside(name: str) -> bool:
 def explain_text(column: Column) -> str:
     """Return why a column without numbers is left out."""
     return "empty" if column.blank else "dates" if column.dates else "text"
-
-
-def quote_column(sheet: Sheet, name: str) -> str:
-    """Return a column as sentences name it."""
-    return repr(name) if name else f"column {show_column(sheet, name)}"
-
-
-def refuse_readings(
-    sheet: Sheet, problem: str, choices: Sequence[Mapping[str, str | Sequence[str]]], more: str = ""
-) -> InputError:
-    """Return the refusal of a table that can be read in several ways, with the columns that choose each.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    problem
-        What cannot be decided.
-    choices
-        Column or columns by role, for each reading.
-    more
-        What else may be done.
-    """
-    spelled = [
-        Choice(
-            {
-                role: "+".join(show_column(sheet, n) for n in ([name] if isinstance(name, str) else name))
-                for role, name in choice.items()
-            }
-        )
-        for choice in choices
-    ]
-    options: list[Part] = []
-    for choice in spelled:
-        options += [" or " if options else "say ", Option("columns", choice)]
-    if more:
-        options.append(f"; {more}" if options else more)
-    return InputError(problem, where=sheet.source, remedy=tuple(options), argument="columns", choices=spelled)
-
-
-def refuse_words(sheet: Sheet, name: str) -> InputError:
-    """Return the refusal of a column of scores for its cells that are no numbers, with their count.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    name
-        A column of scores.
-    """
-    column = sheet.columns[name]
-    if column.parsed.problem:
-        return InputError(
-            f"column {name!r}: {column.parsed.problem}",
-            where=sheet.source,
-            remedy=("say ", Option("decimal", "comma"), " or ", Option("decimal", "point")),
-            argument="decimal",
-            choices=("comma", "point"),
-        )
-    rows = np.flatnonzero(np.isinf(column.values))
-    token = str(column.data[int(rows[0])].as_py()).strip()
-    words = dict.fromkeys(column.words)
-    shown = ", ".join(list(words)[1:4])
-    many = (
-        f" ({format_count(len(rows), 'such cell')}{f', also {shown}' if shown else ''})"
-        if len(rows) > 1
-        else ""
-    )
-    remedy: tuple[Part, ...] = (
-        "correct it, or treat such cells as missing with ",
-        Option("missing", "leave"),
-        " or as zero with ",
-        Option("missing", "zero"),
-    )
-    if "," in token and token.replace(",", "", 1).replace("-", "", 1).isdecimal():
-        remedy = (f"write it with a point, as in {token.replace(',', '.')}",)
-    return InputError(
-        f"{name}: {token!r} is not a number{many}", where=sheet.place(int(rows[0])), remedy=remedy
-    )

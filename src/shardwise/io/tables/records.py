@@ -12,11 +12,11 @@ from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.facts import refuse_words
 from shardwise.io.tables.readings import choose_reading
+from shardwise.io.tables.refusals import refuse_words
 from shardwise.io.tables.roles import Columns, Reading, find_factors
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import is_value
+from shardwise.io.tables.words import find_headline, is_value
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
 Missing = Literal["leave", "refuse", "zero"]
@@ -42,6 +42,7 @@ class Records:
     repeats_kind: str = ""  # samples or seeds, where the source says it
     what: str = ""  # what a log was recognised as
     excluded: frozenset[str] = frozenset()  # names that the caller leaves out and that were there
+    perhaps: str = ""  # of one system, the columns by which there would be several
 
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
@@ -130,7 +131,7 @@ def records_of_reading(
         labels, measures = _part_labels(reading, labels, count)
     elif reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
-        measures = Labels.repeat_name(wishes.measure or "score", times * count)
+        measures = Labels.repeat_name(wishes.measure or reading.measure or "score", times * count)
         if "measure" in reading.roles:
             kinds = _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
             measures = Labels(np.tile(kinds.codes, times), kinds.names)
@@ -164,6 +165,7 @@ def records_of_reading(
         place=lambda k: sheet.place(k % count if rows is None else int(rows[k % count])),
         nouns=reading.nouns,
         notes=tuple(notes),
+        primary=find_headline(reading.scores) if times > 1 and not reading.wide and not reading.parts else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
@@ -171,6 +173,7 @@ def records_of_reading(
         unnamed=unnamed,
         repeats_kind=reading.repeats_kind if "instance" in labels else "",
         excluded=frozenset(excluded),
+        perhaps=str(reading.perhaps or ""),
     )
 
 

@@ -62,6 +62,8 @@ class Reading:
     parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
     turned: bool = False  # whether rows and columns were exchanged
+    measure: str = ""  # of a wide table, where its columns share the name of one
+    perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property
     def nouns(self) -> dict[str, str]:
@@ -71,7 +73,7 @@ class Reading:
             for role, name in self.roles.items()
             if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
         }
-        return {role: word for role, word in words.items() if word != role and not word.startswith("#")}
+        return {role: word for role, word in words.items() if word != role and not set(word) & {"#", "+"}}
 
     @property
     def repeats_kind(self) -> str:

@@ -227,6 +227,106 @@ def make_array(column: pd.Series[Any]) -> pa.Array:
         return pa.array([None if value is None or value != value else str(value) for value in column])
 
 
+def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
+    """Return the same table with its rows as columns, beside one called item.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    label
+        The column that names the rows.
+    numbers
+        The columns that become rows.
+    """
+    codes, names, _ = sheet.columns[label].labels
+    values = np.array([sheet.columns[name].values for name in numbers])
+    rows = {
+        names[code]: pa.array(values[:, row], from_pandas=True) for row, code in enumerate(codes.tolist())
+    }
+    table = pa.table([pa.array(list(numbers), pa.string()), *rows.values()], names=["item", *rows])
+    source = sheet.source
+    return make_sheet(
+        table, source, lambda row: f"{source}:column {numbers[row]}", system=sheet.system, notes=sheet.notes
+    )
+
+
+def melt_columns(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
+    """Return a table with a row for each number, the columns of numbers as repeats.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    label
+        The column that names the rows.
+    numbers
+        Columns of repeats.
+    """
+    codes, names, _ = sheet.columns[label].labels
+    rows, locate_row = sheet.rows, sheet.place
+    columns = {
+        label: pa.array([names[code] for code in codes.tolist()] * len(numbers), pa.string()),
+        "repeat": pa.array(np.repeat(np.array(numbers, dtype=object), rows).tolist(), pa.string()),
+        "score": pa.array(np.concatenate([sheet.columns[name].values for name in numbers])),
+    }
+    return make_sheet(
+        pa.table(list(columns.values()), names=list(columns)),
+        sheet.source,
+        lambda row: locate_row(row % rows),
+        system=sheet.system,
+    )
+
+
+def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
+    """Return the table with one column in place of several, whose labels say what all of them say; and its name.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    names
+        Columns of labels.
+    """
+    parts = [sheet.columns[name].labels for name in names]
+    keys, codes = np.unique(np.column_stack([part.codes for part in parts]), axis=0, return_inverse=True)
+    labels = [
+        " ".join(part.names[k] for part, k in zip(parts, key, strict=True)).strip() for key in keys.tolist()
+    ]
+    data = pa.DictionaryArray.from_arrays(
+        pa.array(codes.ravel().astype(np.int32)), pa.array(labels, pa.string())
+    )
+    joined = "+".join(names)
+    columns = {name: column for name, column in sheet.columns.items() if name not in names}
+    return replace(sheet, columns={joined: Column(joined, pa.chunked_array([data])), **columns}), joined
+
+
+def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
+    """Fill the labels of merged cells, where each stands once above equally many empty cells; and say so."""
+    names = list(sheet.columns)
+    first = sheet.columns[names[0]] if names else None
+    if (
+        first is None
+        or len(names) < 3
+        or not pa.types.is_string(first.data.type)
+        or "" not in first.labels.names
+    ):
+        return sheet, ()
+    second = sheet.columns[names[1]]
+    cells = [(cell or "").strip() for cell in first.data.to_pylist()]
+    starts = np.flatnonzero([bool(cell) for cell in cells])
+    lengths = np.diff(np.append(starts, len(cells)))
+    if len(starts) < 2 or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
+        return sheet, ()
+    numeric = second.numeric >= 0.5 and not second.dates
+    if numeric or "" in second.labels.names or second.distinct != int(lengths[0]):
+        return sheet, ()
+    filled = [cells[start] for start, length in zip(starts, lengths, strict=True) for _ in range(length)]
+    data = pa.chunked_array([pa.array(filled, pa.string())])
+    columns = dict(sheet.columns) | {names[0]: replace(first, data=data)}
+    return replace(sheet, columns=columns), (f"empty cells of {names[0]} filled from above",)
+
+
 def strip_endings(path: Path) -> str:
     """Return name of a file without its endings."""
     return Path(bare_name(path)).stem

@@ -171,14 +171,27 @@ def is_telling_statistic(column: Floats, others: Sequence[Floats]) -> bool:
     return not copies and len(np.unique(finite)) >= MANY_VALUES
 
 
-def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:
-    """Tell whether a column has whole numbers of its own range where all others have fractions."""
+def is_of_another_kind(column: Floats, others: Sequence[Floats], *, larger: bool = True) -> bool:
+    """Tell whether a column has whole numbers where all others that vary have fractions.
+
+    Parameters
+    ----------
+    column
+        Numbers.
+    others
+        Numbers of other columns.
+    larger
+        Whether it has to leave their range; else it is enough that it leaves 0 to 1.
+    """
     finite = column[np.isfinite(column)]
-    if not len(finite) or not np.array_equal(finite, np.round(finite)) or not len(others):
-        return False
     rest = [other[np.isfinite(other)] for other in others]
+    rest = rest if larger else [other for other in rest if len(np.unique(other)) > 1]
+    if not len(finite) or not np.array_equal(finite, np.round(finite)) or not rest:
+        return False
     fractions = all(len(other) and not np.array_equal(other, np.round(other)) for other in rest)
-    return fractions and float(np.abs(finite).max()) > max(float(np.abs(other).max()) for other in rest)
+    top = max(float(np.abs(other).max(initial=0.0)) for other in rest)
+    top = top if larger else min(top, 1.0)
+    return fractions and float(np.abs(finite).max()) > top
 
 
 def is_year(column: Floats) -> bool:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 from shardwise.io.tables import signs
+from shardwise.io.tables.refusals import Doubt
 from shardwise.io.tables.roles import Reading
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import SUMMARIES, is_numbered, is_summary, is_summary_header, share_of_items
@@ -87,7 +88,7 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
     if not candidates:
-        candidates = _find_unlabelled(sheet, table, names)
+        candidates = _find_unlabelled(sheet, table, names) if names[-1] not in exclude else []
     body = np.delete(table, candidates, axis=0)
     body = np.where(np.isfinite(body), body, np.nan)
     ordinary = [name for row, name in enumerate(names) if row not in candidates]
@@ -110,7 +111,7 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
         if statistic or (by_word and outside and (apart or formulas)):
             dropped.append(row)
         elif is_summary(name) or row in edge:
-            raise _refuse_row(sheet, row, name)
+            raise _doubt_row(sheet, row, name)
     return np.array(dropped, dtype=np.int64)
 
 
@@ -137,16 +138,14 @@ def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[
     if not statistic or statistic in signs.LOOSE or not (several or apart):
         return []
     if is_numbered([*names]):
-        raise _refuse_row(sheet, last, names[last], statistic)
+        raise _doubt_row(sheet, last, names[last], statistic)
     return [last]
 
 
-def _refuse_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> InputError:
+def _doubt_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> Doubt:
     what = f"is the {statistic} of the rows above" if statistic else "may be an item, or sum up others"
-    return InputError(
-        f"row {name!r} {what}",
-        where=sheet.place(row),
-        remedy=("leave it out with ", Option("exclude", name), ", or rename it if it is an item"),
+    return Doubt(
+        f"row {name!r} {what}", exclude=name, rename="rename it if it is an item", where=sheet.place(row)
     )
 
 
@@ -182,5 +181,5 @@ def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
         if (edge and apart) or np.mean(matches) >= signs.NEARLY_ALL:
             dropped.append(rows)
         else:
-            raise _refuse_row(sheet, int(rows[0]), items.names[code])
+            raise _doubt_row(sheet, int(rows[0]), items.names[code])
     return np.concatenate(dropped)

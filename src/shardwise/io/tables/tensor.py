@@ -110,6 +110,8 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     kinds = {part.repeats_kind for part in parts}
     if "instance" in dims and len(kinds) == 1 and kinds != {""}:
         attrs["repeats_kind"] = kinds.pop()
+    if len(parts) == 1 and parts[0].perhaps:
+        attrs["perhaps_columns"] = parts[0].perhaps
     absent = {"missing_rows": present.size - filled} if filled < present.size else {}
     data = xr.Dataset(
         {

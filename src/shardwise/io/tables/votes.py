@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import clean_noun
+from shardwise.io.tables.candidates import POINTS, list_candidates
 from shardwise.io.tables.column import is_text as holds_text
-from shardwise.io.tables.facts import LOOK, is_numeric
+from shardwise.io.tables.facts import LOOK, Facts, is_numeric
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.roles import Choice, Columns
 from shardwise.io.tables.sheet import Sheet
@@ -22,6 +24,7 @@ from shardwise.io.tables.words import (
     NO_VOTE,
     ORDERS,
     SECOND_FIRST,
+    SYSTEMS,
     TASKS,
     TIE_COLUMNS,
     TIES,
@@ -169,17 +172,22 @@ def _find_opponents(sheet: Sheet, named: Mapping[str, str], columns: Columns) ->
         for second in sides
         if (_find_ends(first, second) is not None and _share_stem(first, second))
     ]
-    texts = [] if by_words else _list_texts(sheet)
-    for first, second in [*by_words, *((a, b) for k, a in enumerate(texts) for b in texts[k + 1 :])]:
-        if not all(_is_label(sheet, name, 1 if by_words else 2) for name in (first, second)):
-            continue
-        if _are_opponents(sheet, first, second):
+    won = any(simplify_header(name) in WINNERS for name in sheet.columns)
+    texts = [] if by_words or not won else [name for name in sheet.columns if _is_label(sheet, name)][:12]
+    pairs = by_words or list(combinations(texts, 2))
+    least = 1 if by_words else 2
+    for first, second in pairs:
+        labels = all(_is_label(sheet, name, least) for name in (first, second))
+        if labels and _are_opponents(sheet, first, second) and _is_ahead(sheet, won=won):
             return _Opponents(first, second, _find_ends(first, second) or ("first", "second"))
     return None
 
 
-def _list_texts(sheet: Sheet) -> list[str]:
-    return [name for name in sheet.columns if _is_label(sheet, name)][:12]
+def _is_ahead(sheet: Sheet, *, won: bool) -> bool:
+    """Tell whether more speaks for votes than for any reading as scores."""
+    points = POINTS["two columns name opponents"] + won * POINTS["a column says which won"]
+    best = next(iter(list_candidates(Facts(sheet, {}))), None)
+    return best is None or best.points < points
 
 
 def _is_label(sheet: Sheet, name: str, least: int = 2) -> bool:
@@ -222,14 +230,18 @@ def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
     second_codes = np.array([number[name] for name in b.names])[b.codes]
     equal = float((first_codes == second_codes).mean())
     opposed = _find_ends(first, second) is not None or _find_ends(second, first) is not None
-    if opposed and (2 * len(shared) >= min(len(a.names), len(b.names)) or not is_text(first)) and equal < 0.2:
-        return not (is_text(first) and is_text(second)) or share_of_models(list(names)[:LOOK]) > 0.5
+    if opposed and equal < 0.2:
+        models = share_of_models(list(names)[:LOOK]) > 0.5
+        called = not SYSTEMS.isdisjoint(split_words(first)) or 2 * len(shared) >= min(
+            len(a.names), len(b.names)
+        )
+        return models or (called and not (is_text(first) and is_text(second)))
     role = any("system" in list_roles(name) for name in sheet.columns if name not in (first, second))
-    # a question and a model are no opponents, even where questions are called as models are
-    known = [set(list_roles(name)) for name in (first, second)]
+    role = role or (
+        bool(list_roles(first) and list_roles(second)) and list_roles(first) != list_roles(second)
+    )
     return (
         not role
-        and not (all(known) and known[0].isdisjoint(known[1]))
         and sheet.rows >= 4
         and equal == 0.0
         and 2 * len(shared) >= len(names)

@@ -1,301 +1,85 @@
-"""Words that people use in headers, labels and cells, in the languages that such tables are often written in.
+"""Words that people use in headers, labels and cells; the lists stand in ``words.txt``.
 
-A word is one sign among several: `readings` asks for a second one, from the numbers, before anything is left out.
+A word is one sign among several: readings ask for a second one, from the numbers, before anything is left out.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from shardwise.core.scores import ROLE_OF
 
 
-def _split_set(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
-    return frozenset(text.split())
+def _load_lists() -> dict[str, list[str]]:
+    """Return the lists of words by name."""
+    text = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    return {
+        block.partition(": ")[0]: block.partition(": ")[2].split()
+        for block in re.split(r"\n(?=\S)", lines.strip())
+    }
 
 
-ITEMS = _split_set("""
-    topic topic_id query query_id qid q_id item item_id question question_id prompt prompt_id example example_id
-    sample_id problem problem_id case case_id test_case testcase test test_id task_id doc_id instance_id doc
-    datapoint record record_id utterance sentence sentence_id segment segment_id seg_id sent_id image image_id
-    user user_id user_input session_id input input_id puzzle exercise claim claim_id scenario turn_id
-    participant participant_id frage fragen frage_id anfrage thema aufgabe fall beispiel satz eintrag requete
-    sujet exemple exercice phrase pregunta consulta tema elemento ejemplo ejercicio caso domanda esempio
-    pergunta exemplo item_no vraag opgave voorbeeld fraga sporsmal sporgsmal kysymys pytanie zapytanie zadanie
-    otazka вопрос запрос пример задача 问题 問題 题目 題目 查询 样本 例子 質問 設問 質問文 문제 질문 soru ornek سؤال
-""")
-"""Headers of the column that names what is scored."""
-PEOPLE = _split_set("""
-    user user_id uid visitor visitor_id customer customer_id client client_id account account_id subject subject_id
-    participant participant_id patient patient_id person person_id member member_id session session_id device
-    device_id cookie household household_id student student_id reader shopper
-""")
-"""Headers of the column that names people, who may see one system each."""
-SYSTEMS = _split_set("""
-    system system_id system_name model model_name model_id modelname engine retriever ranker checkpoint method
-    method_name approach algorithm algo variant tool llm provider agent team submission generator solver
-    classifier technique strategy architecture pipeline config configuration setup experiment arm treatment
-    modell methode verfahren ansatz algorithmus variante werkzeug technik modele systeme approche algorithme
-    outil modelo sistema metodo enfoque algoritmo herramienta modello approccio strumento abordagem metoda
-    podejscie algorytm modely menetelma malli модель система метод алгоритм подход
-    模型 系统 系統 方法 算法 モデル システム 手法 모델 시스템 방법 yontem
-""")
-"""Headers of the column that names who is scored."""
-REPEATS = _split_set("""
-    instance replicate seed random_seed epoch trial trial_id repeat repeat_id repetition rep attempt attempt_id
-    iteration iter generation rollout try wiederholung durchlauf versuch zufallszahl graine essai repeticion
-    semilla intento ripetizione tentativo repeticao tentativa herhaling poging повтор попытка
-    种子 種子 次数 重复 シード 試行 시드 반복
-""")
-"""Headers of the column that tells repeated scores apart."""
-SAMPLED = _split_set("sample sample_no sample_idx generation rollout completion attempt epoch")
-"""Headers of repeats that were drawn anew for each item (METHODS, 10.6)."""
-TASKS = _split_set("""
-    task task_name dataset dataset_name benchmark subset subject suite domain datensatz jeu_de_donnees
-    conjunto_de_datos 数据集 データセット
-""")
-CLUSTERS = _split_set("""
-    cluster cluster_id passage passage_id group group_id context_id conversation conversation_id document
-    document_id story_id gruppe groupe grupo gruppo
-""")
-"""Headers of what several items have in common."""
-MEASURE_COLUMNS = frozenset(
-    [
-        "measure",
-        "metric",
-        "metric_name",
-        "measure_name",
-        "mass",
-        "metrik",
-        "metrique",
-        "metrica",
-        "指标",
-        "指標",
-    ]
-)
+_LISTS = _load_lists()
+
+
+def _get_set(*names: str) -> frozenset[str]:
+    return frozenset(word for name in names for word in _LISTS[name])
+
+
+ITEMS, PEOPLE, SYSTEMS, ARMS = (_get_set(name) for name in ("items", "people", "systems", "arms"))
+"""Headers of the columns of what is scored, of people, who may see one system each, of systems, and of their groups."""
+REPEATS, SAMPLED = _get_set("repeats"), _get_set("sampled")
+"""Headers of the column that tells repeated scores apart; of repeats that were drawn anew for each item."""
+TASKS, SLICES, CLUSTERS = _get_set("tasks"), _get_set("slices"), _get_set("clusters")
+"""Headers of what items belong to: tasks of their own, kinds of items, what several items have in common."""
+MEASURE_COLUMNS = _get_set("measure_columns")
 SWING = {
-    "run": ("system", "instance"),
-    "run_id": ("system", "instance"),
-    "run_name": ("system", "instance"),
-    "runid": ("system", "instance"),
-    "round": ("instance",),
-    "runde": ("instance",),
-    "sample": ("topic", "instance"),
-    "sample_id": ("topic", "instance"),
-    "task_id": ("topic", "task"),
-    "name": ("system", "topic"),
-    "tag": ("system",),
-    "version": ("system",),
-    "file": ("topic",),
-    "filename": ("topic",),
-    "subject": ("task", "topic"),
-    **dict.fromkeys(
-        (
-            "id",
-            "idx",
-            "index",
-            "key",
-            "no",
-            "no.",
-            "nr",
-            "nr.",
-            "number",
-            "#",
-            "uid",
-            "unnamed:_0",
-            "row",
-            "",
-        ),
-        ("topic",),
-    ),
+    word: tuple(roles.split(",")) for word, _, roles in (entry.rpartition("=") for entry in _LISTS["swing"])
 }
+SWING[""] = ("topic",)
 """Headers that mean the first of these roles that no other column has."""
-WINNERS = _split_set("""
-    winner win winning_model winner_model vote votes preference preferred preferred_model pick choice chosen
-    chosen_model chosen_model_name label result outcome better verdict decision judgment judgement gewinner
-    gagnant ganador
-""")
-"""Headers of the column that says which of two systems won a vote."""
-VOTERS = _split_set("""
-    voter voter_id judge judge_id annotator annotator_id worker worker_id user user_id rater rater_id evaluator
-    evaluator_id labeler labeler_id labeller visitor visitor_id participant participant_id person respondent
-    reviewer assessor evaluation_session_id
-""")
-"""Headers of the column that says who voted."""
-TIES = _split_set("""
-    tie ties tied draw equal equally same both neither none both_bad bothbad both_good both_equal tie_bothbad
-    tie_both_bad no_preference unentschieden egal gleich empate pareggio match_nul =
-""")
-"""Cells that say that neither of two systems won."""
-TIE_COLUMNS = _split_set("tie ties winner_tie both_equal is_tie draw")
-"""Headers of a column that flags ties."""
-NO_VOTE = _split_set("error invalid unknown skip skipped nan null n/a na") | {""}
-"""Cells of a vote that was not given."""
-ORDERS = _split_set("order position presentation shown_first first_shown swapped swap flipped reversed")
-"""Headers of the column that says which of two systems was shown first."""
-SECOND_FIRST = _split_set("""
-    ba b_a b_first b model_b second 2 right swapped swap true yes flipped reversed reverse model_2 system_b
-""")
-FIRST_FIRST = _split_set("""
-    ab a_b a_first a model_a first 1 left original false no straight normal model_1 system_a 0
-""")
-"""Cells that say which of two systems was shown first."""
-NAMELESS = frozenset(
-    (
-        "id",
-        "idx",
-        "index",
-        "key",
-        "no",
-        "no.",
-        "nr",
-        "nr.",
-        "number",
-        "#",
-        "uid",
-        "unnamed:_0",
-        "",
-        "name",
-        "tag",
-        "row",
-    )
-)
+NAMELESS = _get_set("nameless") | {""}
 """Headers that say nothing of what the rows are."""
+WINNERS, VOTERS, ORDERS = _get_set("winners"), _get_set("voters"), _get_set("orders")
+"""Headers of votes: who won, who voted, which system was shown first."""
+TIES, TIE_COLUMNS, NO_VOTE = _get_set("ties"), _get_set("tie_columns"), _get_set("no_vote") | {""}
+"""Cells and headers that say that neither of two systems won; cells of a vote that was not given."""
+SECOND_FIRST, FIRST_FIRST = _get_set("second_first"), _get_set("first_first")
+"""Cells that say which of two systems was shown first."""
+VALUES, OUTCOMES, HEADLINES = _get_set("values"), _get_set("outcomes"), tuple(_LISTS["headlines"])
+"""Headers of numbers that do not say what of; headers of scores; measures that come first, in their order."""
+PARTS_OF_DATA, _AROUND = _get_set("parts_of_data"), _get_set("around_measures")
+BOOKKEEPING, TEXTS = _get_set("bookkeeping"), _get_set("texts")
+"""Parts of headers of numbers and of text that are kept beside scores."""
+SUMMARIES = _get_set("means", "sums", "spreads", "order_statistics", "counts", "wholes")
+"""Words for a row or column that sums up others."""
+SUMMARY_COLUMNS, DELTAS = SUMMARIES | _get_set("differences"), _get_set("deltas")
+_FILLERS, _ENDINGS = _get_set("fillers"), _get_set("endings")
+MISSING = _get_set("missing") | {""}
+"""Cells in which a score is not there."""
+VERDICTS = (
+    dict.fromkeys(_LISTS["true"], 1.0) | dict.fromkeys(_LISTS["false"], 0.0) | {"tie": 0.5, "draw": 0.5}
+)
+"""Cells that are a verdict in a word."""
+LETTERS = tuple(
+    {entry.partition("=")[0]: float(entry.partition("=")[2]) for entry in letters.split(",")}
+    for letters in _LISTS["letters"]
+)
+"""Verdicts of one letter, where a table has no others."""
+LABELS = frozenset({"topic", "system", "instance", "shard", "split", "task", "cluster", "measure"})
 
-VALUES = _split_set("""
-    score scores value wert punkte punktzahl bewertung ergebnis valeur resultat puntuacion puntaje valor
-    resultado punteggio valore risultato pontuacao waarde оценка балл 得分 分数 分數 值 スコア 点数 점수 puan
-""")
-"""Headers of numbers that do not say what of."""
-OUTCOMES = _split_set("""
-    correct is_correct accuracy acc acc_norm exact_match em exact f1 judge judge_score rating grade reward
-    passed pass success result outcome resolved solved win correctness quality points reciprocal_rank bleu
-    sacrebleu chrf ter comet bleurt meteor bertscore wer cer mae mse rmse auc auroc auprc loss nll perplexity
-    ppl regret utility mcc kappa iou dice psnr ssim faithfulness relevancy answer_relevancy answer_relevance
-    context_precision context_recall answer_correctness answer_similarity semantic_similarity
-    factual_correctness string_present helpfulness harmlessness toxicity fluency adequacy coherence completeness
-    hallucination richtig korrekt genauigkeit trefferquote note correcto acierto exactitud correta acerto
-    corretto accuratezza juste exactitude juist goed poprawnosc точность 正确 準確率 准确率 正解 정확도 dogru
-""")
-"""Headers of scores; where there are any, other numbers of a long table are none."""
 _RANKED = re.compile(
     r"(g?map|ap|n?dcg|ndcg_cut|map_cut|mrr|rr|recip_rank|err|rbp|bpref|infap|recall|precision|success|hits?|hit_rate|"
     r"judged|fbeta|rprec|iprec_at|setp|setr|setf|set_p|set_recall|set_f|gm_map|alpha_ndcg|arp)"
     r"(\([^)]*\))?([@_.]\d+(\.\d+)?)?|[rpf]@\d+|[pr]_\d+|(p|ndcg|map|recall|success|hits?|mrr|r)\d+|f_?\d(\.\d)?|"
     r"rouge_?(\d|l|lsum|w|su)?|(pass|acc|maj|cons)@\d+|bleu_?\d"
 )
-
-BOOKKEEPING = _split_set("""
-    latency latenz latence latencia latenza time times zeit temps tiempo tempo duration dauer duree duracion
-    durata runtime elapsed seconds sec secs ms msec millis timestamp ts date datum fecha when created updated
-    started finished year jahr annee ano anno month monat hour 时间 時間 延迟 日期 年份 время дата год cost costs kosten
-    cout costo custo price preis prix precio prezzo preco usd eur dollars euro 成本 价格 費用 цена стоимость token
-    tokens length laenge lange longueur longitud lunghezza comprimento len chars characters words bytes kb mb
-    size grosse groesse taille tamano count counts anzahl nombre cantidad numero n num docs turns steps calls
-    retries errors 长度 數量 数量 длина количество position pos order reihenfolge offset line page rank rang platz
-    ranking version fold falte temperature temp batch gpu memory mem ram level niveau weight gewicht peso poids
-    gold target label labels expected reference truth groundtruth ziel etiqueta etikett prediction predicted
-    pred difficulty schwierigkeit difficulte dificultad difficolta dificuldade сложность 难度 難易度 votes stimmen
-    likes views age alter edad zip plz postcode postal lat lon lng hash checksum confidence logprob prob shots
-    topp topk port turn step
-""")
-"""Parts of headers of numbers that are kept beside scores."""
-TEXTS = _split_set("""
-    answer answers antwort reponse respuesta risposta response responses output outputs prediction completion
-    text comment comments kommentar bemerkung notes explanation reason rationale feedback judgment message
-    messages prompt context contexts retrieved_contexts reference generation transcript trace error errors
-    status metadata meta tags url link author annotator judge language lang category kategorie kind type source
-    uuid hash label gold target expected ground_truth input user_input user_prompt instruction title description
-    titel
-""")
-"""Headers of text beside the scores."""
-
-_MEANS = """
-    mean mean_score avg average averages amean gmean hmean gm mittel mittelwert durchschnitt schnitt mw moyenne
-    moy promedio media prom medio gemiddelde gem srednia среднее средняя
-    平均 平均值 均值 平均値 평균 ø μ µ ortalama medel medelvarde gjennomsnitt gennemsnit keskiarvo prumer atlag
-"""
-_SUMS = """
-    sum total totals summe gesamt insgesamt somme suma totale totaal totalt soma итого всего сумма 合计 合計 总计 總計
-    합계 σ_sum ∑ Σ subtotal toplam razem celkem
-"""
-_SPREADS = """
-    std stddev stdev std_dev sd stdv σ standardabweichung stabw ecart desviacion desvio desv deviazione
-    afwijking stderr sem se var variance varianz ci iqr range odchylenie 标准差 標準偏差 표준편차
-"""
-_ORDERS = """
-    median mediane mediana zentralwert медиана 中位数 中央値 중앙값 max maximum min minimum minimo maximo best worst top
-    bester bestes mejor meilleur migliore melhor oracle 最大 最小 最大值 最小值 максимум минимум percentile quantile
-"""
-_COUNTS = "count counts n anzahl nombre num"
-_WHOLES = """
-    all overall overal macro micro aggregate aggregated summary zusammenfassung resumen resume gesamtergebnis
-    alle alles tous todos tutti weighted combined 总体 全体 全部 総合 전체
-"""
-_DIFFERENCES = """
-    diff difference delta δ gain improvement improv lift unterschied differenz ecart diferencia differenza
-    rel_diff verbesserung rank rang platz ranking winner sieger p_value pvalue p_val significance significant
-    sig ratio 差 排名 順位
-"""
-SUMMARIES = frozenset(" ".join((_MEANS, _SUMS, _SPREADS, _ORDERS, _COUNTS, _WHOLES)).lower().split())
-"""Words for a row or column that sums up others."""
-SUMMARY_COLUMNS = SUMMARIES | _split_set(_DIFFERENCES)
-_FILLERS = _split_set("""
-    of the and over per row column value score scores across topics questions items dev error geo geom geometric
-    arithmetic standard type typ + - ± / & : = in % des der de la el du moyen media avg. all
-""")
-
-MISSING = frozenset(
-    ("", "nan", "na", "n/a", "#n/a", "#na", "null", "none", "<na>", "nil", "-", "--", "—", "–", "nat")
-)
-"""Cells in which a score is not there."""
-_TRUE = """
-    true yes pass passed correct right success ok okay win won resolved solved ja wahr richtig korrekt bestanden
-    oui vrai juste si verdadero cierto correcto vero corretto sim verdadeiro certo correto да верно правда tak
-    prawda evet dogru 是 对 正确 對 正確 はい 正解 예 맞음 ✓ ✔ ✅ ☑
-"""
-_FALSE = """
-    false no fail failed incorrect wrong failure unresolved unsolved loss lost lose nein falsch inkorrekt
-    durchgefallen non faux incorrecto falso incorretto sbagliato nao errado incorreto нет неверно ложь nie falsz
-    hayir yanlis 否 错 错误 錯 錯誤 不正解 いいえ 아니오 틀림 ✗ ✘ ❌ ☒
-"""
-VERDICTS = {
-    **dict.fromkeys(_TRUE.split(), 1.0),
-    **dict.fromkeys(_FALSE.split(), 0.0),
-    "tie": 0.5,
-    "draw": 0.5,
-}
-"""Cells that are a verdict in a word."""
-LETTERS = (
-    {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0},
-    {"t": 1.0, "f": 0.0},
-    {"y": 1.0, "n": 0.0},
-    {"j": 1.0, "n": 0.0},
-    {"v": 1.0, "f": 0.0},
-    {"s": 1.0, "n": 0.0},
-    {"o": 1.0, "n": 0.0},
-    {"+": 1.0, "-": 0.0},
-)
-"""Verdicts of one letter, where a table has no others; the first are inspect's: correct, incorrect, partial, none."""
-
-LABELS = frozenset({"topic", "system", "instance", "shard", "split", "task", "cluster", "measure"})
-
-_MODELS = re.compile(
-    r"bm25|tf-?idf|\bqld?\b|\bdph\b|\brm3\b|dense|sparse|hybrid|colbert|splade|\bdpr\b|\bance\b|rerank|monot5|duot5|\bbert|roberta|"
-    r"deberta|\bt5\b|flan|gpt|\bo[134]\b|claude|sonnet|opus|haiku|gemini|gemma|palm|llama|vicuna|alpaca|mistral|mixtral|"
-    r"qwen|\byi\b|phi-?\d|falcon|deepseek|kimi|command-?r|cohere|grok|olmo|pythia|bloom|mpnet|minilm|\be5\b|\bgte\b|\bbge\b|"
-    r"baseline|random forest|svm|xgboost|lightgbm|resnet|\bvit\b|lstm|\bcnn\b|\bmlp\b|ensemble|"
-    r"\d+(\.\d+)?[bm]\b|[-_]v\d"
-)
-_BENCHMARKS = re.compile(
-    r"mmlu|gsm8k|\bmath\b|hellaswag|winogrande|\barc\b|arc_|truthfulqa|boolq|piqa|siqa|humaneval|mbpp|\bbbh\b|drop\b|squad|"
-    r"triviaqa|\bnq\b|hotpotqa|fever|arguana|fiqa|nfcorpus|scifact|scidocs|trec-?covid|touche|dbpedia|quora|msmarco|"
-    r"cqadupstack|climate|sts\d|stsb|stsbenchmark|sick-?r|banking77|imdb|emotion|massive|glue|sst-?2|\bcola\b|mnli|qnli|\brte\b|"
-    r"gpqa|ifeval|musr|swe-?bench|aime|livecodebench|mt-?bench|alpacaeval|flores|xnli|xquad|mteb|beir"
-)
+_MODELS, _BENCHMARKS = (re.compile("|".join(_LISTS[name])) for name in ("models", "benchmarks"))
 _ITEM_NAME = re.compile(
     r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+"
 )
@@ -343,19 +127,25 @@ def list_roles(header: str) -> tuple[str, ...]:
 
     >>> list_roles("run_id"), list_roles("Question ID"), list_roles("answer"), list_roles("Modell")
     (('system', 'instance'), ('topic',), (), ('system',))
+    >>> list_roles("classifier_name"), list_roles("run_idx"), list_roles("domain")
+    (('system',), ('instance',), ('slice',))
     """
     word = simplify_header(header)
     if word in SWING:
         return SWING[word]
     known = (
-        ("measure", MEASURE_COLUMNS), ("cluster", CLUSTERS), ("task", TASKS), ("topic", ITEMS), ("system", SYSTEMS),
-        ("instance", REPEATS),
+        ("measure", MEASURE_COLUMNS), ("cluster", CLUSTERS), ("task", TASKS), ("slice", SLICES), ("topic", ITEMS),
+        ("system", SYSTEMS), ("instance", REPEATS),
     )  # fmt: skip
     roles = [role for role, words in known if word in words]
     if word in ROLE_OF and ROLE_OF[word] not in roles:
         roles.append(ROLE_OF[word])
+    stem, _, ending = word.rpartition("_")
+    if not roles and stem and ending in _ENDINGS:
+        named = ending in ("name", "label", "id", "key") or stem not in SWING
+        roles = [role for role in list_roles(stem) if named or role != "system"]
     if not roles and not is_score(word):
-        roles = [role for role, words in known[3:5] if ends_in_word(word, words)]
+        roles = [role for role, words in known[4:6] if ends_in_word(word, words)]
     return tuple(roles)
 
 
@@ -391,9 +181,41 @@ def is_measure(header: str) -> bool:
 
     >>> is_measure("P@10"), is_measure("nDCG@10"), is_measure("bm25"), is_measure("rouge_score(mode=fmeasure)")
     (True, True, False, True)
+    >>> is_measure("rmse_test"), is_measure("eval_metrics/MASE[0.5]"), is_measure("f1-loss"), is_measure("recall-tuned")
+    (True, True, False, False)
     """
-    word = re.sub(r"\(.*\)$", "", simplify_header(header)).removesuffix("_score")
+    return bool(find_measure(header))
+
+
+def find_measure(header: str) -> str:
+    """Return the measure that a header names, without the words around it; nothing where it names none or several.
+
+    >>> find_measure("test_acc"), find_measure("R2 (of the fit)"), find_measure("our model")
+    ('acc', 'r2', '')
+    """
+    word = re.sub(r"[(\[].*[)\]]$", "", simplify_header(header)).strip("_")
+    if _is_known_measure(word.removesuffix("_score")):
+        return word.removesuffix("_score")
+    parts = [part for part in re.split(r"[_/\s]+", word) if part not in _AROUND]
+    return parts[0] if len(parts) == 1 and parts[0] != word and _is_known_measure(parts[0]) else ""
+
+
+def _is_known_measure(word: str) -> bool:
     return word in OUTCOMES or _RANKED.fullmatch(word) is not None
+
+
+def find_headline(headers: Sequence[str]) -> str:
+    """Return the measure that comes first among several, where one does.
+
+    >>> find_headline(["loss", "accuracy", "f1"]), find_headline(["AP", "RR"])
+    ('accuracy', '')
+    """
+    named = [(find_measure(header) or simplify_header(header), header) for header in headers]
+    for word in HEADLINES:
+        matches = [header for name, header in named if name == word]
+        if matches:
+            return matches[0] if len(matches) == 1 else ""
+    return ""
 
 
 def is_score(header: str) -> bool:

@@ -1,0 +1,249 @@
+"""Which columns of numbers are systems: those left out need two signs, a word and a number (METHODS, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+from shardwise.io.tables import signs
+from shardwise.io.tables.column import Column
+from shardwise.io.tables.facts import FEW, Facts, explain_text, is_kept_beside
+from shardwise.io.tables.refusals import Doubt
+from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.words import (
+    BOOKKEEPING,
+    DELTAS,
+    PARTS_OF_DATA,
+    SWING,
+    is_bookkeeping,
+    is_measure,
+    is_score,
+    is_summary_header,
+    is_text,
+    list_roles,
+    simplify_header,
+    split_words,
+)
+
+MARKS = ("_", "/", ".", ":", "|", " ", "-")  # between a system and what is measured
+
+
+def choose_systems(
+    facts: Facts, rest: Sequence[str], numbers: Sequence[str], *, named: bool
+) -> tuple[tuple[str, ...], dict[str, str], dict[str, tuple[str, str]]]:
+    """Return the systems of a wide table, why other columns are none, and the measures if there are several.
+
+    Parameters
+    ----------
+    facts
+        The table.
+    rest
+        Columns that are not labels of the rows.
+    numbers
+        Those that may hold scores.
+    named
+        Whether rows have names, so that columns may be measures of one system.
+    """
+    sheet = facts.sheet
+    omitted: dict[str, str] = {}
+    first = list(rest).index(numbers[0])
+    for position, name in enumerate(rest):
+        if name not in numbers:
+            _refuse_lost_system(sheet, name, after=position > first)
+            omitted[name] = explain_text(sheet.columns[name])
+    kept, parts = split_measures(numbers)
+    if kept != list(numbers) or parts:
+        return tuple(kept), omitted | {name: "no score" for name in numbers if name not in kept}, parts
+    omitted |= _omit_non_systems(sheet, numbers)
+    kept = [name for name in numbers if name not in omitted]
+    measures = [name for name in kept if is_measure(name)]
+    if measures and len(kept) > 1 and named:
+        others = [name for name in kept if name not in measures]
+        raise Doubt(
+            f"{', '.join(measures[:3])} may be measures of one system, or systems",
+            [{"system": kept}, {"score": measures}] if not others else [{"system": kept}],
+            rename="" if not others else "give a file for each system",
+        )
+    return tuple(kept), omitted, {}
+
+
+def _refuse_lost_system(sheet: Sheet, name: str, *, after: bool) -> None:
+    """Refuse a column without scores that may be a system, by its place and by what its cells are."""
+    column = sheet.columns[name]
+    if is_text(name) or is_kept_beside(name) or list_roles(name):
+        return
+    if set(column.words) == {"=…"}:
+        raise Doubt(
+            f"column {name!r} holds formulas that were never computed",
+            mend="open the workbook in a spreadsheet program and save it",
+            exclude=name,
+        )
+    if column.dates:
+        first = (column.words or list(column.labels.names))[0]
+        raise Doubt(
+            f"column {name!r} holds dates where scores should be, such as {first!r}",
+            mend="format the cells as numbers",
+            exclude=name,
+        )
+    if after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:
+        raise Doubt(
+            f"column {name!r} holds no scores, but words such as {column.words[0]!r}",
+            mend="correct them",
+            exclude=name,
+        )
+
+
+def split_measures(names: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    """Return columns such as bm25_AP, bm25_P10, dense_AP, or hit3_base, hit3_new: systems by measures.
+
+    Where one measure is left beside numbers that are none (gpt4_score, gpt4_cost), its columns are the systems.
+
+    >>> split_measures(["hit3_base", "hit3_new", "mrr_base", "mrr_new", "delta_hit3"])[1]["hit3_new"]
+    ('new', 'hit3')
+    """
+    plain = [name for name in names if DELTAS.isdisjoint(split_words(name))]
+    for last in (True, False):
+        parts = {name: pair for name in plain if (pair := _split_name(name, last=last)) is not None}
+        kinds = {kind: [n for n in parts if parts[n][1] == kind] for _, kind in parts.values()}
+        scores = [kind for kind in kinds if is_score(kind)]
+        if len(parts) < len(plain) or not scores or len(kinds) < 2:
+            continue
+        # recall-tuned and f1-loss are two systems: a measure is that of several
+        shared = [kind for kind in scores if len({parts[name][0] for name in kinds[kind]}) > 1]
+        if not shared or all(parts[name][0].lower() in PARTS_OF_DATA for name in plain):
+            continue
+        kept = [name for name in plain if parts[name][1] in scores]
+        return kept, {} if len(scores) == 1 else {name: parts[name] for name in kept}
+    return list(names), {}
+
+
+def _split_name(name: str, *, last: bool) -> tuple[str, str] | None:
+    """Return a name as system and what is measured, which comes last or first."""
+    for mark in MARKS:
+        head, separator, tail = name.rpartition(mark) if last else name.partition(mark)
+        system, kind = (head, tail) if last else (tail, head)
+        if separator and system.strip() and (is_score(kind) or simplify_header(kind) in BOOKKEEPING):
+            return system.strip(), kind.strip()
+    return None
+
+
+def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
+    """Return columns of a wide table that are no systems by a word and by numbers; refuse where only one says so."""
+    worded = {name: find_word_sign(name) for name in numbers}
+    plain = [name for name in numbers if not worded[name]]
+    if not plain:
+        # a word in each of many names is a part of the names
+        plain = [name for name in numbers if worded[name] == "weak"]
+        worded |= dict.fromkeys(plain, "")
+    if not plain:
+        # all are called alike, such as latency_a and latency_b: what is measured
+        kinds = {(_split_name(n, last=True) or _split_name(n, last=False) or (n, n))[1] for n in numbers}
+        if len(kinds) > 1:
+            raise Doubt(
+                f"columns {', '.join(numbers[:4])} may be systems, or numbers of one system",
+                [{"system": numbers}, {"score": numbers[:1]}],
+            )
+        return {}
+    omitted: dict[str, str] = {}
+    values = {name: sheet.columns[name].values for name in numbers if name not in sheet.empty}
+    scores = {name: values[name] for name in plain if name in values and not sheet.columns[name].words}
+    for name in values:
+        others = {other: scores[other] for other in scores if other != name}
+        if not others or sheet.columns[name].words:
+            continue
+        sign = find_number_sign(sheet, name, others, worded=bool(worded[name]))
+        if worded[name] and sign:
+            omitted[name] = sign
+        elif worded[name] == "strong" and sheet.rows >= 2:
+            without = [n for n in numbers if worded[n] != "strong"]
+            raise Doubt(
+                f"column {name!r} may be a system, or a number beside the scores",
+                [{"system": without}, {"system": numbers}],
+            )
+        elif sign.startswith("constant"):
+            omitted[name] = sign
+        elif sign and not worded[name] and _is_sure(sheet, name, sign, others):
+            rest = [other for other in numbers if other != name and other not in omitted]
+            raise Doubt(
+                f"column {name!r} is {sign}, so it may be no system",
+                [{"system": rest}, {"system": [*rest, name]}],
+            )
+    return omitted
+
+
+def find_word_sign(name: str) -> str:
+    """Return how far a name says that a column is no system: "strong" if all of it does, "weak" if a part does."""
+    words, word = split_words(name), simplify_header(name)
+    if is_summary_header(name) or word in BOOKKEEPING or (words and all(w in BOOKKEEPING for w in words)):
+        return "strong"
+    if word in SWING and word not in ("run", "name", "tag", "version"):
+        return "strong"
+    return "weak" if is_bookkeeping(name) or not DELTAS.isdisjoint(words) else ""
+
+
+def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, worded: bool) -> str:
+    """Return what the numbers of a column say against its being a system; nothing where they do not.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    name
+        A column.
+    others
+        Numbers of the columns that are systems.
+    worded
+        Whether the name of the column says that it is none, so that a weaker sign is enough.
+    """
+    column = sheet.columns[name]
+    values, rest = column.values, list(others.values())
+    if column.constant and len(others) >= 2:
+        if _may_be_constant(column, rest):
+            return ""
+        if sheet.rows >= FEW:
+            return "constant, so no system unless columns names it"
+    derivation = signs.find_derivation(values, others) if len(others) > 1 else ""
+    if derivation:
+        loose = derivation.endswith("of the others") and derivation.partition(" ")[0] in signs.LOOSE
+        # among right and wrong answers, a good system called cost-aware is the best of the others by chance
+        chance = find_word_sign(name) == "weak" and loose and not signs.is_telling_statistic(values, rest)
+        return "" if chance else derivation
+    if signs.is_of_another_scale(values, rest):
+        return "of another scale than the scores"
+    if signs.is_of_another_kind(values, rest, larger=not worded):
+        return "a whole number beside fractions"
+    if signs.is_year(values) and not all(map(signs.is_year, rest)):
+        return "a year"
+    whole = all(np.array_equal(r[np.isfinite(r)], np.round(r[np.isfinite(r)])) for r in rest)
+    return "a number of its own in every row" if column.counts and not whole else ""
+
+
+def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, Floats]) -> bool:
+    """Tell whether a sign of the numbers alone is enough to ask: never where cells have few different values."""
+    values, rest = sheet.columns[name].values, list(others.values())
+    if not signs.has_many_values(np.column_stack([*rest, values])):
+        return False
+    if "scale" in sign:
+        joined = np.concatenate(rest)
+        finite = joined[np.isfinite(joined)]
+        return bool(len(finite)) and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
+    if sign.endswith("of the others") or sign.startswith("difference of"):
+        # a statistic without a name that says so stands at the edge, or it is a system between others
+        numbers = [other for other in sheet.columns if other == name or other in others]
+        return name in (numbers[0], numbers[-1]) and signs.is_telling_statistic(values, rest)
+    return True
+
+
+def _may_be_constant(column: Column, others: Sequence[Floats]) -> bool:
+    """Tell whether a column that never changes may be a system, as one that is always right is.
+
+    Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
+    """
+    score = float(column.values[0])
+    if is_kept_beside(column.name) or not np.isfinite(score):
+        return False
+    low = min(float(np.nanmin(values)) for values in others)
+    high = max(float(np.nanmax(values)) for values in others)
+    return min(low, 0.0) <= score <= high or (low >= 0.0 and max(high, score) <= 1.0 and score >= 0.0)
