@@ -259,9 +259,9 @@ def test_bad_files(tmp_path: Path) -> None:
     for name in ("x.nc", "x.parquet"):
         with pytest.raises(InputError, match=r"not a (NetCDF|Parquet) file"):
             read_scores(file(tmp_path, "neither", name))
-    (tmp_path / "latin.csv").write_bytes(b"topic,a\n1,.5\n2,\xe9\n")
-    with pytest.raises(InputError, match=r"latin\.csv:3: not UTF-8 text"):
-        read_scores(tmp_path / "latin.csv")
+    (tmp_path / "damaged.csv").write_bytes(b"topic,a\n\xc3\xa9,.5\n2,\xe9\n")
+    with pytest.raises(InputError, match=r"damaged\.csv:3: not UTF-8 text; save it as UTF-8"):
+        read_scores(tmp_path / "damaged.csv")
     whole = gzip.compress(b"topic,a\n1,.5\n")
     (tmp_path / "cut.csv.gz").write_bytes(whole[:-9])
     with pytest.raises(InputError, match=r"cut.csv.gz: cannot be read"):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 import xarray as xr
+from scipy import stats
 
 import shardwise as sw
 from shardwise.methods.clusters import by_units
@@ -164,12 +165,28 @@ def test_refusals(questions: xr.DataArray) -> None:
     apart = (clustered.model == "a") == xr.DataArray(np.arange(60) < 30, dims="question")
     with pytest.raises(sw.InputError, match="share no items of a task"):
         sw.compare(clustered.where(apart))
-    with pytest.raises(sw.InputError, match="has items of several tasks"):
-        sw.compare(clustered.assign_coords(task=("question", np.arange(60) % 2)))
     with pytest.raises(sw.InputError, match="one unit only"):
         sw.compare(questions.assign_coords(cluster=("question", ["p"] * 60)))
     with pytest.raises(sw.InputError, match="along system"):
         sw.compare(questions.assign_coords(cluster=("model", list("xyz"))))
+
+
+def test_clusters_that_span_tasks_are_summed_over_them() -> None:
+    # two tasks ask about the same 12 passages: what a passage adds to both is not independent
+    rng = np.random.default_rng(5)
+    passages = np.repeat(np.arange(12), 5)
+    cluster, task = np.tile(passages, 2), np.repeat([0, 1], 60)
+    alarms = {"joined": 0, "apart": 0}
+    for _ in range(400):
+        effect = rng.normal(size=12)[cluster] + rng.normal(size=120)
+        y = np.stack([effect, np.zeros(120)], axis=1)
+        for name, code in (("joined", cluster), ("apart", cluster + 12 * task)):
+            units = unit_scores(y, code, task)
+            assert units.mean(axis=0) == pytest.approx(y.mean(axis=0))
+            difference = units[:, 0] - units[:, 1]
+            t = difference.mean() / (difference.std(ddof=1) / np.sqrt(len(difference)))
+            alarms[name] += abs(t) > stats.t.isf(0.025, unit_df(code, task))
+    assert alarms["joined"] < 0.05 * 400 + 4 * np.sqrt(0.05 * 0.95 * 400) < alarms["apart"]
 
 
 def test_scores_without_labels_stay_what_they_are(questions: xr.DataArray) -> None:

@@ -10,7 +10,7 @@ import lzma
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,7 @@ from shardwise.io.bounds import lift_limit, most_table_inside, most_text_inside
 FRAME = b"\x28\xb5\x2f\xfd"  # what a file of zstandard begins with
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", FRAME: ".zst"}
 _MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
+_MARKS_16 = (b"\xff\xfe", b"\xfe\xff")  # of byte order, in UTF-16
 _ZIP = b"PK\x03\x04"
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
@@ -79,6 +80,24 @@ def bare_name(path: Path) -> str:
     'input.BM25'
     """
     return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
+
+
+def name_apart(paths: Sequence[Path]) -> list[str]:
+    """Return names that keep files apart: without endings, or the folders that differ where files are called alike.
+
+    >>> name_apart([Path("runs/bm25.csv"), Path("runs/dense.csv.gz")])
+    ['bm25', 'dense']
+    >>> name_apart([Path("gpt/v1/scores.csv"), Path("llama/v1/scores.csv")])
+    ['gpt', 'llama']
+    """
+    names = [Path(bare_name(path)).stem for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    parts = [(*path.absolute().parts[:-1], name) for path, name in zip(paths, names, strict=True)]
+    if len({len(part) for part in parts}) > 1:
+        return [str(path) for path in paths]
+    differ = [k for k in range(len(parts[0])) if len({part[k] for part in parts}) > 1]
+    return ["/".join(part[k] for k in differ) for part in parts]
 
 
 def _inflate_gzip(text: bytes, most: int) -> bytes:
@@ -283,6 +302,11 @@ class Padded:
     buffer: Bytes
     size: int
 
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Padded:
+        """Return a text that was made, with one newline behind it."""
+        return cls(np.frombuffer(content + b"\n", dtype=np.uint8), len(content))
+
     def head(self, most: int = 1 << 20) -> bytes:
         """Return its first bytes."""
         return self.buffer[: min(most, self.size)].tobytes()
@@ -299,6 +323,26 @@ def read_padded(path: Path) -> Padded:
     return Padded(text.buffer[mark:], text.size - mark)
 
 
+def recode_text(text: Padded) -> tuple[Padded, tuple[str, ...]]:
+    """Return a text in UTF-8, and a note where it was in UTF-16 or in cp1252; as it is where it is none of them."""
+    zero = text.head(256).find(b"\0")
+    if not text.size or (zero < 0 and int(text.buffer[: text.size].max()) < 128):
+        return text, ()
+    content = bytes(text.whole())
+    wide = "utf-16" if content[:2] in _MARKS_16 else {0: "utf-16-be", 1: "utf-16-le"}.get(zero, "")
+    try:
+        if wide:
+            return Padded.of_bytes(content.decode(wide).encode()), ("text in UTF-16",)
+        letters = set(content.decode("utf-8", "surrogateescape"))
+        strange = {letter for letter in letters if letter > "~" or letter < " "} - set("\t\n\r\f")
+        # controls make no text, and letters of UTF-8 beside bytes that are none a damaged one
+        if strange and all("\udc80" <= letter <= "\udcff" for letter in strange):
+            return Padded.of_bytes(content.decode("cp1252").encode()), ("text in cp1252 (Latin-1)",)
+    except UnicodeError:
+        pass
+    return text, ()
+
+
 def decode_text(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
     """Decode text, or refuse the first line that is not UTF-8; ``cut`` where it may end inside a letter."""
     try:
@@ -311,12 +355,7 @@ def decode_text(text: bytes | memoryview, path: Path, *, cut: bool = False) -> s
                 "is a zip archive", where=str(path), remedy="unpack it, and name the files in it"
             ) from None
         line = bytes(text[: error.start]).count(b"\n") + 1
-        probably = "UTF-16" if bytes(text[:2]) in (b"\xff\xfe", b"\xfe\xff") else "Latin-1"
-        raise InputError(
-            f"not UTF-8 text, probably {probably}",
-            where=f"{path}:{line}",
-            remedy=f"convert it: iconv -f {probably.replace('-1', '1')} -t UTF-8 {path.name} > new-{path.name}",
-        ) from None
+        raise InputError("not UTF-8 text", where=f"{path}:{line}", remedy="save it as UTF-8") from None
 
 
 def _read_raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:

@@ -6,8 +6,11 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardwise.core.arrays import Ints
+from shardwise.io.tables.numerals import parse_whole
 
 MANY = 20_000
 """Names from which those without a common beginning are ordered by their letters alone."""
@@ -36,18 +39,22 @@ def natural_order(names: Sequence[str]) -> Ints:
     >>> natural_order(["q10", "q9", "q2"]).tolist(), natural_order(["b", "a10", "a9"]).tolist()
     ([2, 1, 0], [2, 1, 0])
     """
-    head = names[0].rstrip("0123456789") if len(names) else ""
-    headed = len(names) > 0 and min(names).startswith(head) and max(names).startswith(head)
-    tails = [name[len(head) :] for name in names] if headed else []
-    digits = "".join(tails)
-    plain = headed and digits.isdecimal() and digits.isascii()
-    plain = plain and min(map(len, tails)) > 0 and max(map(len, tails)) < 19
-    if plain:
-        numbers = np.fromiter(map(int, tails), np.int64, len(tails))
-        shortest = 1 + np.searchsorted(10 ** np.arange(1, 19), numbers, side="right")
-        if shortest.sum() == len(digits):  # no two of one number, such as 7 and 07
-            return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
+    numbers = _parse_tails(names)
+    if numbers is not None:
+        return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
     if len(names) > MANY:
         return np.asarray(np.argsort(np.array(list(names), dtype=object), kind="stable"), dtype=np.int64)
     keys = [natural_key(name) for name in names]
     return np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=np.int64)
+
+
+def _parse_tails(names: Sequence[str]) -> Ints | None:
+    """Return the numbers at the end of names that are the same but for them; None where they are not."""
+    head = names[0].rstrip("0123456789") if len(names) else ""
+    try:
+        texts = pa.array(names, pa.string())
+    except UnicodeEncodeError:
+        return None
+    if not pc.all(pc.starts_with(texts, head)).as_py():
+        return None
+    return parse_whole(pc.utf8_slice_codeunits(texts, len(head)))

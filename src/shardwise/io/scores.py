@@ -30,6 +30,7 @@ from shardwise.io.files import (
     compress_text,
     lacks_checksum,
     list_files,
+    name_apart,
     read_padded,
 )
 from shardwise.io.logs import registry
@@ -463,6 +464,7 @@ def _make_parts(
     names = list(systems) or [""] * len(sheets)
     if len(sheets) == 1:
         return [_one_table(sheets[0], wishes, names[0])]
+    sheets = [replace(sheet, system=name) for sheet, name in zip(sheets, name_apart(paths), strict=True)]
     return _several_tables(sheets, wishes, names)
 
 

@@ -26,7 +26,7 @@ from shardwise.core.scores import (
 )
 from shardwise.methods.bounded import BOUNDED, bound_scores
 from shardwise.methods.moderated.statistics import interaction_mean_square
-from shardwise.stats.units import additive_residuals, task_means, unit_df, unit_scores
+from shardwise.stats.units import additive_residuals, find_strata, task_means, unit_df, unit_scores
 
 
 def by_units(
@@ -73,7 +73,7 @@ def by_units(
     if over_tasks:
         made, names, df = task_means(y, task)[0], tasks, len(tasks) - 1.0
     else:
-        _check_clusters(tasks, task, clusters, cluster)
+        _check_clusters(tasks, task, cluster)
         made, names, df = unit_scores(y, cluster, task), clusters, unit_df(cluster, task)
     unit_table = xr.DataArray(
         made,
@@ -145,7 +145,7 @@ def _describe_judged(
         )
     names = {name: _code_labels(codes, scores.sizes["topic"]) for name, codes in labels.items()}
     if len(names) == 2:
-        _check_clusters(*names[TASK], *names[CLUSTER])
+        _check_clusters(*names[TASK], names[CLUSTER][1])
     clauses = []
     if CLUSTER in labels:
         clusters = len(names[CLUSTER][0])
@@ -172,15 +172,11 @@ def _residual_sd(y: Floats) -> float:
     return float(np.sqrt((rest**2).sum() / max(df, 1)))
 
 
-def _check_clusters(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluster: Ints) -> None:
-    pairs = np.unique(np.stack([cluster, task]), axis=1)
-    count = np.bincount(pairs[0])
-    if (count > 1).any():
-        raise InputError(
-            f"cluster {clusters[int(count.argmax())]!r} has items of several tasks",
-            remedy="leave out the task, or name clusters within tasks",
-        )
-    few = np.bincount(pairs[1], minlength=max(len(tasks), 1)) < 2
+def _check_clusters(tasks: tuple[str, ...], task: Ints, cluster: Ints) -> None:
+    """Refuse tasks whose items are all of one cluster."""
+    strata = find_strata(cluster, task)
+    units = np.unique(np.stack([strata[task], cluster]), axis=1)[0]
+    few = np.bincount(units)[strata] < 2
     if few.any():
         where = f"task {tasks[int(few.argmax())]!r} has" if tasks else "the scores have"
         raise InputError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
+from shardwise.io.logs.log import Log, make_log, parse_verdict, score_answers, shorten_label
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
 
@@ -19,7 +20,6 @@ def recognize_annotations(source: LogSource) -> bool:
 
 def read_annotations(source: LogSource) -> list[Log]:
     """Read how far each model is preferred to the baseline: 0 never, 1 always, between as the annotator weighs it."""
-    path = source.path
     groups: dict[str, list[dict[str, Any]]] = {}
     baselines = set()
     for line in source.rows:
@@ -28,30 +28,27 @@ def read_annotations(source: LogSource) -> list[Log]:
     if len(baselines) > 1:
         raise InputError(
             f"compares models with {len(baselines)} baselines ({', '.join(sorted(baselines)[:3])})",
-            where=str(path),
+            where=str(source.path),
             remedy="give annotations against one baseline",
         )
-    return [_make_log(name, lines, source, baselines.copy().pop()) for name, lines in groups.items()]
-
-
-def _make_log(name: str, lines: list[dict[str, Any]], source: LogSource, baseline: str) -> Log:
-    path = source.path
-    items = [shorten_label(line.get("instruction")) for line in lines]
-    rows = [
-        Row(item, repeat, {"win": parse_verdict(line.get("preference")) - 1.0}, {})
-        for line, item, repeat in zip(lines, items, number_repeats(items), strict=True)
+    notes = tuple(f"preferred to {baseline}" for baseline in baselines)
+    return [
+        make_log(
+            source,
+            name,
+            score_answers(source, lines, lambda line: shorten_label(line.get("instruction")), _read_win),
+            task="AlpacaEval",
+            repeats="annotation",
+            others=(f"{name} ({source.folder.name})",),
+            notes=notes,
+            item="instruction",
+        )
+        for name, lines in groups.items()
     ]
-    return Log(
-        source=str(path),
-        names=(name, f"{name} ({source.folder.name})", str(path)),
-        task="AlpacaEval",
-        rows=rows,
-        primary="win",
-        repeats="annotation",
-        place=lambda row: f"{path}: {rows[row].item}",
-        notes=(f"preferred to {baseline}",),
-        item="instruction",
-    )
+
+
+def _read_win(line: Mapping[str, Any]) -> dict[str, float]:
+    return {"win": parse_verdict(line.get("preference")) - 1.0}
 
 
 READER = Reader("AlpacaEval annotations", recognize_annotations, read_annotations)

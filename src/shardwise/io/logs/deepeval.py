@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
+from shardwise.io.logs.log import Log, make_log, parse_verdict, score_answers, shorten_label
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -17,44 +18,26 @@ def recognize_run(source: LogSource) -> bool:
 
 def read_run(source: LogSource) -> list[Log]:
     """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
-    path, whole = source.path, source.fields
+    whole = source.fields
     cases = [
         as_object(case)
         for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
     ]
-    items = [shorten_label(case.get("input") or case.get("name")) for case in cases]
-    rows = [
-        Row(
-            item,
-            repeat,
-            _read_scores(case),
-            as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),
-        )
-        for case, item, repeat in zip(cases, items, number_repeats(items), strict=True)
-    ]
+    rows = score_answers(
+        source,
+        cases,
+        lambda case: shorten_label(case.get("input") or case.get("name")),
+        _read_scores,
+        lambda case: as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),
+    )
     model = as_object(whole.get("hyperparameters")).get("model")
     generic = source.stem.startswith("test_run")
     name = str(model) if model else source.folder.name if generic else source.stem
-    return [
-        Log(
-            source=str(path),
-            names=(
-                name,
-                source.folder.name if generic else source.stem,
-                f"{name} ({source.stem})",
-                str(path),
-            ),
-            task="deepeval",
-            rows=rows,
-            primary="success",
-            repeats="repeat",
-            place=lambda row: f"{path}: test case {rows[row].item}",
-            item="test case",
-        )
-    ]
+    others = (source.folder.name if generic else source.stem, f"{name} ({source.stem})")
+    return [make_log(source, name, rows, task="deepeval", repeats="repeat", others=others, item="test case")]
 
 
-def _read_scores(case: dict[str, Any]) -> dict[str, float]:
+def _read_scores(case: Mapping[str, Any]) -> dict[str, float]:
     """Return success of a case, and the score of each metric; a metric in error has none."""
     scores = {"success": parse_verdict(case.get("success"))}
     for metric in as_list(case.get("metricsData")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardwise.io.logs.log import Log, Row
+from shardwise.io.logs.log import Log, Row, make_log
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -18,22 +18,23 @@ def recognize_results(source: LogSource) -> bool:
 
 def read_results(source: LogSource) -> list[Log]:
     """Read whether each sample passed the tests of HumanEval, and those and the added ones."""
-    path = source.path
     rows = [
         Row(str(task), str(number), _read_scores(as_object(sample)), {})
         for task, samples in as_object(source.fields.get("eval")).items()
         for number, sample in enumerate(as_list(samples), start=1)
     ]
     name = source.stem.removesuffix("_eval_results").removesuffix(".eval_results")
+    primary = "plus" if any("plus" in row.scores for row in rows) else "base"
+    others = (f"{source.folder.name}/{name}",)
     return [
-        Log(
-            source=str(path),
-            names=(name, f"{source.folder.name}/{name}", str(path)),
+        make_log(
+            source,
+            name,
+            rows,
             task="EvalPlus",
-            rows=rows,
-            primary="plus" if any("plus" in row.scores for row in rows) else "base",
             repeats="sample",
-            place=lambda row: f"{path}: {rows[row].item}, sample {rows[row].repeat}",
+            others=others,
+            primary=primary,
             item="problem",
         )
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.log import Log, Row, make_log, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
 
@@ -30,9 +30,8 @@ def read_samples(source: LogSource) -> list[Log]:
 
 
 def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: LogSource) -> Log:
-    path = source.path
     keys = [(str(line.get("sample_id")), str(line.get("evaluation_result_id") or "score")) for line in lines]
-    repeats = number_repeats(keys)
+    repeats = number_repeats(keys, lines, str(source.path))
     cells: dict[tuple[str, str], dict[str, float]] = {}
     for line, (item, measure), repeat in zip(lines, keys, repeats, strict=True):
         scores = cells.setdefault((item, repeat), {})
@@ -42,18 +41,7 @@ def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: Lo
         cells = {key: scores for key, scores in cells.items() if key[1] == "1"}
         notes = ("repeats were averaged by the converter",)
     rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
-    measures = list(dict.fromkeys(name for row in rows for name in row.scores))
-    return Log(
-        source=str(path),
-        names=(model, f"{model} ({source.stem})", str(path)),
-        task=task,
-        rows=rows,
-        primary=measures[0] if measures else "",
-        repeats="repeat",
-        place=lambda row: f"{path}: sample {rows[row].item}",
-        notes=notes,
-        item="sample",
-    )
+    return make_log(source, model, rows, task=task, repeats="repeat", notes=notes, item="sample")
 
 
 def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:

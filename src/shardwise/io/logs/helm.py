@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from shardwise.io.logs.log import Log, Row, parse_verdict
+from shardwise.core.errors import InputError
+from shardwise.io.logs.log import Log, Row, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -34,7 +35,6 @@ def explain_means(source: LogSource) -> str:
 
 def read_stats(source: LogSource) -> list[Log]:
     """Read the scores of one model on one scenario; splits are kept apart where there are several."""
-    path = source.path
     entries = [as_object(entry) for entry in source.whole]
     splits = {_split_of(stat) for entry in entries for stat in as_list(entry.get("stats"))}
     rows: dict[tuple[str, str], dict[str, float]] = {}
@@ -52,23 +52,28 @@ def read_stats(source: LogSource) -> list[Log]:
                 *([_split_of(stat)] if len(splits) > 1 else []),
                 *([str(changed)] if changed else []),
             ]
-            scores[",".join(parts)] = parse_verdict(stat.get("mean"))
+            measure = ",".join(parts)
+            if measure in scores:
+                raise InputError(
+                    f"a second {measure} of instance {key[0]}, trial {key[1]}",
+                    where=str(source.path),
+                    remedy="write a file for each model and scenario",
+                )
+            scores[measure] = parse_verdict(stat.get("mean"))
     kept = [Row(item, trial, scores, {}) for (item, trial), scores in rows.items()]
     spec = _read_spec(source)
     folder = source.folder.name
     model = str(as_object(spec.get("adapter_spec")).get("model") or "") or _model_in(folder)
     names = list(dict.fromkeys(name for row in kept for name in row.scores))
     return [
-        Log(
-            source=str(path),
-            names=(model, f"{model} ({source.folder.parent.name})", str(path)),
-            task=re.sub(r",model=[^,]*", "", str(folder)),
-            rows=kept,
-            primary=next(
-                (name for name in names if name.startswith("exact_match")), names[0] if names else ""
-            ),
+        make_log(
+            source,
+            model,
+            kept,
+            task=re.sub(r",model=[^,]*", "", folder),
             repeats="trial",
-            place=lambda row: f"{path}: instance {kept[row].item}",
+            others=(f"{model} ({source.folder.parent.name})",),
+            primary=next((name for name in names if name.startswith("exact_match")), ""),
             item="instance",
         )
     ]

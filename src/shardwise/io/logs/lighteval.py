@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.log import Log, make_log, parse_verdict, score_answers
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
 
@@ -25,27 +25,20 @@ def explain_means(source: LogSource) -> str:
 
 def read_details(source: LogSource) -> list[Log]:
     """Read the scores of one model on one task, of all metrics."""
-    path = source.path
     table = pyarrow.parquet.read_table(pa.BufferReader(source.text), columns=["doc", "metric"])
-    entries = [(as_object(entry["doc"]), as_object(entry["metric"])) for entry in table.to_pylist()]
-    items = [str(doc.get("id")) for doc, _ in entries]
-    rows = [
-        Row(item, repeat, _read_scores(metric), as_object(doc.get("specific")))
-        for (doc, metric), item, repeat in zip(entries, items, number_repeats(items), strict=True)
-    ]
+    entries = [{name: as_object(value) for name, value in entry.items()} for entry in table.to_pylist()]
+    rows = score_answers(
+        source,
+        entries,
+        lambda entry: str(entry["doc"].get("id")),
+        lambda entry: _read_scores(entry["metric"]),
+        lambda entry: as_object(entry["doc"].get("specific")),
+    )
     folders = source.folder.parts
     model = "/".join(folders[-3:-1]) if len(folders) > 3 else source.folder.name
-    return [
-        Log(
-            source=str(path),
-            names=(model, f"{model} ({source.folder.name})", str(path)),
-            task=str(entries[0][0].get("task_name")) if entries else source.stem,
-            rows=rows,
-            primary=next(iter(rows[0].scores)) if rows else "",
-            repeats="sample",
-            place=lambda row: f"{path}:row {row + 1}",
-        )
-    ]
+    task = str(entries[0]["doc"].get("task_name")) if entries else source.stem
+    others = (f"{model} ({source.folder.name})",)
+    return [make_log(source, model, rows, task=task, repeats="sample", others=others)]
 
 
 def _read_scores(metric: dict[str, Any]) -> dict[str, float]:

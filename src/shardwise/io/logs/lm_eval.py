@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, parse_verdict
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource
 from shardwise.io.tables.sheet import strip_endings
@@ -46,17 +45,18 @@ def read_samples(source: LogSource) -> list[Log]:
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
     filters = dict.fromkeys(str(row.get("filter", "none")) for row in lines)
-    seen: Counter[tuple[str, str]] = Counter()
+    keys = [
+        (str(row.get("doc_id", k)), str(row.get("filter", "none"))) for k, row in enumerate(lines, start=1)
+    ]
+    repeats = number_repeats(keys, lines, str(path))
     cells: dict[tuple[str, str], Row] = {}
-    for line, row in enumerate(lines, start=1):
-        item, kept = str(row.get("doc_id", line)), str(row.get("filter", "none"))
-        seen[item, kept] += 1
+    for line, (row, (item, kept), repeat) in enumerate(zip(lines, keys, repeats, strict=True), start=1):
         scores = {
             metric if len(filters) == 1 else f"{metric},{kept}": _parse_score(row[metric], metric, path, line)
             for metric in metrics
             if metric in row
         }
-        key = (item, str(seen[item, kept]))
+        key = (item, repeat)
         before = cells[key].scores if key in cells else {}
         doc = row.get("doc")
         cells[key] = Row(item, key[1], {**before, **scores}, doc if isinstance(doc, dict) else {})

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
+from shardwise.io.logs.source import LogSource
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.records import Records, Wishes
 from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.words import CLUSTERS, LETTERS, VERDICTS, simplify_header
+from shardwise.io.tables.words import CLUSTERS, LETTERS, SYSTEMS, VERDICTS, simplify_header
 
 MAIN = "score"
 """The measure that is each task's own, where tasks have none in common."""
@@ -95,18 +96,88 @@ def parse_verdict(value: Any) -> float:
     return (VERDICTS | LETTERS[0]).get(text.lower(), np.inf)
 
 
-def number_repeats(keys: Iterable[Any]) -> list[str]:
-    """Return for each key how many like it came so far.
+def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], source: str) -> list[str]:
+    """Return for each key how many like it came so far; refuse records in which one key has several systems.
 
-    >>> number_repeats(["a", "b", "a"])
+    Parameters
+    ----------
+    keys
+        What identifies an answer but for its repeat.
+    records
+        The answers as they stand in the file.
+    source
+        The file, for errors.
+
+    >>> number_repeats(["a", "b", "a"], [{}, {}, {}], "log.jsonl")
     ['1', '1', '2']
+    >>> number_repeats(["a", "a"], [{"model": "x"}, {"model": "y"}], "log.jsonl")
+    Traceback (most recent call last):
+    shardwise.core.errors.InputError: log.jsonl: answers of several systems in 'model' (x, y); write a file for each
     """
-    seen: dict[Any, int] = {}
+    fields = {field for record in records for field in record if simplify_header(field) in SYSTEMS}
+    counts: dict[Any, int] = {}
+    systems: dict[tuple[Any, str], str] = {}
     numbers = []
-    for key in keys:
-        seen[key] = seen.get(key, 0) + 1
-        numbers.append(str(seen[key]))
+    for key, record in zip(keys, records, strict=True):
+        counts[key] = counts.get(key, 0) + 1
+        numbers.append(str(counts[key]))
+        for field in fields & record.keys():
+            name = str(record[field])
+            before = systems.setdefault((key, field), name)
+            if name != before:
+                raise InputError(
+                    f"answers of several systems in {field!r} ({before}, {name})",
+                    where=source,
+                    remedy="write a file for each",
+                )
     return numbers
+
+
+def score_answers(
+    source: LogSource,
+    records: Sequence[Mapping[str, Any]],
+    name_item: Callable[[Mapping[str, Any]], str],
+    read_scores: Callable[[Mapping[str, Any]], Mapping[str, float]],
+    read_about: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda record: {},
+) -> list[Row]:
+    """Return a row for each record of a file; records of one item are its repeats, in their order."""
+    items = [name_item(record) for record in records]
+    repeats = number_repeats(items, records, str(source.path))
+    return [
+        Row(item, repeat, read_scores(record), read_about(record))
+        for record, item, repeat in zip(records, items, repeats, strict=True)
+    ]
+
+
+def make_log(
+    source: LogSource,
+    model: str,
+    rows: Sequence[Row],
+    *,
+    task: str,
+    repeats: str,
+    others: tuple[str, ...] = (),
+    primary: str = "",
+    notes: tuple[str, ...] = (),
+    item: str = "question",
+    system: str = "model",
+) -> Log:
+    """Return the log of one model in a file; ``others`` are names to keep it apart from a log of the same model."""
+    path = str(source.path)
+    names = (model, *(others or (f"{model} ({source.stem})",)), f"{model} ({path})")
+    primary = primary or next((name for row in rows for name in row.scores), "")
+    return Log(
+        source=path,
+        names=names,
+        task=task,
+        rows=rows,
+        primary=primary,
+        repeats=repeats,
+        place=lambda row: f"{path}: {item} {rows[row].item}",
+        notes=notes,
+        item=item,
+        system=system,
+    )
 
 
 def join_logs(

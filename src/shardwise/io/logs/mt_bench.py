@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.log import Log, Row, make_log, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource
 from shardwise.io.votes import Votes, Way
@@ -32,26 +32,18 @@ def read_judgments(source: LogSource) -> list[Log] | list[Votes]:
 
 
 def _make_log(model: str, lines: list[dict[str, Any]], source: LogSource) -> Log:
-    path = source.path
     keys = [(str(line.get("question_id")), str(line.get("turn"))) for line in lines]
+    repeats = number_repeats(keys, lines, str(source.path))
     cells: dict[tuple[str, str], list[float]] = {}
-    for line, (item, _), repeat in zip(lines, keys, number_repeats(keys), strict=True):
+    for line, (item, _), repeat in zip(lines, keys, repeats, strict=True):
         # -1 stands where no grade was found
         grade = parse_verdict(line.get("score"))
         cells.setdefault((item, repeat), []).append(np.nan if grade == -1 else grade)
     rows = [
         Row(item, repeat, {"score": _average_grades(grades)}, {}) for (item, repeat), grades in cells.items()
     ]
-    return Log(
-        source=str(path),
-        names=(model, f"{model} ({source.stem})", str(path)),
-        task="MT-bench",
-        rows=rows,
-        primary="score",
-        repeats="judgment",
-        place=lambda row: f"{path}: question {rows[row].item}",
-        notes=("grades averaged over turns",),
-    )
+    notes = ("grades averaged over turns",)
+    return make_log(source, model, rows, task="MT-bench", repeats="judgment", notes=notes)
 
 
 def _read_pairs(source: LogSource) -> Votes:

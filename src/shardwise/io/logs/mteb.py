@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row
+from shardwise.io.logs.log import Log, Row, make_log
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
+_SPLITS = ("test", "validation", "dev", "train")
+_MAIN = ("ndcg_at_10", "map", "v_measure", "accuracy")
+"""Main scores of the kinds of tasks, for files of versions that do not name it."""
+
 
 def recognize_task(source: LogSource) -> bool:
-    """Tell whether a file holds the scores of a task."""
-    return "mteb_version" in source.fields and isinstance(source.fields.get("scores"), dict)
+    """Tell whether a file holds the scores of a task, as mteb writes them since or before version 1.11."""
+    fields = source.fields
+    return "mteb_version" in fields and (
+        isinstance(fields.get("scores"), dict) or "mteb_dataset_name" in fields
+    )
 
 
 def explain_means(source: LogSource) -> str:
@@ -23,32 +32,25 @@ def explain_means(source: LogSource) -> str:
 
 def read_task(source: LogSource) -> list[Log]:
     """Read the main score of the test split, the mean over subsets of the task."""
-    path = source.path
-    scores = as_object(source.fields.get("scores"))
-    split = next(
-        (name for name in ("test", "validation", "dev", "train") if name in scores), next(iter(scores), "")
-    )
-    values = [as_object(subset).get("main_score") for subset in as_list(scores.get(split))]
+    fields = source.fields
+    former = {name: [fields[name]] for name in _SPLITS if name in fields}
+    scores = as_object(fields.get("scores")) or former
+    split = next((name for name in _SPLITS if name in scores), next(iter(scores), ""))
+    values = [_find_main(as_object(subset)) for subset in as_list(scores.get(split))]
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     if not numbers:
-        raise InputError("has no main score", where=str(path), remedy="run the task again")
-    task = str(source.fields.get("task_name") or source.stem)
+        raise InputError("has no main score", where=str(source.path), remedy="run the task again")
+    task = str(fields.get("task_name") or fields.get("mteb_dataset_name") or source.stem)
     rows = [Row(task, "1", {"main_score": float(np.mean(numbers))}, {})]
     folder = source.folder if "__" in source.folder.name else source.folder.parent
     model = folder.name.replace("__", "/", 1)
-    return [
-        Log(
-            source=str(path),
-            names=(model, f"{model} ({source.folder.name})"),
-            task=task,
-            rows=rows,
-            primary="main_score",
-            repeats="run",
-            place=lambda row: str(path),
-            notes=() if split == "test" else (f"{task}: split {split}",),
-            item="task",
-        )
-    ]
+    notes = () if split == "test" else (f"{task}: split {split}",)
+    others = (f"{model} ({source.folder.name})",)
+    return [make_log(source, model, rows, task=task, repeats="run", others=others, notes=notes, item="task")]
+
+
+def _find_main(subset: dict[str, Any]) -> Any:
+    return subset.get("main_score", next((subset[name] for name in _MAIN if name in subset), None))
 
 
 READER = Reader("mteb results", recognize_task, read_task, explain_means)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.log import Log, Row, make_log, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -17,34 +17,22 @@ def recognize_record(source: LogSource) -> bool:
 
 def read_record(source: LogSource) -> list[Log]:
     """Read the verdicts of matches, and numbers of events of metrics."""
-    path = source.path
     spec = as_object(source.first.get("spec"))
-    events = [(str(line["sample_id"]), _read_scores(line)) for line in source.rows if "sample_id" in line]
-    scored = [(item, scores) for item, scores in events if scores]
-    if not scored:
+    events = [line for line in source.rows if "sample_id" in line and _read_scores(line)]
+    if not events:
         raise InputError(
             "has no events with scores of samples",
-            where=str(path),
+            where=str(source.path),
             remedy="record an eval that matches answers",
         )
-    repeats = number_repeats((item, *sorted(scores)) for item, scores in scored)
+    keys = [(str(event["sample_id"]), *sorted(_read_scores(event))) for event in events]
     cells: dict[tuple[str, str], dict[str, float]] = {}
-    for (item, scores), repeat in zip(scored, repeats, strict=True):
-        cells.setdefault((item, repeat), {}).update(scores)
+    for event, key, repeat in zip(events, keys, number_repeats(keys, events, str(source.path)), strict=True):
+        cells.setdefault((key[0], repeat), {}).update(_read_scores(event))
     rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
     model = str(next(iter(as_list(spec.get("completion_fns"))), source.stem))
-    return [
-        Log(
-            source=str(path),
-            names=(model, source.stem, str(path)),
-            task=str(spec.get("base_eval") or spec.get("eval_name") or "eval"),
-            rows=rows,
-            primary=next(iter(rows[0].scores)),
-            repeats="repeat",
-            place=lambda row: f"{path}: sample {rows[row].item}",
-            item="sample",
-        )
-    ]
+    task = str(spec.get("base_eval") or spec.get("eval_name") or "eval")
+    return [make_log(source, model, rows, task=task, repeats="repeat", others=(source.stem,), item="sample")]
 
 
 def _read_scores(event: dict[str, Any]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
+from shardwise.io.logs.log import Log, make_log, parse_verdict, score_answers, shorten_label
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -59,35 +59,19 @@ def _name_system(row: Mapping[str, Any], *, several: bool) -> str:
 
 
 def _make_log(name: str, rows: list[dict[str, Any]], source: LogSource) -> Log:
-    path = source.path
-    items = [_name_item(row) for row in rows]
-    scored = [
-        Row(
-            item,
-            repeat,
-            {
-                "success": parse_verdict(row.get("success")),
-                "score": parse_verdict(row.get("score")),
-                **{
-                    f"namedScores.{key}": parse_verdict(value)
-                    for key, value in as_object(row.get("namedScores")).items()
-                },
-            },
-            {**as_object(row.get("vars")), **as_object(as_object(row.get("testCase")).get("metadata"))},
-        )
-        for row, item, repeat in zip(rows, items, number_repeats(items), strict=True)
-    ]
-    return Log(
-        source=str(path),
-        names=(name, f"{name} ({source.stem})", f"{name} ({path})"),
-        task="promptfoo",
-        rows=scored,
-        primary="success",
-        repeats="repeat",
-        place=lambda row: f"{path}: {name} on {scored[row].item}",
-        item="test",
-        system="provider",
-    )
+    scored = score_answers(source, rows, _name_item, _read_scores, _describe_item)
+    return make_log(source, name, scored, task="promptfoo", repeats="repeat", item="test", system="provider")
+
+
+def _read_scores(row: Mapping[str, Any]) -> dict[str, float]:
+    named = {
+        f"namedScores.{key}": parse_verdict(value) for key, value in as_object(row.get("namedScores")).items()
+    }
+    return {"success": parse_verdict(row.get("success")), "score": parse_verdict(row.get("score")), **named}
+
+
+def _describe_item(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**as_object(row.get("vars")), **as_object(as_object(row.get("testCase")).get("metadata"))}
 
 
 def _name_item(row: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.claim import format_count
-from shardwise.io.logs.log import Log, Row
+from shardwise.io.logs.log import Log, Row, make_log
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
@@ -38,7 +38,7 @@ def recognize_report(source: LogSource) -> bool:
 
 def read_report(source: LogSource) -> list[Log]:
     """Read whether each instance was resolved; one that was not submitted counts as not resolved."""
-    path, whole = source.path, source.fields
+    whole = source.fields
     notes: tuple[str, ...] = ()
     if "total_instances" in whole:
         scores, notes = _read_lists(whole)
@@ -53,14 +53,13 @@ def read_report(source: LogSource) -> list[Log]:
             model = source.stem
     rows = [Row(item, "1", values, {"group": _name_repository(item)}) for item, values in scores.items()]
     return [
-        Log(
-            source=str(path),
-            names=(model, f"{source.folder.parent.name}/{source.folder.name}", str(path)),
+        make_log(
+            source,
+            model,
+            rows,
             task="SWE-bench",
-            rows=rows,
-            primary="resolved",
             repeats="run",
-            place=lambda row: f"{path}: instance {rows[row].item}",
+            others=(f"{source.folder.parent.name}/{source.folder.name}",),
             notes=notes,
             item="instance",
             system="submission",

@@ -73,26 +73,25 @@ class Column:
     def labels(self) -> Labels:
         """What the cells say, as text without spaces around it; an empty cell says ""."""
         data = self.data
+        if pa.types.is_null(data.type):
+            data = data.cast(pa.string())
         if pa.types.is_floating(data.type):
             data = _whole_numbers(data)
         if pa.types.is_integer(data.type) and not data.null_count:
             numbered = _number_codes(data)
             if numbered is not None:
                 return numbered
-        if not pa.types.is_dictionary(data.type):
-            data = pc.dictionary_encode(data)
-        coded = data.unify_dictionaries().combine_chunks() if data.num_chunks != 1 else data.chunk(0)
-        coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)
-        places = coded.indices.cast(pa.int32())
-        names = _read_texts(coded.dictionary)
+        # of one piece, as the dictionaries of many take long to unify
+        coded = (data.unify_dictionaries() if pa.types.is_dictionary(data.type) else data).combine_chunks()
+        coded = coded if isinstance(coded, pa.DictionaryArray) else coded.dictionary_encode()
+        places, texts = coded.indices.cast(pa.int32()), coded.dictionary
         if coded.null_count:
-            places = places.fill_null(len(names))
-            names = [*names, ""]
+            places = places.fill_null(len(texts))
+            texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
         codes: Codes = places.to_numpy(zero_copy_only=False)
-        if self.text:
-            names = [unguard_name(name) if name.startswith("'") else name for name in names]
-        if len(set(names)) < len(names):
-            # some differed in spaces only
+        names, changed = _read_texts(texts, guarded=self.text)
+        if changed:
+            # some may differ in spaces only
             number = {name: k for k, name in enumerate(dict.fromkeys(names))}
             codes = np.array([number[name] for name in names], dtype=np.int32)[codes]
             names = list(number)
@@ -125,13 +124,22 @@ class Column:
     @cached_property
     def words(self) -> Sequence[str]:
         """The different cells that are neither numbers nor verdicts nor missing."""
-        if not is_text(self.data.type):
-            return []
+        words = np.isinf(self.parsed.values)
+        if words.all():
+            return self.labels.names if len(words) else []
+        return [self.labels.names[k] for k in np.flatnonzero(words).tolist()]
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether most of the different cells are numbers, or most of the rows; found once, for whoever asks."""
+        if self.blank or self.dates:
+            return False
+        if self.numeric >= 0.5 or self.parsed.problem:
+            return True
         if np.isinf(self.parsed.values).all():
-            return self.labels.names
-        return [
-            name for name, value in zip(self.labels.names, self.parsed.values, strict=True) if np.isinf(value)
-        ]
+            return False
+        times = np.bincount(self.labels.codes, minlength=len(self.parsed.values))
+        return bool(times[np.isfinite(self.parsed.values)].sum() >= times[np.isinf(self.parsed.values)].sum())
 
     @cached_property
     def numeric(self) -> float:
@@ -163,7 +171,7 @@ class Column:
     def blank(self) -> bool:
         """Whether no cell says anything."""
         return self.data.null_count == len(self.data) or (
-            is_text(self.data.type) and list(self.labels.names) == [""]
+            is_text(self.data.type) and len(self.labels.names) == 1 and not self.labels.names[0]
         )
 
     @property
@@ -224,8 +232,17 @@ def _number_codes(data: pa.ChunkedArray) -> Labels | None:
     return Labels(codes, names, ordered=True)
 
 
-def _read_texts(values: pa.Array) -> list[str]:
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        names: list[str] = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
-        return names
-    return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]
+def _read_texts(values: pa.Array, *, guarded: bool) -> tuple[list[str], bool]:
+    """Return different cells as text without spaces and spreadsheets' apostrophes, and whether some had any."""
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        texts = [
+            "" if value is None or value != value else str(value).strip() for value in values.to_pylist()
+        ]
+        return texts, len(set(texts)) < len(texts)
+    filled = values.fill_null("") if values.null_count else values
+    trimmed = pc.utf8_trim_whitespace(filled)
+    names: list[str] = trimmed.to_pylist()
+    quoted = guarded and bool(pc.any(pc.starts_with(trimmed, "'")).as_py())
+    if quoted:
+        names = [unguard_name(name) for name in names]
+    return names, quoted or values.null_count > 0 or not trimmed.equals(filled)

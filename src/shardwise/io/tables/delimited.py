@@ -5,13 +5,13 @@ Short texts are read cell by cell, long ones by Arrow; what Arrow cannot read is
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ import pyarrow.csv
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.files import Padded, decode_text
+from shardwise.io.files import Padded, decode_text, recode_text
 from shardwise.io.spreadsheets import unguard_name
-from shardwise.io.tables.numerals import find_marks, is_number, parse_texts
+from shardwise.io.tables.numerals import is_number, parse_texts, parse_whole
 from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
 from shardwise.io.tables.words import LABELS, MISSING, is_numbered, is_score, list_roles
 
@@ -31,12 +31,13 @@ EMPTY = "nan"  # in every cell of a column of scores that are all missing; one i
 SHORT = 1 << 20  # bytes of a text that is read cell by cell
 TEXT = pa.dictionary(pa.int32(), pa.string())
 FEW_NAMES = 100  # different names among the first rows up to which they are read as codes
-_PIECE = 1 << 22  # bytes that are looked at at once
 LOOK = 200  # rows that tell how cells are separated
 _NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
 _TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
 _RULE = re.compile(r"[|:\-+=\s]+")
-_SPACES = re.compile(r"\s{2,}|\t")
+_PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE | re.DOTALL)
+BLANKS = {"": re.compile(r"\s{2,}|\t"), " ": re.compile(r"\s+")}
+"""What separates the cells of a table without other marks: columns of spaces, or single blanks of any kind."""
 _UNIT = re.compile(
     r"[\[(]?(%|ms|s|sec|min|h|usd|eur|\$|€|pts?|points?|0\s*[-–]\s*1|[a-z]{1,4})[\])]?|", re.IGNORECASE
 )
@@ -46,7 +47,7 @@ _UNIT = re.compile(
 class Dialect:
     """How a text is a table: what separates its cells, and where its rows begin."""
 
-    delimiter: str  # "" where spaces separate, "|" with outer bars for Markdown
+    delimiter: str  # "" and " " where blanks separate, "|" with outer bars for Markdown
     header: tuple[str, ...]
     header_line: int  # 1 is the first line of the text
     first_line: int  # of the rows
@@ -66,30 +67,25 @@ def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
     decimal
         The decimal mark, where the caller says it.
     """
-    text = _normalize_text(text)
+    text, notes = recode_text(text)
     head = text.head()
+    if _PAGE.match(head):
+        raise InputError(
+            "is a web page (HTML or XML), not a table",
+            where=str(path),
+            remedy="download the file itself, not the page that shows it",
+        )
+    if b"\r" in head and b"\n" not in head:
+        text = Padded.of_bytes(bytes(text.whole()).replace(b"\r", b"\n"))
+        head = text.head()
     lines = decode_text(head, path, cut=True).split("\n")
     if not any(line.strip() for line in lines):
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
     dialect = find_dialect(lines if len(head) == text.size else lines[:-1], path)
-    if text.size <= SHORT or dialect.delimiter in ("", "|"):
+    dialect = replace(dialect, notes=(*notes, *dialect.notes))
+    if text.size <= SHORT or dialect.delimiter in ("|", *BLANKS):
         return _read_short(text, dialect, path, decimal)
     return _read_long(text, dialect, path, decimal)
-
-
-def _normalize_text(text: Padded) -> Padded:
-    """Return the same text in UTF-8 and with newlines, where it is in UTF-16 or has carriage returns alone."""
-    head = text.head(1 << 16)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            content = bytes(text.whole()).decode("utf-16").encode()
-        except UnicodeDecodeError:
-            return text
-        return Padded(np.frombuffer(content + b"\n", dtype=np.uint8), len(content))
-    if b"\r" in head and b"\n" not in head:
-        content = bytes(text.whole()).replace(b"\r", b"\n")
-        return Padded(np.frombuffer(content + b"\n", dtype=np.uint8), len(content))
-    return text
 
 
 def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
@@ -166,7 +162,21 @@ def _find_delimiter(lines: Sequence[str], path: Path) -> str:
             ranked.append((counts.index(width), -times / len(counts), rank, mark))
         elif max(counts) > 1 and counts[0] > 1:
             ranked.append((len(counts), 0.0, rank, mark))
-    return min(ranked)[3] if ranked else ""
+    mark = min(ranked)[3] if ranked else ""
+    if mark in ("", "\t") and _mixes_blanks(filled, mark):
+        return " "
+    return mark
+
+
+def _mixes_blanks(lines: Sequence[str], mark: str) -> bool:
+    """Tell whether blanks of any kind make rows of equal length where wide ones do not: a header has its own."""
+    counts = {len(BLANKS[""].split(line.strip())) for line in lines}
+    cells = [line.split() for line in lines]
+    widths = {len(row) for row in cells}
+    if len(counts) == 1 and counts != {1}:
+        return False
+    # a line of words above tabs may be a title, unless numbers follow
+    return len(widths) == 1 and widths != {1} and (not mark or any(map(_is_value, chain(*cells[1:2]))))
 
 
 def _limit_rows(rows: Iterable[Any], count: int) -> Iterator[Any]:
@@ -179,18 +189,17 @@ def _split_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row that is not blank; the number is that of the row's last line."""
     lines = lines if start == 0 else list(lines)[start:]
-    if delimiter in ("", "|"):
+    if delimiter == "|" or delimiter in BLANKS:
         for number, line in enumerate(lines, start=start + 1):
-            if not line.strip() or (delimiter and _RULE.fullmatch(line)):
+            text = line.strip()
+            if not text or (delimiter == "|" and _RULE.fullmatch(line)):
                 continue
-            if delimiter:
-                bars = line.strip()
-                inside = (bars[1:] if bars.startswith("|") else bars).removesuffix("|")
-                cells = next(csv.reader([inside], delimiter="|"), [])
-                yield number, [cell.strip() for cell in cells]
+            if delimiter == "|":
+                inside = (text[1:] if text.startswith("|") else text).removesuffix("|")
+                yield number, [cell.strip() for cell in next(csv.reader([inside], delimiter="|"), [])]
             else:
-                wide = _SPACES.split(line.strip())
-                yield number, wide if len(wide) > 1 else line.split()
+                wide = BLANKS[delimiter].split(text)
+                yield number, wide if len(wide) > 1 else text.split()
         return
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
     try:
@@ -362,20 +371,20 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
             "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
         )
     names = list(dialect.header)
-    types = _choose_types(names, bytes(body[: 1 << 16]).decode("utf-8", "replace"), dialect, path)
-    if any(kind == pa.int64() for kind in types.values()) and _loses_zeros(body):
-        types = {name: TEXT if kind == pa.int64() else kind for name, kind in types.items()}
-    point = not any(kind == "comma" for kind in types.values())
-    if len(set(names)) == len(names) and point:
-        texts = {name: TEXT if kind == pa.int64() else kind for name, kind in types.items()}
-        # labels that are no numbers further down are read again as text; what fails then, line by line
-        for kinds in [types, texts] if types != texts else [texts]:
-            try:
-                table = _read_arrow(body, names, dialect.delimiter, kinds)
-            except pa.ArrowException:
-                continue
-            if not any(table.column(name).null_count for name, kind in kinds.items() if kind == pa.int64()):
-                return _finish_sheet(table, dialect, path, decimal, locate_row)
+    types, whole_numbers = _choose_types(
+        names, bytes(body[: 1 << 16]).decode("utf-8", "replace"), dialect, path
+    )
+    # cells that are no numbers further down are read again as text; what fails then, line by line
+    for kinds in (types, dict.fromkeys(names, pa.string())) if len(set(names)) == len(names) else ():
+        try:
+            table = _read_arrow(body, names, dialect.delimiter, kinds)
+        except pa.ArrowException:
+            continue
+        for k, name in enumerate(names):
+            numbers = parse_whole(table.column(k)) if name in whole_numbers else None
+            if numbers is not None:
+                table = table.set_column(k, name, pa.array(numbers))
+        return _finish_sheet(table, dialect, path, decimal, locate_row)
     return _read_short(text, dialect, path, decimal)
 
 
@@ -390,46 +399,30 @@ def _offset_of_line(text: memoryview, line: int) -> int:
     return start
 
 
-def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path) -> dict[str, Any]:
-    """Return the columns that are read as text: labels, and numbers whose marks have to be looked at one by one."""
+def _choose_types(
+    names: Sequence[str], start: str, dialect: Dialect, path: Path
+) -> tuple[dict[str, pa.DataType], set[str]]:
+    """Return the columns that are read as text, with numbers whose marks need a look; and labels that are whole."""
     lines = start.split("\n")
     rows = [cells for _, cells in _split_rows(lines[:-1] or lines, dialect.delimiter, path)]
-    types: dict[str, Any] = {}
+    types: dict[str, pa.DataType] = {}
+    whole_numbers: set[str] = set()
     for k, name in enumerate(names):
         cells = [row[k].strip() for row in rows if len(row) == len(names)]
-        filled = [cell for cell in cells if cell.lower() not in MISSING]
-        plain = bool(filled) and all(is_number(cell) for cell in filled)
-        odd = plain and bool(
-            parse_texts(list(dict.fromkeys(filled)), "", mixed=dialect.delimiter == ";").problem
-        )
+        filled = list(dict.fromkeys(cell for cell in cells if cell.lower() not in MISSING))
+        plain = bool(filled) and all(map(is_number, filled))
+        odd = plain and bool(parse_texts(filled, "", mixed=dialect.delimiter == ";").problem)
         whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
-        label = set(list_roles(name)) & LABELS
-        exact = (
-            whole
-            and len(filled) == len(cells)
-            and all(map(str.isdecimal, filled))
-            and max(map(len, filled)) < 16
-        )
-        if label or not plain or odd or (whole and not is_score(name) and len(set(filled)) > 2):
-            text = TEXT if len(set(filled)) <= FEW_NAMES else pa.string()
-            types[name] = pa.int64() if exact and not odd else text
-        if find_marks(filled[:50]) == "comma":
-            types[name] = "comma"
-    return types
-
-
-def _loses_zeros(body: memoryview) -> bool:
-    """Tell whether some cell may begin with a zero that its number would lose, as 007 does."""
-    for start in range(0, len(body), _PIECE):
-        text = np.frombuffer(body[start : start + _PIECE + 2], dtype=np.uint8)
-        if len(text) < 3:
+        label = bool(set(list_roles(name)) & LABELS) or (whole and not is_score(name) and len(filled) > 2)
+        if not label and plain and not odd:
+            if not whole:
+                types[name] = pa.float64()
             continue
-        before, here, after = text[:-2], text[1:-1], text[2:]
-        digit = (after >= ord("0")) & (after <= ord("9"))
-        word = (before >= ord("0")) | (before == ord("."))
-        if bool(((here == ord("0")) & digit & (~word | (before == ord(";")))).any()):
-            return True
-    return False
+        types[name] = TEXT if len(filled) <= FEW_NAMES else pa.string()
+        if whole and not odd:
+            types[name] = pa.string()
+            whole_numbers.add(name)
+    return types, whole_numbers
 
 
 def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]) -> pa.Table:

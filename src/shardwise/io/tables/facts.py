@@ -119,13 +119,7 @@ class Facts:
 
 def is_numeric(column: Column) -> bool:
     """Tell whether a column holds numbers: in most of its different cells, or in most of its rows."""
-    if column.dates or column.blank:
-        return False
-    if column.numeric >= 0.5 or column.parsed.problem:
-        return True
-    values = column.values
-    filled = ~np.isnan(values)
-    return bool(filled.any()) and float(np.isfinite(values[filled]).mean()) >= 0.5
+    return column.is_numeric
 
 
 def count_keys(columns: Sequence[Column]) -> int:

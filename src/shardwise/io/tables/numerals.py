@@ -1,7 +1,8 @@
 """Cells of text -> numbers: decimal and thousands marks, percent signs, currencies, verdicts in words.
 
 A column is read one way only, decided over all its cells. Where ``1,234`` may be both 1234 and 1.234, nothing is
-decided: the column says so, and whoever needs it as scores refuses it.
+decided: the column says so, and whoever needs it as scores refuses it. Plain numbers are parsed by Arrow, all at once;
+only what is no plain number is looked at cell by cell.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.io.tables.words import LETTERS, MISSING, VERDICTS, remove_accents
 
 Decimal = Literal["point", "comma"]
+MANY = 2000  # cells from which they are parsed all at once
+SPREAD_NOTE = "scores are the first number of cells such as 1.2 (0.3) or 1.2 ± 0.3"
 
+_DIGITS = 10 ** np.arange(1, 19)  # whole numbers from which on there is one digit more
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _GROUPS = {
@@ -37,7 +44,16 @@ _CURRENCY = re.compile(
 )
 _UNIT = re.compile(r"(?<=\d)\s*(ms|sec|s|min|h|kb|mb|gb|pts?|points?|punkte|°)$", re.IGNORECASE)
 _BOLD = re.compile(r"^(\*\*|__|\\textbf\{|<b>|\*)(.+?)(\*\*|__|\}|</b>|\*)$")
-_MARKS = re.compile(r"(?<=\d)\s*[*†‡§¶▲▼△▽↑↓]+$")
+_SIGNS = "*†‡§¶▲▼△▽↑↓"
+_MARKS = re.compile(rf"(?<=\d)\s*[{_SIGNS}]+$")
+_NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?\s*%?"
+_RANGE = rf"±?\s*{_NUMBER}(?:\s*(?:[,;–—-]|to)\s*{_NUMBER})?\s*"
+_SPREAD = re.compile(
+    rf"({_NUMBER}|nan|n/?a|none|null)\s*(?:\(\s*{_RANGE}\)|\[\s*{_RANGE}\]|(?:±|\+/-|\+-|\$?\\pm\$?)\s*{_NUMBER})",
+    re.IGNORECASE,
+)
+"""A number with a second one beside it, such as a standard deviation or an interval."""
+_COUNTED = re.compile(r"\(\s*\d+\s*\)$")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d)|\d{1,2}:\d\d(:\d\d)?|"
     r"\d{1,2}[-. ]?(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*[-. ]?(\d\d|\d{4})?|"
@@ -58,6 +74,23 @@ class ParsedTexts:
 def is_number(text: str) -> bool:
     """Tell whether text is a plain decimal number."""
     return _PLAIN.fullmatch(text) is not None
+
+
+def parse_whole(texts: pa.Array | pa.ChunkedArray) -> Ints | None:
+    """Return texts that are whole numbers in their shortest form; None where one is none, or begins with a zero.
+
+    >>> parse_whole(pa.array(["7", "10"])).tolist(), parse_whole(pa.array(["7", "07"])), parse_whole(pa.array(["a"]))
+    ([7, 10], None, None)
+    """
+    try:
+        numbers = pc.cast(texts, pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    digits = len(numbers) + int(np.searchsorted(_DIGITS, numbers, side="right").sum())
+    shortest = (
+        bool(len(numbers)) and int(numbers.min()) >= 0 and digits == pc.sum(pc.binary_length(texts)).as_py()
+    )
+    return np.asarray(numbers) if shortest else None
 
 
 def is_date(text: str) -> bool:
@@ -104,60 +137,91 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
 
     >>> parse_texts(["7,5", "8"]).values.tolist(), parse_texts(["12 %", "3 %"]).values.tolist()
     ([7.5, 8.0], [12.0, 3.0])
+    >>> parse_texts(["68.4(7.1)", "70 ± 2", "nan (3)"]).values.tolist()
+    [68.4, 70.0, nan]
     >>> parse_texts(["1,234", "891"]).problem
     "'1,234' may be 1234 or 1.234"
     """
     stripped = [text.strip() for text in texts]
-    values = np.full(len(stripped), np.nan)
-    filled = [k for k, text in enumerate(stripped) if text.lower() not in MISSING]
-    letters = _find_letters([stripped[k].lower() for k in range(len(stripped))])
-    if letters is not None:
-        filled = [
-            k for k, text in enumerate(stripped) if text.lower() in letters or text.lower() not in MISSING
-        ]
-    cells = [stripped[k] for k in filled]
-    cells, notes = _strip_affixes(cells)
-    mark, problem = _choose_mark(cells, decimal, mixed)
-    words = VERDICTS if letters is None else {**VERDICTS, **letters}
+    values = _parse_plain(stripped)
+    plain = np.flatnonzero(~np.isnan(values)).tolist()
+    rest = np.flatnonzero(np.isnan(values)).tolist()
+    cells, notes = _strip_spreads([stripped[k] for k in rest], alone=not plain)
+    letters = {} if plain else _find_letters([cell.lower() for cell in cells])
+    filled = [k for k, cell in enumerate(cells) if cell.lower() in letters or cell.lower() not in MISSING]
+    rest, cells = [rest[k] for k in filled], [cells[k] for k in filled]
+    cells, more = _strip_affixes(cells, alone=not plain)
+    mark, problem = _choose_mark(cells, [stripped[k] for k in plain], decimal, mixed)
+    if mark == "comma":
+        # points between digits are thousands then
+        rest, cells = [*rest, *plain], [*cells, *(stripped[k] for k in plain)]
+    words = {**VERDICTS, **letters}
     verdicts = []
-    for k, cell in zip(filled, cells, strict=True):
+    for k, cell in zip(rest, cells, strict=True):
         values[k] = _parse_cell(cell, mark, words)
         if np.isfinite(values[k]) and not any(map(str.isdecimal, cell)):
             verdicts.append(k)
     if verdicts and not np.isin(values[np.isfinite(values)], (0.0, 0.5, 1.0)).all():
         # a verdict among grades is no score
         values[verdicts] = np.inf
-    return ParsedTexts(values, tuple(notes), problem)
+    return ParsedTexts(values, (*notes, *more), problem)
 
 
-def _find_letters(lower: Sequence[str]) -> dict[str, float] | None:
-    """Return the verdicts of one letter that all cells are, if they are; missing cells aside."""
+def _parse_plain(cells: Sequence[str]) -> Floats:
+    """Return plain numbers, NaN for other cells; of many cells by Arrow, all at once."""
+    if len(cells) < MANY:
+        return np.array([float(cell) if _PLAIN.fullmatch(cell) else np.nan for cell in cells])
+    texts = pa.array(cells, pa.string())
+    # Arrow takes no plus sign
+    plain = pc.match_substring_regex(texts, rf"^(?:-?{_PLAIN.pattern.removeprefix('[+-]?')})$")
+    return np.array(pc.if_else(plain, texts, None).cast(pa.float64()))
+
+
+def _strip_spreads(cells: list[str], *, alone: bool) -> tuple[list[str], list[str]]:
+    """Return cells such as 68.4(7.1) or 68.4 ± 7.1 as their first number, and a note that says it.
+
+    Beside plain numbers, a whole number in brackets after some is a count, such as of failures: nothing is decided.
+    """
+    matches = [_SPREAD.fullmatch(cell) for cell in cells]
+    if not any(matches) or (not alone and all(_COUNTED.search(match[0]) for match in matches if match)):
+        return cells, []
+    firsts = [match[1].strip() if match else cell for match, cell in zip(matches, cells, strict=True)]
+    return firsts, [SPREAD_NOTE]
+
+
+def _find_letters(lower: Sequence[str]) -> dict[str, float]:
+    """Return the verdicts of one letter that all cells are, none where they are not; missing cells aside."""
     for known in LETTERS:
         seen = {text for text in lower if text and (text not in MISSING or text in known)}
         telling = {"c", "i"} if "c" in known else {"+"} if "+" in known else set(known)
         if seen and seen <= set(known) and seen & telling:
             return known
-    return None
+    return {}
 
 
-def _strip_affixes(cells: list[str]) -> tuple[list[str], list[str]]:
-    """Take away what stands around all numbers: percent signs, currencies, units; and marks of some."""
+def _strip_affixes(cells: list[str], *, alone: bool) -> tuple[list[str], list[str]]:
+    """Take away marks of some cells and, where no plain number stands beside them, what stands around all."""
     notes: list[str] = []
     bold = [_BOLD.fullmatch(cell) for cell in cells]
     if any(bold):
         cells = [match[2].strip() if match else cell for match, cell in zip(bold, cells, strict=True)]
-    marked = [cell for cell in cells if _MARKS.search(cell)]
+    marked = [cell for cell in cells if cell[-1:] in _SIGNS and _MARKS.search(cell)]
     if marked and all(_looks_numeric(_MARKS.sub("", cell)) for cell in marked):
         cells = [_MARKS.sub("", cell) for cell in cells]
         notes.append(f"marks such as {marked[0][-1]} taken away")
-    if cells and all(cell.endswith(("%", "％")) for cell in cells):
+    if not alone or not cells:
+        return cells, notes
+    if all(cell.endswith(("%", "％")) for cell in cells):
         cells = [cell[:-1].strip() for cell in cells]
         notes.append("in percent")
     for pattern in (_CURRENCY, _UNIT):
-        parts = {match[0].strip().lower() if (match := pattern.search(cell)) else "" for cell in cells}
-        if len(parts) == 1 and "" not in parts:
+        first = pattern.search(cells[0])
+        part = first[0].strip().lower() if first else ""
+        if part and all(
+            (match := pattern.search(cell)) and match[0].strip().lower() == part for cell in cells
+        ):
             cells = [pattern.sub("", cell).strip() for cell in cells]
-            notes.append(f"in {parts.pop()}")
+            notes.append(f"in {part}")
     return cells, notes
 
 
@@ -165,29 +229,23 @@ def _looks_numeric(cell: str) -> bool:
     return _PLAIN.fullmatch(cell) is not None or _COMMA.fullmatch(cell) is not None
 
 
-def _choose_mark(cells: Sequence[str], decimal: str, mixed: bool) -> tuple[str, str]:
-    """Return the thousands mark to take away, or "decimal comma"; and what cannot be decided."""
+def _choose_mark(cells: Sequence[str], plain: Sequence[str], decimal: str, mixed: bool) -> tuple[str, str]:
+    """Return the thousands mark to take away, or "comma" for decimal commas; and what cannot be decided."""
     commas = [cell for cell in cells if "," in cell]
-    points = [cell for cell in cells if "." in cell]
-    if not commas and not points:
-        return ("'" if any(_GROUPS["'"].fullmatch(cell) for cell in cells) else ""), ""
-    proven = find_marks(cells)
     if commas:
         # a column that proves its own marks is read by them, another as the table says
-        known = proven or decimal
-        if known == "comma":
-            return "comma", ""
-        if known == "point":
-            return ",", ""
-        if all(_SHORT[","].fullmatch(cell) for cell in commas):
+        known = find_marks(cells) or decimal
+        if not known and all(_SHORT[","].fullmatch(cell) for cell in commas):
             digits = commas[0].replace(",", "")
             return "", f"{commas[0]!r} may be {digits} or {commas[0].replace(',', '.')}"
-        return "comma", ""
+        return "," if known == "point" else "comma", ""
+    points = [cell for cell in chain(cells, plain) if "." in cell]
+    if not points:
+        return ("'" if any(_GROUPS["'"].fullmatch(cell) for cell in cells) else ""), ""
     if decimal == "comma" and all(_GROUPS["."].fullmatch(cell) for cell in points):
         return "comma", ""
-    whole = [cell for cell in cells if re.fullmatch(r"[+-]?\d{1,3}", cell)]
-    short = all(_SHORT["."].fullmatch(cell) for cell in points)
-    if not decimal and short and len(points) > 1 and (mixed or whole):
+    whole = mixed or any(re.fullmatch(r"[+-]?\d{1,3}", cell) for cell in chain(cells, plain))
+    if not decimal and whole and len(points) > 1 and all(_SHORT["."].fullmatch(cell) for cell in points):
         return "", f"{points[0]!r} may be {points[0].replace('.', '')} or {points[0]}"
     return "", ""
 

@@ -356,7 +356,7 @@ def _make_index(dim: str, names: Sequence[str]) -> PandasIndex:
     if dim in _NUMBERED and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
         return PandasIndex(np.array(list(names), dtype=np.int64), dim)
     array = np.array(list(names), dtype=np.str_)
-    if any(name.endswith("\0") for name in names):
+    if "\0" in "".join(names) and any(name.endswith("\0") for name in names):
         # arrays of text lose zero bytes at the end
         array = np.array(list(names), dtype=object)
     return PandasIndex(array, dim, array.dtype)
