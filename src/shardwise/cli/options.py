@@ -200,6 +200,12 @@ def _parse_level(value: Any) -> Any:
     return value
 
 
+def _parse_power(value: Any) -> Any:
+    for power in value if isinstance(value, list | tuple) else [value]:
+        arguments.validate_level(power, "power")
+    return value
+
+
 def _parse_transform(value: str) -> str:
     if value not in ("", "log"):
         raise InputError(f"--transform {value!r} is unknown", remedy="use log")
@@ -386,7 +392,7 @@ LOWER_IS_BETTER = Declaration(
 )  # fmt: skip
 HIGHER_IS_BETTER = Declaration(
     "--higher-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
-    help="Higher scores are better, whatever the measure is called.",
+    help="Higher scores are better. Default, unless the name of the measure says otherwise.",
 )  # fmt: skip
 TRANSFORM = Declaration(
     "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_transform,
@@ -572,7 +578,7 @@ POWER = Declaration(
     only_with=(when.WITHOUT_WIDTH,),
     min=0.0,
     max=1.0,
-    check=_parse_level,
+    check=_parse_power,
     help="Power to reach.",
 )
 MIN_DIFF = Declaration(
