@@ -437,14 +437,11 @@ class InputReader:
             except InputError as error:
                 raise error.add_location(str(self.inputs[0])) from error
             notes += [describe_samples(scores[name]) for name in sampled]
+        for name in self.measure[1:] and self.measure:
+            if name not in scores:
+                # a column that is a measure only where it is named, such as cost
+                scores = scores.assign({name: read_scores(files, measure=name, **how)})
         known = [str(name) for name in scores.data_vars]
-        absent = [name for name in self.measure if len(self.measure) > 1 and name not in known]
-        if absent:
-            raise InputError(
-                f"has no measure {absent[0]!r}",
-                where=str(self.inputs[0]),
-                remedy=f"it has {', '.join(known)}",
-            )
         primary = scores.attrs.get("primary")
         if not self.measure and primary and len(known) > 1:
             notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")

@@ -218,8 +218,10 @@ def _parse_level(value: Any) -> Any:
     return value
 
 
-def _parse_power(value: float) -> float:
-    return arguments.validate_level(value, "power")
+def _parse_power(value: Any) -> Any:
+    for power in value if isinstance(value, list | tuple) else [value]:
+        arguments.validate_level(power, "power")
+    return value
 
 
 def _parse_transform(value: str) -> str:
@@ -409,7 +411,7 @@ LOWER_IS_BETTER = Declaration(
 )  # fmt: skip
 HIGHER_IS_BETTER = Declaration(
     "--higher-is-better", group=INPUT, only_with=(when.ONE_DIRECTION,),
-    help="Higher scores are better, whatever the measure is called.",
+    help="Higher scores are better. Default, unless the name of the measure says otherwise.",
 )  # fmt: skip
 TRANSFORM = Declaration(
     "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_parse_transform,

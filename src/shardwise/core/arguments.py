@@ -69,7 +69,7 @@ def _suggest_level(number: float, name: str) -> str:
     share = number / 100.0 if 1.0 < number < 100.0 else number
     low, high = BETWEEN.get(name, (0.0, 1.0))
     meant = next((x for x in (share, 1.0 - share) if low < x < high), None)
-    if meant is not None:
+    if meant is not None and not 0.25 < meant < 0.75:
         return f"did you mean {meant:.6g}?"
     return "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
 

@@ -31,9 +31,7 @@ KINDS = {
 }
 """The word of a name that decides, by the kind of measure it stands for."""
 PHRASES = {
-    **dict.fromkeys(
-        ("edit distance", "hamming distance", "levenshtein distance", "rel err", "abs err"), ERROR
-    ),
+    **dict.fromkeys(("edit distance", "hamming distance", "levenshtein distance"), ERROR),
     **dict.fromkeys(("cross entropy", "bits per", "neg log likelihood", "negative log likelihood"), AMOUNT),
     "wall clock": AMOUNT,
 }

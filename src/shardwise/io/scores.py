@@ -164,7 +164,8 @@ def read_scores(
         try:
             measure_of(declared[name], settled=False)
         except InputError as error:
-            raise error.add_location(str(name)) from error
+            files = score_files(source)[:1] if are_paths(source) else ()
+            raise error.add_location(": ".join([*map(str, files), str(name)])) from error
     return declared[data.name] if isinstance(data, xr.DataArray) else declared
 
 
