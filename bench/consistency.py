@@ -124,9 +124,14 @@ def contradictions(pairs: Comparisons) -> set[str]:
         kinds.add("leaderboard")
     if contradicts_headline(pairs.summary(alpha).splitlines()[0], names, above, best):
         kinds.add("headline")
-    # an interval that leaves out 0 is of a significant pair; p is at most the corrected p
+    # an interval leaves out 0 exactly where its pair is significant, a limit of 0 being open there, and has a width;
+    # p is at most the corrected p
     apart = (frame["lower"] > 0.0) | (frame["upper"] < 0.0)
-    if (apart & (frame["p_adjusted"] > alpha * (1.0 + 1e-9))).any() and pairs.error_rate == "family":
+    holds = (frame["lower"] < 0.0) & (frame["upper"] > 0.0)
+    significant = pairs.reject(alpha)
+    if (apart & ~significant).any() or (holds & significant).any():
+        kinds.add("intervals")
+    if (frame["upper"] <= frame["lower"]).any():
         kinds.add("intervals")
     if (frame["p"] > frame["p_adjusted"] * (1.0 + 1e-9)).any():
         kinds.add("p-values")

@@ -51,7 +51,7 @@ TIES = 0.9
 def draw_grades(rng: np.random.Generator, scale: str, shape: tuple[int, ...]) -> Floats:
     """Grades of a good system: the best in 95 % for right and wrong, else the two best grades mostly."""
     low, high, step = SCALES[scale]
-    levels = int(round((high - low) / step)) + 1
+    levels = round((high - low) / step) + 1
     if levels == 2:
         return np.where(rng.random(shape) < 0.95, high, low)
     weights = np.ones(levels)
@@ -60,8 +60,8 @@ def draw_grades(rng: np.random.Generator, scale: str, shape: tuple[int, ...]) ->
 
 
 def lose(rng: np.random.Generator, scale: str, base: Floats, loss: float, kind: str) -> Floats:
-    """A system that loses a mean of `loss` to the base: by rare failures, or by a step up and down where they differ."""
-    low, high, step = SCALES[scale]
+    """A system that loses a mean of `loss` to the base: by rare failures, or by single steps where they differ."""
+    low, _, step = SCALES[scale]
     if kind == "rare":
         # fails completely on a share of items; what a failure costs is the mean of base less the lowest score
         mean = float(draw_grades(np.random.default_rng(0), scale, (200_000,)).mean()) - low
@@ -360,14 +360,59 @@ PARTS: dict[str, Callable[[], pd.DataFrame]] = {
 }
 
 
+def write_summary() -> None:
+    """Write docs/bench/sureness.md from the tables of all parts."""
+    gate, means, gaps, rows = (pd.read_csv(OUT / f"sureness_{part}.csv") for part in PARTS)
+
+    def percent(values: pd.Series) -> str:
+        low, high = 100.0 * values.min(), 100.0 * values.max()
+        return f"{low:.1f}" if high - low < 0.05 else f"{low:.1f}–{high:.1f}"
+
+    lines = [
+        "| statement | nominal, % | measured, % (lowest–highest) | Student's t, % | settings | MC error, at most |",
+        "|---|---|---|---|---|---|",
+    ]
+    for scale, part in gate.groupby("scale", sort=False):
+        lines.append(
+            f"| no worse, at a loss of the margin: {scale} | at most 2.5 | {percent(part['false'])} |"
+            f" {percent(part['false_student'])} | {len(part)} | {100 * part['error'].max():.1f} |"
+        )
+    many = gate[gate["items"] >= 200]
+    for scale, part in many.groupby("scale", sort=False):
+        lines.append(
+            f"| no worse, of equal systems, 200 items or more: {scale} | power | {percent(part['power'])} |"
+            f" {percent(part['power_student'])} | {len(part)} | 1.1 |"
+        )
+    for name, part in means.groupby("scores", sort=False):
+        lines.append(
+            f"| interval of a mean covers it: {name} | 95 | {percent(part['coverage'])} |"
+            f" {percent(part['student'])} | {len(part)} | {100 * part['error'].max():.1f} |"
+        )
+    for row in gaps.itertuples():
+        refused = f", {100 * row.refused:.0f}% refused" if row.refused else ""
+        lines.append(
+            f"| some equal pair is significant: {row.table} | at most 5 | {100 * row.false:.1f}{refused} | | 1 |"
+            f" {100 * row.error:.1f} |"
+        )
+    kinds = [name for name in rows.columns if name not in ("layout", "analyses", "refused", "gate refused")]
+    count = int(rows[kinds].to_numpy().sum()) if kinds else 0
+    lines.append(
+        f"| a row that contradicts its verdict, or an interval of no width | 0 | {count} of"
+        f" {int(rows['analyses'].sum())} analyses and their gates | | {len(rows)} layouts | |"
+    )
+    (OUT / "sureness.md").write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
-    """Run the parts asked for, and write a table of each."""
+    """Run the parts asked for, and write a table of each, and of all where all were run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS), choices=list(PARTS))
     for part in parser.parse_args().parts:
         frame = PARTS[part]()
         frame.round(4).to_csv(OUT / f"sureness_{part}.csv", index=False)
         print(frame.to_string())
+    if all((OUT / f"sureness_{part}.csv").exists() for part in PARTS):
+        write_summary()
 
 
 if __name__ == "__main__":

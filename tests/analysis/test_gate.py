@@ -150,9 +150,11 @@ def test_clusters_count_for_fewer_items() -> None:
     plain = judged(scores, margin=0.05)
     clustered = judged(scores.assign_coords(cluster=("topic", np.repeat(np.arange(40), 5))), margin=0.05)
     assert clustered.upper - clustered.lower > 1.5 * (plain.upper - plain.lower)
+    assert plain.verdict == "worse"
+    assert plain.needed is None
     assert clustered.needed is not None
-    assert plain.needed is not None
-    assert clustered.needed > 3 * plain.needed
+    moments = intervals.pair_moments(*scores.to_numpy().T[::-1])
+    assert clustered.needed > 3 * float(intervals.items_needed(moments, 0.05))
     assert clustered.needed_clusters == np.ceil(clustered.needed / 5)
     assert "clusters" in clustered.to_sentence()
 
@@ -191,7 +193,9 @@ def test_ranges_and_lower_is_better() -> None:
     assert worse.verdict == "worse"
     better = judged(scores, range=(0, 10), margin=0.2, lower_is_better=True)
     assert better.verdict == "better"
-    assert better.difference == pytest.approx(0.3)
+    # differences keep the measure's sign: better is below 0
+    assert better.difference == pytest.approx(-0.3)
+    assert better.lower < better.upper < 0.0
     unit = judged(table(-0.03, 0.02), margin=0.02)
     assert [worse.lower, worse.upper] == pytest.approx([10 * unit.lower, 10 * unit.upper])
     with pytest.raises(InputError, match="outside the range"):
@@ -268,3 +272,64 @@ def test_clusters_count_once_in_a_sequential_gate(tmp_path: Path) -> None:
     look = gate_sequentially("old", "new", state, scores=scores, margin=0.05)
     assert look.state.units == 10
     assert gate_sequentially("old", "new", state, scores=scores, margin=0.05).added == 0
+
+
+def test_grades_and_percent_are_judged_as_shares_are() -> None:
+    """No range is declared: percent and grades of 1 to 5 are known by their values."""
+    rng = np.random.default_rng(4)
+    right = (rng.random((60, 2)) < 0.95).astype(float)
+    share = judged(
+        answers("".join(f"{x:.0f}" for x in right[:, 0]), "".join(f"{x:.0f}" for x in right[:, 1])),
+        margin=0.05,
+    )
+    scores = xr.DataArray(right, dims=("topic", "system"), coords={"system": ["old", "new"]}, name="correct")
+    percent, grades = judged(100.0 * scores, margin=5.0), judged(1.0 + 4.0 * scores, margin=0.2)
+    assert share.p > 0.025
+    for found, width in ((percent, 100.0), (grades, 4.0)):
+        assert (found.verdict, found.p) == (share.verdict, pytest.approx(share.p))
+        assert [found.lower, found.upper] == pytest.approx([width * share.lower, width * share.upper])
+
+
+def test_twelve_fives_do_not_pass() -> None:
+    """They passed with an interval of 0 to 0 and p below 1e-300."""
+    found = gate(np.full(12, 5.0), np.full(12, 5.0), margin=0.1)
+    assert found.verdict == "inconclusive"
+    assert found.upper > found.lower
+    assert found.p > 0.025
+
+
+def test_times_go_by_student_and_say_so() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.lognormal(1.0, 0.5, (80, 1)) + rng.normal(0.0, 0.01, (80, 2))
+    scores = xr.DataArray(y, dims=("topic", "system"), coords={"system": ["old", "new"]}, name="seconds")
+    found = judged(scores, margin=0.1)
+    assert (found.verdict, found.assumes_seen) == ("no worse", True)
+    assert "Assumes no failures rarer or larger than those seen." in found.to_sentence()
+    slower = judged(scores + np.array([0.0, 0.05]), margin=0.1)
+    assert slower.verdict == "no worse"
+    assert slower.difference > 0.0
+    assert "though significantly worse" in slower.to_sentence()
+
+
+def test_no_rare_failures_is_named_where_it_decides() -> None:
+    """AP that varies little: Student's t passes it, the score test does not."""
+    scores = table(0.0, 0.05, items=60)
+    found = judged(scores, margin=0.02)
+    assert (found.verdict, found.passes_as_seen) == ("inconclusive", True)
+    assert "--no-rare-failures" in found.to_sentence()
+    bold = judged(scores, margin=0.02, no_rare_failures=True)
+    assert (bold.verdict, bold.assumes_seen) == ("no worse", True)
+    assert "Assumes no failures rarer or larger than those seen." in bold.to_sentence()
+    assert not judged(table(-0.05, 0.05, items=60), margin=0.02).passes_as_seen
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+@pytest.mark.parametrize("difference", [-0.05, -0.02, -0.004, 0.0, 0.004, 0.05])
+def test_p_and_interval_are_those_of_the_verdict(difference: float, lower_is_better: bool) -> None:
+    found = judged(table(difference, 0.06, items=120), margin=0.03, lower_is_better=lower_is_better)
+    of_margin = found.verdict in ("no worse", "inconclusive")
+    assert (found.p <= (0.025 if of_margin else 0.05)) == (found.verdict != "inconclusive")
+    if not of_margin:
+        assert not found.lower <= 0.0 <= found.upper
+        assert (found.upper < 0.0) == ((found.verdict == "better") == lower_is_better)
+    assert found.needed is None or found.verdict == "inconclusive"

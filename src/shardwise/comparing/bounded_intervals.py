@@ -30,7 +30,7 @@ def weigh_pairs(
     sign: int = 1,
 ) -> Evidence:
     """Return the evidence on (P,) differences of the first less the second system, by the test that was run."""
-    if bounded is None:
+    if bounded is None or bounded.unpaired:
         items = np.full(len(ia), np.inf) if units is None else units
         return Evidence(difference, se, df, items, sign=sign)
     moments = bounded.sum_pairs(ia, ib)
@@ -73,6 +73,8 @@ def limit_differences(
     half = (plain[1] - plain[0]) / 2.0
     usable = np.isfinite(se) & np.isfinite(half)
     ia, ib = pairs
+    if bounded is not None and bounded.unpaired:
+        bounded = None
     sparse = (
         bounded is not None
         and bool(usable.any())

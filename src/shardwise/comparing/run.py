@@ -122,7 +122,7 @@ def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
         exactly these topics.
     """
     gated = Scores(scores)
-    if "topic" not in claim or gated.human is not None or gated.votes is not None or is_unpaired(scores):
+    if "topic" not in claim or gated.human is not None or gated.votes is not None:
         return None
     if gated.unit_df is not None:
         made: BoundedScores | None = scores.attrs.get(BOUNDED)

@@ -86,6 +86,11 @@ class BoundedScores:
         return replace(self, scores=self.scores[:, [places[name] for name in names]], systems=names)
 
     @property
+    def unpaired(self) -> bool:
+        """Whether no item has scores of two systems, so that means have intervals but pairs no moments."""
+        return bool((np.isfinite(self.scores).sum(axis=1) <= 1).all())
+
+    @property
     def weights(self) -> Floats:
         """(T,) weights of the items in a mean, 1 on average: tasks count alike, whatever their size."""
         items = len(self.scores)

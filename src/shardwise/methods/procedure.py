@@ -144,9 +144,17 @@ class Procedure:
             return tables.once(
                 (self.rule in AVERAGED, self.method, self.claim), lambda: self._estimate_splits(tables)
             )
-        return tables.once(
-            ("estimates", self.method, self.claim), lambda: self.method.estimate(tables, self.claim)
-        )
+        return tables.once(("estimates", self.method, self.claim), lambda: self._estimate_once(tables))
+
+    def _estimate_once(self, tables: Tables) -> Estimates:
+        """Estimates by the method, with the number of scores behind each mean."""
+        estimates = self.method.estimate(tables, self.claim)
+        if estimates.own_count is not None:
+            return estimates
+        over_topics = "topic" in self.claim
+        y, axis = (tables.topic_means(), 2) if over_topics else (tables.y, 1 + tables.dims.index("system"))
+        others = tuple(k for k in range(1, y.ndim) if k != axis)
+        return replace(estimates, own_count=np.isfinite(y).sum(axis=others).astype(np.float64))
 
     def _estimate_splits(self, tables: Tables) -> Estimates:
         """Estimates of every split averaged, with their variance where the rule averages."""

@@ -470,30 +470,10 @@ def _limit_distance(moments: BoundedMoments, turned: BoundedMoments, a: Floats) 
     return np.asarray((kappa + np.sqrt(kappa**2 + 4.0 * a * variance)) / (2.0 * a))
 
 
-def sparseness(differences: Floats) -> Floats:
-    """Compute (mean |δ|)² / mean δ² of centred differences δ, averaged over pairs by the median.
-
-    Normal differences have 2/π = .64; right and wrong answers about their share of disagreements. A pair without any
-    variance counts as 0.
-
-    Parameters
-    ----------
-    differences : array
-        (…, P, n) differences of P pairs on n items; missing ones (NaN) are left out.
-
-    Returns
-    -------
-    array
-        (…) medians; differences below `SPARSE` (one half) need the limits of `difference_limits`.
-
-    >>> sparseness(np.array([[0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0]])).round(3)
-    np.float64(0.25)
-    """
-    return np.asarray(np.median(pair_sparseness(differences), axis=-1))[()]
-
-
 def pair_sparseness(differences: Floats) -> Floats:
-    """Compute (mean |δ|)² / mean δ² of each pair, 0 where its differences have no variance.
+    """Compute (mean |δ|)² / mean δ² of each pair's centred differences δ, 0 where they have no variance.
+
+    Normal differences have 2/π = .64; right and wrong answers about their share of disagreements.
 
     Parameters
     ----------

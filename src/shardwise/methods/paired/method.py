@@ -20,7 +20,7 @@ from shardwise.methods.paired.kernels import EXACT_TOPICS
 from shardwise.methods.tables import LAYOUTS, TABLE, Dims, Tables
 from shardwise.stats import student
 from shardwise.stats.corrections import STEPWISE
-from shardwise.stats.proportions import tango
+from shardwise.stats.intervals import PairMoments, Precision, difference_limits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,13 +109,13 @@ def run_mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -
             value="mcnemar",
         )
     won, p = paired.sign_p(y, ia, ib)
-    lost = won - mean * y.shape[1]
+    n = np.full(won.shape, float(y.shape[1]))
+    lost = won - mean * n
+    moments = PairMoments(n, mean, won / n, lost / n, won, won, lost, lost)
+    precision = Precision((moments.gain + moments.loss - mean**2) / n, np.inf, n)
 
     def limits(level: Floats) -> tuple[Floats, Floats]:
-        # score limits are sharper than the exact test; 0 is left out only where the test is significant
-        lower, upper = tango(won, lost, np.array(float(y.shape[1])), level)
-        tied = p > level
-        return np.where(tied, np.minimum(lower, 0.0), lower), np.where(tied, np.maximum(upper, 0.0), upper)
+        return difference_limits(moments, student.student_critical(level, np.inf), precision)
 
     return replace(_by_p(mean, won, p), limits=limits)
 
