@@ -90,6 +90,7 @@ POINTS = {
     "columns are kept beside scores": -2.0,
     "a column says that it holds the scores": -4.0,
     "a column of systems is left out": -5.0,
+    "a column of items is left out": -5.0,
     "columns of labels are left out": -1.5,
     "labels that cross are left out": -6.0,
     "measures of one system": 3.0,
@@ -153,7 +154,18 @@ def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
         return True
     if best.item is None or other.item is None or other.item in facts.taken:
         return False
-    return not other.unique and facts.is_nested(best.item, other.item)
+    return (
+        not other.unique and not are_both_items(facts, best, other) and facts.is_nested(best.item, other.item)
+    )
+
+
+def are_both_items(facts: Facts, best: Candidate, other: Candidate) -> bool:
+    """Tell whether the headers of two columns say alike that they hold the items."""
+    names = [best.item, other.item]
+    plain = all(
+        name is not None and facts.is_plain(name) and "topic" in facts.words(name)[:1] for name in names
+    )
+    return plain and (best.shape, best.system) == (other.shape, other.system)
 
 
 # headers and names ---------------------------------------------------------------------------------------------------
@@ -546,7 +558,11 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     measures = measured or len(names) == 1
     if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
         # also one that names the same system throughout
-        systems = [name for name in facts.by_word("system") if facts.is_plain(name) and name != base.item]
+        systems = [
+            name
+            for name in facts.by_word("system")
+            if name != base.item and (facts.is_plain(name) or "instance" in facts.words(name))
+        ]
         features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * (chosen and not systems)}
         features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
         yield replace(base, shape="measures", features=features)
@@ -558,6 +574,10 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         or "topic" in facts.named
     ):
         return
+    items = [
+        name for name in facts.by_word("topic") if facts.is_plain(name) and name not in (base.item, *names)
+    ]
+    dropped["a column of items is left out"] = float(bool(items))
     labels = first_names(facts.get_column(base.item))
     turned = _rate_rows(facts, base.item) | {
         "names of systems look so": (share_of_models(labels) - share_of_items(labels)) * 4 / 3,
@@ -571,7 +591,8 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         name: turned.get(name, 0.0) for name in (*_rate_rows(facts, base.item), "names of systems look so")
     }
     named = sum(is_score(name) or is_kept_beside(name) for name in names) / len(names)
-    means |= {"rows hold means": max(named, -sharing)}
+    lost = "a column of items is left out"
+    means |= {"rows hold means": max(named, -sharing), lost: dropped[lost]}
     named = "system" in facts.words(base.item) or base.item in facts.taken
     if means["rows hold means"] >= 0.5 and (named or means["names of systems look so"] > 0.0):
         yield replace(base, shape="means", system=base.item, features=means)
@@ -643,11 +664,13 @@ def _is_scored(facts: Facts, name: str) -> bool:
     column = facts.get_column(name)
     if not is_numeric(column) or column.words or column.counts:
         return False
-    others = [facts.get_column(other).values for other in facts.numbers if other != name]
+    plain = [facts.get_column(other) for other in facts.numbers if other != name and not facts.words(other)]
+    others = [other.values for other in plain]
     if not others or signs.is_of_another_scale(column.values, others):
         return False
     top = max(float(np.nanmax(np.abs(other), initial=0.0)) for other in others)
-    return not column.whole or float(np.nanmax(np.abs(column.values), initial=0.0)) <= top
+    alike = all(other.whole for other in plain) and np.nanmax(np.abs(column.values), initial=0.0) <= top
+    return not column.whole or bool(alike)
 
 
 def list_score_columns(facts: Facts, item: str | None, repeat: str | None) -> tuple[str, ...]:

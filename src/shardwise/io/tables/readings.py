@@ -18,6 +18,7 @@ from shardwise.io.tables.candidates import (
     AHEAD,
     ENOUGH,
     Candidate,
+    are_both_items,
     are_same,
     list_candidates,
     name_measure,
@@ -177,7 +178,8 @@ def _choose_candidate(facts: Facts) -> Candidate:
     rival = next((other for other in candidates[1:] if not are_same(facts, best, other)), None)
     if best.points < ENOUGH:
         raise _doubt_weak(facts, best, rival)
-    if rival is not None and rival.points > best.points - AHEAD:
+    # of two columns that are called items, one is so only if much speaks for it
+    if rival is not None and rival.points > best.points - AHEAD * (1 + are_both_items(facts, best, rival)):
         raise _doubt_between(facts, best, rival)
     return prefer_id(facts, best, candidates)
 
@@ -200,7 +202,7 @@ def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
     """Return the doubt between two readings, with the columns that choose each."""
     sheet = facts.sheet
     first, second = _spell_candidate(best), _spell_candidate(rival)
-    if best.shape == rival.shape == "long":
+    if best.shape == rival.shape and best.shape in ("long", "wide", "measures"):
         if best.item is None or rival.item is None:
             return _doubt_items(facts, best)
         if best.system == rival.system:
@@ -209,8 +211,8 @@ def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
             pairs = (best.item, rival.item), (rival.item, best.item)
             short = [{"item": best.item}, {"item": rival.item}]
             further = [{"item": x, role: y} for role in ("system", "repeat") for x, y in pairs]
-            further = further if facts.get_column(str(best.system)).constant else further[2:]
-            return Doubt(problem, [*short, first, second, *further])
+            constant = best.system is not None and facts.get_column(best.system).constant
+            return Doubt(problem, [*short, first, second, *(further if constant else further[2:])])
         if best.item == rival.item:
             return _doubt_systems(facts, best, rival)
         a, b = quote_column(sheet, best.item), quote_column(sheet, str(best.system))
