@@ -17,7 +17,7 @@ import pytest
 from shardwise.app.store import Store
 from shardwise.core import extras
 from shardwise.core.errors import InputError
-from shardwise.core.extras import EXTRAS, import_extra, is_installed, list_modules
+from shardwise.core.extras import EXTRAS, import_extra, is_installed
 from shardwise.io import atomic
 from shardwise.io.atomic import draft_folder, write_atomically
 
@@ -38,6 +38,7 @@ def open_without_proc(file, *arguments, opened=io.open, **named):
     return opened(file, *arguments, **named)
 io.open = builtins.open = open_without_proc
 """
+MODULES = {extra: packages.replace("-", "_").split() for extra, (_, packages) in EXTRAS.items()}
 COMMAND = "from shardwise.cli.main import main; main()"
 
 
@@ -164,7 +165,7 @@ def test_files_are_copied_where_they_cannot_be_linked(
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_what_lacks_an_extra_says_what_to_install(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in list_modules(extra):
+    for module in MODULES[extra]:
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, module, None)
             assert not is_installed(module)
@@ -177,7 +178,7 @@ def test_what_lacks_an_extra_says_what_to_install(extra: str, monkeypatch: pytes
 
 def hide_extras(*words: object) -> subprocess.CompletedProcess[str]:
     """Run a command where no optional package is installed."""
-    hidden = sorted(module for extra in EXTRAS for module in list_modules(extra))
+    hidden = sorted(module for modules in MODULES.values() for module in modules)
     block = f"import sys; sys.modules.update(dict.fromkeys({hidden!r}))\n"
     source = Path(extras.__file__).parent.parent.parent
     return subprocess.run(

@@ -105,7 +105,7 @@ def test_judgments_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(sw.InputError, match="ir_datasets knows no 'nothing'"):
         sw.read_collection({"x": RUN}, "irds:nothing")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(sw.InputError, match=r"pip install 'shardwise\[irds\]'"):
+    with pytest.raises(sw.InputError, match=r"; run pip install ir-datasets$"):
         sw.read_collection({"x": RUN}, "irds:small/test")
 
 

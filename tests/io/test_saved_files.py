@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,21 @@ def test_a_file_made_to_fill_the_memory_is_refused(tmp_path: Path) -> None:
     assert path.stat().st_size < 200_000
     with pytest.raises(sw.InputError, match="damaged"):
         sw.Collection.load(path)
+
+
+def test_files_of_earlier_versions_are_read(
+    saved: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were compressed with zstd, which new ones do without."""
+    original = sw.Collection.load(saved[0])
+    old = saved[0].with_name("old")
+    old.write_bytes(zstandard.compress(saved[0].read_bytes()))
+    assert repr(sw.Collection.load(old)) == repr(original)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    original.save(saved[0])
+    assert repr(sw.Collection.load(saved[0])) == repr(original)
+    with pytest.raises(sw.InputError, match=r"old: .*; run pip install zstandard$"):
+        sw.Collection.load(old)
 
 
 def test_many_may_write_one_file(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from shardwise.cli.shared import check_options
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.extras import require_extra, require_for_files
 from shardwise.core.measure import DECLARED
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import (
@@ -177,6 +178,10 @@ class InputReader:
         # Replications of papers try several numbers of shards themselves.
         values |= {name: 1 for name in ("shards", "splits") if isinstance(values.get("shards"), list)}
         reader = cls(**values, tables=tables, unfinished=unfinished, options=options)
+        # refused before the long work
+        require_for_files([reader.human, reader.texts, reader.intents])
+        if getattr(options, "cluster", None) is not None:
+            require_extra("cluster")
         if values.get("max_memory"):
             parse_size(values["max_memory"])
         check_options(reader.describe_situation(), str(reader.inputs[0]) if reader.inputs else "")

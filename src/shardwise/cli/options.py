@@ -22,7 +22,7 @@ from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
-from shardwise.core.extras import require_extra, require_for_files
+from shardwise.core.extras import require_for_files
 
 
 class Format(StrEnum):
@@ -187,22 +187,9 @@ def refuse_unwritable_file(value: Path | None) -> Path | None:
 
 def refuse_unwritable_store(value: Path | None) -> Path | None:
     """Refuse the same, where a Zarr store, which is a folder, may be written too."""
-    refuse_missing_extra(value)
+    require_for_files([value])
     is_store = value is not None and value.suffix.lower() == ".zarr" and value.is_dir()
     return value if is_store else refuse_unwritable_file(value)
-
-
-def refuse_missing_extra(value: Path | None) -> Path | None:
-    """Refuse a file that needs packages which are not installed."""
-    require_for_files([] if value is None else [value])
-    return value
-
-
-def _refuse_missing_cluster(value: str | None) -> str | None:
-    """Refuse a cluster before the long work where its packages are not installed."""
-    if value is not None:
-        require_extra("cluster")
-    return value
 
 
 def refuse_file(value: Path | None) -> Path | None:
@@ -369,7 +356,6 @@ SUBTOPICS = Declaration(
 )  # fmt: skip
 INTENTS = Declaration(
     "--intents", metavar="FILE", group=INPUT, only_with=(when.RUNS,), exists=True, dir_okay=False,
-    check=refuse_missing_extra,
     help="Probability of each subtopic: topic, subtopic, p.",
 )  # fmt: skip
 MAX_MEMORY = Declaration(
@@ -443,7 +429,7 @@ PRE = Declaration(
     "(CUPED).",
 )  # fmt: skip
 HUMAN = Declaration(
-    "--human", metavar="FILE", group=QUESTION, exists=True, dir_okay=False, check=refuse_missing_extra,
+    "--human", metavar="FILE", group=QUESTION, exists=True, dir_okay=False,
     only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP, when.NO_FACTORS, when.WHOLE_ITEMS),
     help="Scores by people for some items; the input holds a judge's scores for all, and its bias is corrected.",
 )  # fmt: skip
@@ -518,7 +504,6 @@ BY = Declaration(
 )  # fmt: skip
 TEXTS = Declaration(
     "--texts", metavar="FILE", group=SHARDS, only_with=(when.BY_TEXT,), exists=True, dir_okay=False,
-    check=refuse_missing_extra,
     help="Texts of the documents: JSON lines, TREC's <DOC>, or name and text (--kind topical).",
 )  # fmt: skip
 PROPORTIONS = Declaration(
@@ -582,7 +567,7 @@ JOBS = Declaration(
 )
 CLUSTER = Declaration(
     "--cluster", metavar="ADDRESS", group=RUNNING, only_with=(when.IN_MEMORY, when.NO_FACTORS),
-    check=_refuse_missing_cluster, help="Run on a dask.distributed cluster: address of its scheduler, or local.",
+    help="Run on a dask.distributed cluster: address of its scheduler, or local.",
 )  # fmt: skip
 
 # Gate and plans

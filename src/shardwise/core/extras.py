@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import PurePath
 from typing import Any
 
 from shardwise.core.errors import InputError
@@ -31,15 +30,6 @@ ENDINGS = {
 """Endings of the files that need an extra."""
 
 
-def list_modules(extra: str) -> list[str]:
-    """Return the modules of the packages of an extra.
-
-    >>> list_modules("irds")
-    ['ir_datasets']
-    """
-    return EXTRAS[extra][1].replace("-", "_").split()
-
-
 def is_installed(module: str) -> bool:
     """Tell whether an optional package is there, without importing it."""
     try:
@@ -59,9 +49,9 @@ def import_if_there(module: str) -> Any:
 
 def require_extra(extra: str, where: object = "") -> None:
     """Refuse what needs an extra of which a package is not installed."""
-    if all(map(is_installed, list_modules(extra))):
-        return
     purpose, packages = EXTRAS[extra]
+    if all(map(is_installed, packages.replace("-", "_").split())):
+        return
     verb = "are" if " " in packages else "is"
     raise InputError(
         f"{purpose} need {', '.join(packages.split())}, which {verb} not installed",
@@ -70,12 +60,11 @@ def require_extra(extra: str, where: object = "") -> None:
     )
 
 
-def require_for_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+def require_for_files(paths: Iterable[str | os.PathLike[str] | None]) -> None:
     """Refuse the first of several files whose ending needs an extra that is not installed."""
-    for path in paths:
-        last = {ending.lower() for ending in PurePath(path).suffixes[-2:]}
+    for path in filter(None, paths):
         for extra, endings in ENDINGS.items():
-            if last & set(endings):
+            if str(path).lower().endswith(endings):
                 require_extra(extra, path)
 
 
@@ -86,4 +75,4 @@ def import_extra(extra: str, where: object = "") -> tuple[Any, ...]:
     ['openpyxl']
     """
     require_extra(extra, where)
-    return tuple(import_module(module) for module in list_modules(extra))
+    return tuple(import_module(module) for module in EXTRAS[extra][1].replace("-", "_").split())

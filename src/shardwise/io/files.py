@@ -12,6 +12,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -111,14 +112,6 @@ def _inflate_gzip(text: bytes, most: int) -> bytes:
         return stream.read(most + 1)
 
 
-def _inflate_bzip2(text: bytes, most: int) -> bytes:
-    return _inflate_streams(text, most, bz2.BZ2Decompressor)
-
-
-def _inflate_xz(text: bytes, most: int) -> bytes:
-    return _inflate_streams(text, most, lzma.LZMADecompressor)
-
-
 def _inflate_streams(
     text: bytes, most: int, make_decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> bytes:
@@ -133,12 +126,10 @@ def _inflate_streams(
             break
         if not stream.eof:
             raise EOFError("it ends before its end-of-stream mark")
-        # the format of xz pads streams with zeros, in fours
-        rest = (
-            stream.unused_data.lstrip(b"\0")
-            if make_decompressor is lzma.LZMADecompressor
-            else stream.unused_data
-        )
+        rest = stream.unused_data
+        if make_decompressor is lzma.LZMADecompressor:
+            # the format of xz pads streams with zeros, in fours
+            rest = rest.lstrip(b"\0")
     return b"".join(parts)
 
 
@@ -194,8 +185,8 @@ def lacks_checksum(path: Path) -> bool:
 
 SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
     ".gz": _inflate_gzip,
-    ".bz2": _inflate_bzip2,
-    ".xz": _inflate_xz,
+    ".bz2": partial(_inflate_streams, make_decompressor=bz2.BZ2Decompressor),
+    ".xz": partial(_inflate_streams, make_decompressor=lzma.LZMADecompressor),
     ".zst": inflate_zstd,
 }
 """How files of each ending are inflated, to a little over so many bytes at most."""
@@ -363,12 +354,8 @@ def _read_raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:
     with open(path, "rb", buffering=0) as stream:
         about = os.fstat(stream.fileno())
         buffer, size = _make_room(buffer, about.st_size + PADDING + 1), 0
-        if (
-            jobs > 1
-            and about.st_size > jobs * _PART
-            and stat.S_ISREG(about.st_mode)
-            and hasattr(os, "preadv")
-        ):
+        regular = stat.S_ISREG(about.st_mode) and hasattr(os, "preadv")
+        if regular and jobs > 1 and about.st_size > jobs * _PART:
             size = stream.seek(_read_parts(stream.fileno(), buffer.data[: about.st_size], jobs))
         while got := stream.readinto(buffer.data[size:-PADDING]):
             size += got

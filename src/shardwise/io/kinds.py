@@ -20,16 +20,11 @@ START = 4096
 """Bytes that tell what a file is."""
 
 
-def _open_zstd(path: Path) -> Any:
-    (zstandard,) = import_extra("zst", path)
-    return zstandard.open(path)
-
-
 OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
+    b"\x28\xb5\x2f\xfd": lambda path: import_extra("zst", path)[0].open(path),
 }
 
 

@@ -24,6 +24,7 @@ from shardwise.core.limits import limit_processor
 from shardwise.core.processes import python_command, python_environment
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
+from shardwise.io.tables.sheet import first_line
 
 h5netcdf, h5py = import_extra("netcdf")
 
@@ -32,15 +33,8 @@ PATIENCE = 20  # seconds of a processor for a file of another program
 LONGEST = 120.0  # and seconds in all
 _END = len(MARK) + 64
 _DAMAGE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    LookupError,
-    ArithmeticError,
-)
+    OSError, ValueError, TypeError, AttributeError, RuntimeError, LookupError, ArithmeticError,
+)  # fmt: skip
 
 
 def netcdf_bytes(data: xr.Dataset) -> bytes:
@@ -57,7 +51,8 @@ def read_netcdf(path: Path) -> xr.Dataset:
     blob = read_text(path)
     where = str(path)
     if is_ours(blob):
-        if not _has_valid_hash(blob):
+        hashed = hashlib.sha256(blob[:-_END]).hexdigest().encode()
+        if blob[-_END:] != MARK + hashed:
             raise InputError(
                 "is damaged: its hash is not the one that was written",
                 where=where,
@@ -72,18 +67,13 @@ def is_ours(blob: bytes) -> bool:
     return blob[-_END:].startswith(MARK) or any(MARK[k : k + 14] in blob for k in (0, 14, 28))
 
 
-def _has_valid_hash(blob: bytes) -> bool:
-    return blob[-_END:].startswith(MARK) and hashlib.sha256(blob[:-_END]).hexdigest().encode() == blob[-64:]
-
-
 def _load_dataset(blob: bytes, where: str) -> xr.Dataset:
     try:
         with h5py.File(io.BytesIO(blob), "r") as file:
             problem = next(_find_problems(file, most_inside(len(blob))), "")
         data = xr.Dataset() if problem else xr.load_dataset(io.BytesIO(blob), engine="h5netcdf")
     except _DAMAGE as error:
-        reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
-        raise _refuse_file(reason, where) from None
+        raise _refuse_file(first_line(error), where) from None
     strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
     if strange or problem or not data.data_vars:
         problem_text = problem or (f"dimension {strange[0]!r}" if strange else "no variables")

@@ -25,6 +25,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.extras import ENDINGS, import_extra, require_extra
 from shardwise.io.atomic import draft_folder, move_folder_in, refuse_unwritable
 from shardwise.io.bounds import most_inside
+from shardwise.io.tables.sheet import first_line
 
 (ENDING,) = ENDINGS["zarr"]
 LIST = "shardwise.json"
@@ -32,23 +33,11 @@ NEW = "new"  # a store that is being made
 CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
 HELD = 1 << 23  # scores that wait for a chunk to be full: 64 MB
 MARKS = (".zgroup", ".zmetadata", "zarr.json")  # one of which is in every store
-CODECS = frozenset(
-    {
-        *(
-            "blosc",
-            "bytes",
-            "bz2",
-            "crc32c",
-            "gzip",
-            "lz4",
-            "lzma",
-            "sharding_indexed",
-            "shuffle",
-            "transpose",
-        ),
-        *("vlen-utf8", "zlib", "zstd", "numcodecs.shuffle", "numcodecs.zlib"),
-    }
-)  # that turn bytes into numbers and text, and do nothing else
+CODECS = frozenset({
+    "blosc", "bytes", "bz2", "crc32c", "gzip", "lz4", "lzma", "sharding_indexed", "shuffle", "transpose", "vlen-utf8",
+    "zlib", "zstd", "numcodecs.shuffle", "numcodecs.zlib",
+})  # fmt: skip
+"""Names of codecs that turn bytes into numbers and text, and do nothing else."""
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, LookupError, ImportError)
 
 
@@ -178,9 +167,10 @@ def open_store(path: Path) -> xr.Dataset:
         for name in data.coords:  # few, and everything asks for them
             data[name].load()
     except _DAMAGE as error:
-        reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"not a Zarr store of scores ({reason})", where=where, remedy="it may be damaged: fetch it again"
+            f"not a Zarr store of scores ({first_line(error)})",
+            where=where,
+            remedy="it may be damaged: fetch it again",
         ) from None
     strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
     if strange or not data.data_vars:

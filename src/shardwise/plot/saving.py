@@ -71,18 +71,15 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     """
     target, ending = Path(path), ending_of(path)
     if ending == ".html":
-        write_atomically(target, render_page(chart).encode())
-        return
-    if ending == ".svg":
-        write_atomically(target, render_svg(chart).encode())
-        return
-    specification = specify_chart(chart)
-    if ending == ".json":
-        content = json.dumps(specification, indent=2, sort_keys=True).encode()
+        content = render_page(chart).encode()
+    elif ending == ".svg":
+        content = render_svg(chart).encode()
+    elif ending == ".json":
+        content = json.dumps(specify_chart(chart), indent=2, sort_keys=True).encode()
     elif ending == ".png":
-        content = import_converter().vegalite_to_png(specification, ppi=PPI)
+        content = import_converter().vegalite_to_png(specify_chart(chart), ppi=PPI)
     else:
-        content = import_converter().vegalite_to_pdf(specification)
+        content = import_converter().vegalite_to_pdf(specify_chart(chart))
     write_atomically(target, content)
 
 

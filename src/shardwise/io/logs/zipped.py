@@ -66,10 +66,8 @@ def refuse_large_members(archive: zipfile.ZipFile, names: Sequence[str], source:
     source : Path
         Its file.
     """
-    size, most = (
-        sum(archive.getinfo(name).file_size for name in names),
-        most_text_inside(source.stat().st_size),
-    )
+    size = sum(archive.getinfo(name).file_size for name in names)
+    most = most_text_inside(source.stat().st_size)
     if size > most:
         raise InputError(
             f"would inflate to {size:,} bytes, over {most:,}",
