@@ -17,13 +17,7 @@ from shardwise.methods.moderated.draws import (
 )
 from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
-from shardwise.methods.moderated.statistics import (
-    Statistics,
-    doubly_centred,
-    find_common,
-    own_share,
-    pairs_of,
-)
+from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
 from shardwise.methods.paired.max_t import TIE
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.student import NOISE
@@ -93,7 +87,8 @@ def resample_topics(
         )
     uneven = sizes.max() > UNEVEN * sizes.min(where=sizes > 0.0, initial=np.inf)
     if gaps or (uneven and noise is None):
-        pooled = pairs_of(sizes.size) if gaps or find_common(ia, ib) is None else (ia, ib)
+        every = gaps or find_common(ia, ib) is None
+        pooled = np.triu_indices(sizes.size, 1) if every else (ia, ib)
         table = TableByPairs(np.ascontiguousarray(y.T), NOISE * sizes, pooled, statistics.d0)
         return distribution_of(lambda ia, ib: partial(count_incomplete, table), *drawn)
     z, pooling = centre_pairs(y, ia, ib)
