@@ -79,7 +79,7 @@ def test_commands_need_nothing_that_only_posix_has(
 ) -> None:
     commands = (
         ("compare", table, "-q"),
-        ("compare", table, "-q", "--report", tmp_path / "report.html"),
+        ("compare", table, "-q", "--report", tmp_path / "report.html", "--calibration", "20"),
         ("leaderboard", table, "-q"),
         ("gate", table, "--baseline", "old", "--new", "new", "--margin", "0.3", "-q"),
     )

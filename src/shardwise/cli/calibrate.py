@@ -11,7 +11,7 @@ from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, show_progress, write_chart
+from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.shared import was_given
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
@@ -21,6 +21,7 @@ from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
 from shardwise.methods.registry import list_procedures
 from shardwise.methods.tables import SHARDS, TABLE
+from shardwise.plot.saving import save_chart
 
 USUAL = ("hsd", "holm", "bh", "none")  # corrections of a model that was named
 STATEMENT_TABLES = 400  # simulated to check statements, where no number is asked for
@@ -94,7 +95,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 )
             facts["statements"] = statements.table.to_dict("records")
     if options.chart is not None:
-        write_chart(lab.plot(), options.chart)
+        save_chart(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
     notes = () if quiet else tuple(lines)

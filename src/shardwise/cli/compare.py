@@ -25,7 +25,7 @@ from shardwise.cli.groups import Comparing
 from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, write_chart, write_text
+from shardwise.cli.output import emit_table, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines
@@ -35,6 +35,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.globs import write_paths
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
+from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,
     BareSetting,
@@ -112,7 +113,7 @@ def _draw_chart(analysis: Analysis, options: CompareOptions) -> None:
     tested = test_margin(analysis.comparisons, options)
     level = 1.0 - options.alpha
     chart = analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
-    write_chart(chart, options.chart)
+    save_chart(chart, options.chart)
 
 
 def _check_options(options: CompareOptions) -> None:
@@ -363,7 +364,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         chart = (
             pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
         )
-        write_chart(chart, options.chart)
+        save_chart(chart, options.chart)
     nouns = nouns_of(scores)
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())

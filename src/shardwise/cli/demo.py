@@ -9,15 +9,16 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.cli.commands import DemoOptions
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, open_terminal, show_progress, write_chart
+from shardwise.cli.output import emit_table, open_terminal, show_progress
 from shardwise.cli.shared import current_call
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.io.atomic import refuse_unwritable, write_atomically
+from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
+from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 from shardwise.writing.answer import write_answer, write_pairs, write_scope
@@ -40,8 +41,7 @@ def run_demo(options: DemoOptions) -> None:
         collection = read_collection(files, qrels, jobs=jobs)
         splits = split(collection, 5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
-        with refuse_unwritable(out / "scores.csv"):
-            write_scores(scores, out / "scores.csv")
+        write_scores(scores, out / "scores.csv")
     call = current_call()
     with show_progress("report: simulating tables, comparing splits", quiet) as bar:
         content = write_report(
@@ -55,8 +55,8 @@ def run_demo(options: DemoOptions) -> None:
         )
     here, like = (claim.pairs for claim in content.claims)
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
-    write_chart(chart, out / "intervals.html")
-    write_chart(chart, out / "intervals.png")
+    save_chart(chart, out / "intervals.html")
+    save_chart(chart, out / "intervals.png")
     write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
     ours.record_files()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())

@@ -29,7 +29,7 @@ from shardwise.cli.config import NothingGiven
 from shardwise.cli.groups import Written
 from shardwise.cli.inputs import InputReader, Read, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, show_progress, write_chart
+from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.shared import check_options, was_given
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count, pluralize_noun
@@ -56,6 +56,7 @@ from shardwise.planning.topics import (
 )
 from shardwise.planning.variances import VarianceEstimate, pool_variances
 from shardwise.planning.variances import variance as estimate
+from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score
 from shardwise.writing.planning import write_answers_plan, write_repeat_plan
 
@@ -131,7 +132,7 @@ def plan_power(options: PowerOptions) -> None:
                 rows[-1]["topics_assured"] = topics_for_power(min_diff=d, power=p, df=source.df, **given)
             sentences.append(_describe_need(source, rows[-1], method))
     if options.chart is not None:
-        write_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
+        save_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
     methods = dict.fromkeys(METHODS[options.test or _choose_test(source)] for source in known)
     shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
@@ -170,7 +171,7 @@ def plan_intervals(options: IntervalOptions) -> None:
                 f" {source.format_count(2, 'system')} that are {width:.3g} wide on average (± {width / 2:.3g})"
             )
     if options.chart is not None:
-        write_chart(
+        save_chart(
             plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
         )
     title = "expected width of the confidence interval of a difference of two systems"
@@ -204,7 +205,7 @@ def plan_table(options: DesignTableOptions) -> None:
     names = list(known) if width is not None else [f"{name}, power {p:g}" for p, name in each]
     flat = grid.set_axis(names, axis="columns").reset_index()
     if options.chart is not None and width is not None:
-        write_chart(
+        save_chart(
             plot.topics_chart(_interval_curve(sources, width, options.alpha[0]), "width"), options.chart
         )
     elif options.chart is not None:
@@ -216,7 +217,7 @@ def plan_table(options: DesignTableOptions) -> None:
             power=options.power[0],
             method=method,
         )
-        write_chart(plot.topics_chart(curve), options.chart)
+        save_chart(plot.topics_chart(curve), options.chart)
     goal = "intervals" if width is not None else METHODS[method]
     facts: dict[str, Any] = {
         "method": goal,
@@ -242,7 +243,7 @@ def plan_pools(options: PoolsOptions) -> None:
             collections, min_diff=options.min_diff, width=options.width, progress=bar, **how
         )
     if options.chart is not None:
-        write_chart(plot.pool_chart(study), options.chart)
+        save_chart(plot.pool_chart(study), options.chart)
     sentences = [
         f"{row['measure']}: pools of depth {row['depth']} take the fewest judgments, {row['judgments_power']:,} on"
         f" {format_count(row['topics_power'], 'topic')}, for {study.goals[0]}"
@@ -266,7 +267,7 @@ def plan_budget(options: BudgetOptions) -> None:
             collections, options.judgments, topic_cost=options.topic_cost, progress=bar, **how
         )
     if options.chart is not None:
-        write_chart(plan.plot(), options.chart)
+        save_chart(plan.plot(), options.chart)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = () if options.quiet else (*notes, *plan.notes)
@@ -311,7 +312,7 @@ def print_repeat_plan(options: PlanRepeatsOptions) -> None:
         answer_cost=options.answer_cost,
     )
     if options.chart is not None:
-        write_chart(plan.components.plot("instances"), options.chart)
+        save_chart(plan.components.plot("instances"), options.chart)
     priced = bool(options.topic_cost) or options.answer_cost != 1.0
     _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, priced)
 
@@ -406,7 +407,7 @@ def plan_margin(options: PlanEquivalenceOptions) -> None:
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     if options.chart is not None:
-        write_chart(parts.plot("instances"), options.chart)
+        save_chart(parts.plot("instances"), options.chart)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
     emit_table(

@@ -22,9 +22,8 @@ from rich.text import Text
 from shardwise.cli.options import Format
 from shardwise.cli.shared import current_call
 from shardwise.core.text import escape_controls, shorten_name, shorten_names
-from shardwise.io.atomic import refuse_unwritable, write_atomically
+from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guard_frame
-from shardwise.plot.saving import save_chart
 from shardwise.writing.names import escape_tex
 
 LONG = 45
@@ -139,12 +138,6 @@ def render_table(
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1])
-
-
-def write_chart(chart: Any, path: Path) -> None:
-    """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    with refuse_unwritable(path):
-        save_chart(chart, path)
 
 
 def progress_bar(quiet: bool) -> Progress:

@@ -18,7 +18,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, write_chart
+from shardwise.cli.output import emit_table
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lend_executor
@@ -30,6 +30,7 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import p_value_spread
+from shardwise.plot.saving import save_chart
 
 DEFAULT_MARGIN = 0.01
 """Margin of settings that may be no worse than the baseline, where none is given."""
@@ -78,7 +79,7 @@ def show_repeats(options: CompareOptions, read: Read) -> None:
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
     if options.chart is not None:
-        write_chart(shown.chart(), options.chart)
+        save_chart(shown.chart(), options.chart)
     noun = _name_repeat(table)
     words = (
         {"instance": noun, "instances": pluralize_noun(noun)} if options.chosen_format is Format.text else {}

@@ -13,7 +13,6 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import ScoreOptions
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import announce_file, emit_table
-from shardwise.io.atomic import refuse_unwritable
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
@@ -28,8 +27,7 @@ def score_runs(options: ScoreOptions) -> None:
     scores = read.scores
     if options.out is not None:
         if not (in_parts and store):
-            with refuse_unwritable(options.out):
-                write_scores(scores, options.out)
+            write_scores(scores, options.out)
         announce_file(options.out, quiet=options.quiet)
     sizes = scores.sizes
     title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"

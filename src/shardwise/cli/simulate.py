@@ -14,7 +14,7 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table
 from shardwise.core.errors import InputError, Option
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
-from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
+from shardwise.lab.simulate_collection import SimulatedCollection, render_files, simulate_collection
 
 
 def simulate_campaign(options: SimulateOptions) -> None:
@@ -109,7 +109,7 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
         )
     with draft_folder(folder) as draft:
         (draft / "runs").mkdir()
-        for name, content in made.render_files():
+        for name, content in render_files(made):
             with refuse_unwritable(folder / name):
                 (draft / name).write_bytes(content)
         ours.record_files(draft)

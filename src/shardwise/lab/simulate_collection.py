@@ -17,7 +17,7 @@ from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
-from shardwise.io.atomic import refuse_unwritable
+from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.run_lines import format_ranking
@@ -80,23 +80,9 @@ class SimulatedCollection(Shown):
         """
         root = Path(folder)
         (root / "runs").mkdir(parents=True, exist_ok=True)
-        for name, content in self.render_files():
-            with refuse_unwritable(root / name):
-                (root / name).write_bytes(content)
+        for name, content in render_files(self):
+            write_atomically(root / name, content)
         return root / "runs", root / "qrels.txt"
-
-    def render_files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the name of each run and of the judgments, relative to their folder, with its content."""
-        names, starts = _join_names(self.corpus)
-        for r, system in enumerate(self.systems):
-            text = _run_text(system, self.topics, self.docs[r], self.scores[r], names, starts)
-            yield f"runs/{system}.run", b"".join(text)
-        lines = [
-            f"{topic} 0 {self.docno(doc)} {grade}\n"
-            for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True)
-            for doc, grade in zip(docs.tolist(), grades.tolist(), strict=True)
-        ]
-        yield "qrels.txt", "".join(lines).encode()
 
     def collection(self) -> Collection:
         """Return the same runs and judgments as a Collection, without files.
@@ -266,6 +252,20 @@ def _name_document(number: int, corpus: int) -> str:
     """Name a document: one of four sources, a volume and a number, of varying length."""
     source = _SOURCES[number * len(_SOURCES) // corpus]
     return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
+
+
+def render_files(made: SimulatedCollection) -> Iterator[tuple[str, bytes]]:
+    """Yield the name of each run and of the judgments, relative to their folder, with its content."""
+    names, starts = _join_names(made.corpus)
+    for r, system in enumerate(made.systems):
+        text = _run_text(system, made.topics, made.docs[r], made.scores[r], names, starts)
+        yield f"runs/{system}.run", b"".join(text)
+    lines = [
+        f"{topic} 0 {made.docno(doc)} {grade}\n"
+        for topic, docs, grades in zip(made.topics, made.qrel_docs, made.qrel_grades, strict=True)
+        for doc, grade in zip(docs.tolist(), grades.tolist(), strict=True)
+    ]
+    yield "qrels.txt", "".join(lines).encode()
 
 
 def _join_names(corpus: int) -> tuple[Bytes, Ints]:
