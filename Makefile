@@ -175,6 +175,7 @@ sanitize: build/sanitize
 fuzz: $(VENV)/.installed-dev $(if $(BOUNDSCHECK),build/checked)
 	$(if $(BOUNDSCHECK),PYTHONPATH=build/checked) \
 	  $(BIN)/python -m fuzz.run --cases $(or $(N),100000) --seed $(or $(SEED),0) --journal fuzz-$(or $(SEED),0).jsonl
+	$(BIN)/python -m fuzz.nulls --seed $(or $(SEED),0)
 
 $(AUDIT)/.installed:
 	$(PYTHON) -m venv $(AUDIT)

@@ -17,6 +17,7 @@ from fuzz.guard import guarded
 from fuzz.kill import kill_all
 from fuzz.meaning.commands import CHOICES, LEFT_OUT, UNTRIED, WEIGHTS
 from fuzz.mutate import minimised
+from fuzz.nulls import SHAPES, exceeds_limit, has_circle, run_shape
 from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
 from shardwise.cli.commands import list_leaf_options
@@ -31,6 +32,21 @@ FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15, "changes": 12, "
 def test_no_case_goes_wrong(name: str) -> None:
     for index in range(FEW.get(name, 60)):
         try_case(TARGETS[name], name, 7, index)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_tables_of_equal_systems_bring_no_contradiction_and_few_alarms(shape: str) -> None:
+    states, faults = run_shape(shape, 20, seed=1)
+    assert not faults
+    assert not exceeds_limit(states)
+
+
+def test_alarms_beyond_chance_and_wins_in_a_circle_are_noticed() -> None:
+    assert exceeds_limit(Counter(alarm=20, quiet=80))
+    assert not exceeds_limit(Counter(alarm=8, quiet=92))
+    assert has_circle({("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")})
+    assert not has_circle({("a", "b"), ("b", "c"), ("a", "c")})
 
 
 def test_every_command_and_option_is_tried_or_left_out_for_a_reason() -> None:

@@ -241,7 +241,7 @@ def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
         alarms = (
             f"With equal {pluralize_noun(nouns.get('system', 'system'))}, {trust.recorded.method} reports a false"
             f" difference in {trust.recorded.mean:.1%} of simulated data sets of this kind and size"
-            f" (at most {trust.recorded.highest:.1%}; nominal {nominal})."
+            f" (nominal {nominal}; above it beyond chance in {trust.recorded.exceeding} of {trust.recorded.designs})."
         )
     else:
         alarms = " ".join(text for text, _ in described) or "Not simulated for this method."

@@ -199,10 +199,11 @@ def write_recorded(rates: RecordedRates, analysis: Analysis) -> str:
     topics, systems = analysis.nouns_for("topic"), analysis.nouns_for("system")
     collections = answer.join_names(list(rates.collections))
     return (
-        f"Family-wise error of {rates.method}: {100 * rates.mean:.1f}% on average, at most {100 * rates.highest:.1f}%,"
-        f" over {rates.designs} recorded simulations of tables like yours ({collections};"
+        f"Family-wise error of {rates.method}: {100 * rates.mean:.1f}% on average over"
+        f" {rates.designs} recorded simulations of tables like yours ({collections};"
         f" {_format_range(rates.topics)} {topics}, {_format_range(rates.systems)} {systems}; nominal"
-        f" {format_percent(analysis.alpha)})."
+        f" {format_percent(analysis.alpha)}, exceeded beyond chance in {rates.exceeding}, at most"
+        f" {100 * rates.highest:.1f}%)."
     )
 
 
