@@ -14,7 +14,7 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz sbom audit \
+.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz mutants sbom audit \
   clean
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
@@ -122,6 +122,10 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.run
+
+# small faults that the tests should notice, about half an hour; survivors are listed
+mutants: $(VENV)/.installed-dev build
+	$(BIN)/python -m bench.mutants
 
 # the package with compiled code that checks every index, or with AddressSanitizer and UBSan, in a folder of its own
 build/checked build/sanitize: $(VENV)/.installed-dev $(VENV)/.compiled
