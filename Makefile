@@ -15,13 +15,8 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
-<<<<<<< HEAD
 .PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
-  sbom audit clean freeze house explore readme generate
-=======
-.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz mutants sbom audit \
-  clean
->>>>>>> mutants
+  sbom audit clean freeze house explore readme generate mutants
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
 $(VENV)/.tools: pyproject.toml
@@ -150,7 +145,6 @@ docs: $(VENV)/.installed-docs
 bench: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.run
 
-<<<<<<< HEAD
 # numbers that changed on purpose, by the cells that tests/test_frozen.py names: make freeze CELLS="'plain/t holm' 'gates/*'"
 freeze: $(VENV)/.installed-dev build
 	PYTHONPATH=tests $(BIN)/python -m gold.frozen.make $(CELLS)
@@ -159,11 +153,9 @@ freeze: $(VENV)/.installed-dev build
 house: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.house
 	$(BIN)/pytest -q -s tests/core/test_house.py
-=======
 # small faults that the tests should notice, about half an hour; survivors are listed
 mutants: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.mutants
->>>>>>> mutants
 
 # the package with compiled code that checks every index, or with AddressSanitizer and UBSan, in a folder of its own
 build/checked build/sanitize: $(VENV)/.installed-dev $(VENV)/.compiled

@@ -233,7 +233,7 @@ def test_tasks_and_clusters_are_labels_of_items(tmp_path: Path) -> None:
         ("topic\n1\n", r"has no columns of scores"),
         (
             "topic,qid,a\n1,1,.3\n2,1,.4\n3,2,.1\n",
-            r"columns 'topic' and 'qid' both name the item; say columns={'item': 'topic'} or columns={'item': 'qid', 'rep",
+            r"columns 'topic' and 'qid' both name the item; say columns={.item.: .topic.} or columns={.item.: .qid.",
         ),
         ("topic,system,measure\n1,a,AP\n", r"has a column of measures but none of values"),
         ("topic,system,AP\n,a,.5\n", r"scores.csv:2: column 'topic' is empty"),
