@@ -310,7 +310,7 @@ class ModeratedMethod(Method):
         """Where it should not be used, with what was measured."""
         if not self.d0:
             return "Each pair by its own variance alone, which is unstable with few topics."
-        measured = "False alarms in 4.6% of tables on average in 744 designs of 2 to 143 systems, above 5% beyond chance in 9."
+        measured = "False alarms in 4.6% of tables on average in 744 designs (above 5% beyond chance in 9)."
         if self.samples:
             return (
                 f"{measured} Only for answers sampled independently for each question: with seeds 15% false"
