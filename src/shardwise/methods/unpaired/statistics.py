@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.stats.clusters import cluster_variance
 from shardwise.stats.corrections import TIE
@@ -159,7 +159,7 @@ def _permute_events(events: list[Floats], sizes: list[int], rng: np.random.Gener
     )
 
 
-def _welch_t(first: Floats, events: Floats, sizes: list[int]) -> Floats:
+def _welch_t(first: Bools, events: Floats, sizes: list[int]) -> Floats:
     """Return (B,) Welch's t of groups of which the first has these events, the second the others."""
     t, spread = np.zeros(len(first)), np.zeros(len(first))
     for member, size, sign in ((first, sizes[0], 1.0), (~first, sizes[1], -1.0)):
