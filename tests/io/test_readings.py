@@ -106,6 +106,83 @@ def test_rows_that_are_just_enough(tmp_path: Path, rows: list[str], items: int |
         assert read_scores(path).sizes["topic"] == items
 
 
+@pytest.mark.parametrize(("rows", "items"), [(1 << 16, (1 << 16) - 1), ((1 << 16) + 1, (1 << 16) + 1)])
+def test_long_tables_are_searched_for_plain_words_only(rows: int, items: int) -> None:
+    rng = np.random.default_rng(1)
+    names = [*(f"q{k}" for k in range(rows - 1)), "Mean ± SD"]
+    values = rng.random((rows - 1, 2))
+    table = pd.DataFrame(np.vstack([values, values.mean(axis=0)]), columns=["a", "b"])
+    assert read_scores(table.assign(question=names)[["question", "a", "b"]]).sizes["topic"] == items
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+@pytest.mark.parametrize(
+    ("names", "word", "items"),
+    [
+        # where more than four of five names are those of items, a word at the end is enough
+        (["q1", "q2", "q3", "q4", "apple"], "overall", None),
+        (["q1", "q2", "q3", "q4", "q5", "apple"], "overall", 6),
+        # two letters are no word
+        (["apple", "banana", "cat"], "se", 4),
+    ],
+)
+def test_words_at_the_end_that_are_just_enough(
+    names: list[str], word: str, items: int | None, layout: str
+) -> None:
+    scores = np.random.default_rng(2).random((len(names) + 1, 2)).round(3)
+    table = pd.DataFrame(scores, columns=["a", "b"], index=pd.Index([*names, word], name="question"))
+    if layout == "long":
+        table = table.rename_axis(columns="model").stack().rename("score").to_frame()
+    table = table.reset_index()
+    if items is None:
+        with pytest.raises(InputError, match=f"row '{word}' may be an item"):
+            read_scores(table)
+    else:
+        assert read_scores(table).sizes["topic"] == items
+
+
+@pytest.mark.parametrize(("agreeing", "items"), [(4, 3), (3, None)])
+def test_means_of_four_in_five_systems_are_enough(agreeing: int, items: int | None) -> None:
+    scores = np.random.default_rng(4).random((3, 5)).round(3)
+    means = np.where(np.arange(5) < agreeing, scores.mean(axis=0), 0.77)
+    index = pd.Index(["apple", "banana", "cat", "mean"], name="question")
+    wide = pd.DataFrame(
+        np.vstack([scores, means]), columns=pd.Index(list("abcde"), name="model"), index=index
+    )
+    table = wide.stack().rename("score").reset_index()
+    if items is None:
+        with pytest.raises(InputError, match="row 'mean' may be an item"):
+            read_scores(table)
+    else:
+        assert read_scores(table).sizes["topic"] == items
+
+
+@pytest.mark.parametrize(("count", "items"), [(1999, 1998), (2000, 2000)])
+def test_long_tables_of_many_items_are_searched_for_plain_words_only(count: int, items: int) -> None:
+    names = [*(f"q{k}" for k in range(count - 1)), "Mean ± SD"]
+    scores = np.random.default_rng(3).random(2 * count)
+    table = pd.DataFrame({"question": np.repeat(names, 2), "model": ["a", "b"] * count, "score": scores})
+    assert read_scores(table).sizes["topic"] == items
+
+
+@pytest.mark.parametrize(
+    ("names", "word", "items"),
+    [
+        # two items are enough to say that the mean is none of them; two letters say too little
+        (["q1", "q2"], "mean", 2),
+        (["apple"], "mean", 2),
+        (["q1", "q2", "q3"], "Δ%", 4),
+    ],
+)
+def test_items_of_a_long_table_that_are_just_enough(names: list[str], word: str, items: int) -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.random((len(names), 2)).round(3)
+    rows = [(name, system, scores[i, k]) for i, name in enumerate(names) for k, system in enumerate("ab")]
+    rows += [(word, system, scores[:, k].mean()) for k, system in enumerate("ab")]
+    table = pd.DataFrame(rows, columns=["question", "model", "score"])
+    assert read_scores(table).sizes["topic"] == items
+
+
 EXTRAS: dict[str, Any] = {
     "mean": VALUES.mean(1).round(4), "best": VALUES.max(1), "std": VALUES.std(1, ddof=1).round(4),
     "diff": (VALUES[:, 0] - VALUES[:, 1]).round(4), "Mittelwert": VALUES.mean(1).round(3), "year": 1999 + np.arange(12),

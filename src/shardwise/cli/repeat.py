@@ -15,7 +15,7 @@ import pandas as pd
 import typer
 
 from shardwise.analysis.provenance import hash_files, list_versions
-from shardwise.cli.commands import FORMER, CompareOptions, RepeatOptions
+from shardwise.cli.commands import CompareOptions, RepeatOptions
 from shardwise.cli.conditions import Situation, idle_options
 from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.output import announce_file, emit_table
@@ -118,7 +118,8 @@ def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, 
             where=where,
             remedy="use shardwise compare with --instances",
         )
-    return FORMER.get(command, command), table
+    # reports of earlier versions
+    return "compare" if command == "instances" else command, table
 
 
 def _drop_idle(command: str, table: dict[str, Any]) -> list[str]:
