@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from command_line import shardwise
 
 SYSTEMS = ("asr1", "asr2", "asr3")

@@ -52,8 +52,8 @@ def assert_mirrored(plain: sw.Comparisons, turned: sw.Comparisons) -> None:
 
 
 METHODS = {
-    "table": ("moderated", "t holm", "unpaired-t holm", "wilcoxon holm", "sign holm", "randomization holm", "bootstrap bh",
-              "tukey", "max-t", "MD1 hsd", "MD1 dunnett", "games-howell"),
+    "table": ("moderated", "t holm", "unpaired-t holm", "wilcoxon holm", "sign holm", "randomization holm",
+              "bootstrap bh", "tukey", "max-t", "MD1 hsd", "MD1 dunnett", "games-howell"),
     "shard": ("moderated", "MD6 hsd topic", "MD6 hsd", "MD2 hsd", "t holm"),
     "instance": ("unified holm", "samples holm", "mixed auto holm"),
 }  # fmt: skip
@@ -147,7 +147,8 @@ def test_declared_ranges_change_intervals() -> None:
 
 
 @pytest.mark.parametrize("name", ["to_frame", "limits", "half_widths", "reject", "directions", "intervals", "best",
-                                  "critical_difference", "groups", "letters", "ranks", "systems", "summary"])  # fmt: skip
+                                  "critical_difference", "groups", "letters", "ranks", "systems",
+                                  "summary"])  # fmt: skip
 def test_alpha_and_level_say_the_same(name: str) -> None:
     method = getattr(sw.compare(scores(3), "MD1 hsd"), name)
     first, second = method(alpha=0.1), method(level=0.9)

@@ -10,18 +10,26 @@ import shardwise as sw
 from shardwise.core.measure import classify_measure, find_range, is_lower_better
 from shardwise.core.scores import Scores, as_scores
 
-LOWER = """wer WER cer TER mer error error_rate errors number_of_errors test_error zero_one_loss val_loss loss nll
-    neg_log_likelihood perplexity word_perplexity byte_perplexity bits_per_byte ppl rmse RMSE rmse_test log_mse_test mse
-    MAE mape MASE eval_metrics/MASE[0.5] eval_metrics/mean_weighted_sum_quantile_loss logloss log_loss brier brier_score
-    latency latency_ms p95_latency latencyP95 time test_time timeTaken time_to_first_token total_ms ms seconds
-    response_seconds duration runtime_s makespan cost cost_per_query price regret edit_distance normalized_edit_distance
-    rank avg_rank mean_rank AverageRank ttft wer_score failure_rate""".split()
-HIGHER = """accuracy score AP MAP map nDCG@10 ndcg_cut_k P_k recall_k recip_rank mean_reciprocal_rank RR mrr
-    rank_biased_overlap rank_correlation ERR nERR@10 err@20 NERR8 error_free error_free_rate lossless no_errors
-    neg_mean_squared_error tokens_per_second requests_per_sec speed speedup throughput qps win_rate hit_rate f1 bleu rouge
-    cost_savings cost_reduction time_saved error_reduction pass@1 success_rate revenue converted exact_match rbp rbp_resid
-    num_ret num_rel_ret runid utility_a bpref infAP binG G 11pt_avg set_F strec@5 alpha-nDCG@5 Compat Judged NumRet INST
-    r2_test auc auc_pr duration_score brevity model_size""".split()
+LOWER = (
+    "wer", "WER", "cer", "TER", "mer", "error", "error_rate", "errors", "number_of_errors", "test_error",
+    "zero_one_loss", "val_loss", "loss", "nll", "neg_log_likelihood", "perplexity", "word_perplexity",
+    "byte_perplexity", "bits_per_byte", "ppl", "rmse", "RMSE", "rmse_test", "log_mse_test", "mse", "MAE", "mape",
+    "MASE", "eval_metrics/MASE[0.5]", "eval_metrics/mean_weighted_sum_quantile_loss", "logloss", "log_loss",
+    "brier", "brier_score", "latency", "latency_ms", "p95_latency", "latencyP95", "time", "test_time",
+    "timeTaken", "time_to_first_token", "total_ms", "ms", "seconds", "response_seconds", "duration", "runtime_s",
+    "makespan", "cost", "cost_per_query", "price", "regret", "edit_distance", "normalized_edit_distance", "rank",
+    "avg_rank", "mean_rank", "AverageRank", "ttft", "wer_score", "failure_rate",
+)  # fmt: skip
+HIGHER = (
+    "accuracy", "score", "AP", "MAP", "map", "nDCG@10", "ndcg_cut_k", "P_k", "recall_k", "recip_rank",
+    "mean_reciprocal_rank", "RR", "mrr", "rank_biased_overlap", "rank_correlation", "ERR", "nERR@10", "err@20",
+    "NERR8", "error_free", "error_free_rate", "lossless", "no_errors", "neg_mean_squared_error",
+    "tokens_per_second", "requests_per_sec", "speed", "speedup", "throughput", "qps", "win_rate", "hit_rate",
+    "f1", "bleu", "rouge", "cost_savings", "cost_reduction", "time_saved", "error_reduction", "pass@1",
+    "success_rate", "revenue", "converted", "exact_match", "rbp", "rbp_resid", "num_ret", "num_rel_ret", "runid",
+    "utility_a", "bpref", "infAP", "binG", "G", "11pt_avg", "set_F", "strec@5", "alpha-nDCG@5", "Compat",
+    "Judged", "NumRet", "INST", "r2_test", "auc", "auc_pr", "duration_score", "brevity", "model_size",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LOWER)
