@@ -24,7 +24,7 @@ from shardwise.comparing.instances import compare_instances, single_instance_tes
 from shardwise.core.arguments import lend_executor
 from shardwise.core.claim import format_count, pluralize_noun, translate_term
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.scores import as_scores, measure_of, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.kinds import seeds_or_samples
@@ -98,7 +98,7 @@ def show_repeats(options: CompareOptions, read: Read) -> None:
 def _system_names(table: xr.DataArray, options: CompareOptions) -> list[str]:
     """The systems that take part, the better first."""
     means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
-    order = np.argsort(-means.to_numpy(), kind="stable")
+    order = np.argsort(-measure_of(table).sign * means.to_numpy(), kind="stable")
     names = [str(means["system"].to_numpy()[k]) for k in order]
     wanted = {*options.only, *options.baseline} if options.only else set(names)
     return [name for name in names if name in wanted]

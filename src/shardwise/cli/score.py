@@ -13,6 +13,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import ScoreOptions
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import announce_file, emit_table
+from shardwise.core.scores import direction_of
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
@@ -51,7 +52,8 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
             holes[str(name)] += int(values.isnull().sum())
     frame = pd.concat(frames)
     first = str(frame.columns[0])
-    return frame.sort_values(first, ascending=False, kind="stable").reset_index(), holes
+    lower = direction_of(scores[first])[0]
+    return frame.sort_values(first, ascending=lower, kind="stable").reset_index(), holes
 
 
 def summarize_topics(scores: xr.Dataset, over: list[str]) -> xr.Dataset:

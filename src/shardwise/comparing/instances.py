@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import DETERMINISTIC
+from shardwise.core.scores import DETERMINISTIC, direction_of
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import Mixture, posterior
 from shardwise.methods.paired import statistics as paired
@@ -101,7 +102,23 @@ def compare_instances(
             (Option("repeats", "samples"), " is for the unified design"),
             remedy="leave out the method and the design",
         )
-    pair = pair_of(a, b)
+    compared = _compare_pair(pair_of(a, b), method, design, repeats, df, reading, instance, n_resamples, seed)
+    lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
+    return replace(compared, estimates=replace(compared.estimates, lower_is_better=lower))
+
+
+def _compare_pair(
+    pair: InstancePair,
+    method: str,
+    design: str,
+    repeats: str,
+    df: str | None,
+    reading: str | None,
+    instance: Any,
+    n_resamples: int | None,
+    seed: int,
+) -> Comparisons:
+    """Return the pair compared by the method asked for."""
     draws = {"n_resamples": n_resamples, "seed": seed}
     if method == "bootstrap":
         return _compare_by_bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
@@ -235,6 +252,8 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
     mean, se = (x[:, 0] for x in paired.pair_moments(y, np.array([0]), np.array([1])))
     p = two_sided(t_statistic(mean, se), pair.n - 1.0)
-    verdict = np.where(p > alpha, "no difference", np.where(mean > 0, "better", "worse"))
+    lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
+    gain = -mean if lower else mean
+    verdict = np.where(p > alpha, "no difference", np.where(gain > 0, "better", "worse"))
     labels = pair.labels[0] if len(pair.labels[0]) >= len(pair.labels[1]) else pair.labels[1]
     return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

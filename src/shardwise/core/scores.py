@@ -11,7 +11,7 @@ policy; missing ones are left out or refused, and never invented.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -251,6 +251,15 @@ def declare_measure(
     """Return scores that carry their range and direction: those declared, or what their name and values say."""
     known = measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
     return note_measure(scores, known)
+
+
+def turn_scores(scores: xr.DataArray) -> xr.DataArray:
+    """Return scores of which higher ones are better: as they are, or turned round within their range or about 0."""
+    measure = measure_of(scores)
+    if not measure.lower_is_better:
+        return scores
+    turned = scores.copy(data=sum(measure.range or ()) - scores.to_numpy())
+    return note_measure(turned, replace(measure, lower_is_better=False, direction_from=DECLARED))
 
 
 def declare_measures(

@@ -20,7 +20,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.core.scores import as_scores, level_names, nouns_of
+from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.scenarios.tilt import effective_topics, tilted_weights
 from shardwise.lab.trial import choose_numbered_pairs, number_baselines
@@ -150,7 +150,7 @@ def check_statements(
     for kind in kinds:
         validate_choice(kind, "kinds", KINDS, what="kind of statement")
     procedure = parse_procedure(method)
-    scores = as_scores(source)
+    scores = turn_scores(as_scores(source))
     bounded = bound_scores(scores)
     means = scores.mean([d for d in scores.dims if d not in TABLE]) if len(scores.dims) > 2 else scores
     y = np.asarray(means.transpose(*TABLE).to_numpy(), np.float64)
