@@ -8,7 +8,6 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.power import POWER, Power
-from shardwise.analysis.trust import list_findings
 from shardwise.core.claim import format_count
 from shardwise.lab.recorded import RecordedRates
 from shardwise.lab.statements import StatementCheck
@@ -228,21 +227,3 @@ def power_gist(power: Power, analysis: Analysis) -> str:
     smallest = format_number(power.detectable, max(3, analysis.decimals - 1))
     topics = analysis.format_count(power.topics, "topic")
     return f"{topics} detect a difference of {smallest} with {format_percent(POWER)} power"
-
-
-def trust_gist(analysis: Analysis) -> str:
-    """Return what the simulations say of the leading method, beside the heading."""
-    recorded = analysis.trust.recorded
-    if recorded is not None:
-        return f"false-alarm rate {100 * recorded.mean:.1f}% in recorded simulations of tables like yours"
-    words = {
-        "holds": "false-alarm rate held",
-        "unclear": "no evidence of excess false alarms",
-        "fails": "excess false alarms",
-    }
-    findings = [
-        finding
-        for finding in list_findings(analysis.trust)
-        if finding.used and finding.method == analysis.procedure.name
-    ]
-    return "; ".join(f"{finding.method}: {words[finding.status]} on your data" for finding in findings)

@@ -59,17 +59,6 @@ class Ballots:
     def __len__(self) -> int:
         return len(self.first)
 
-    def count_votes(self) -> Floats:
-        """Count the votes of each system.
-
-        Returns
-        -------
-        array
-            (R,) numbers of votes.
-        """
-        both = np.concatenate([self.first, self.second])
-        return np.bincount(both, minlength=self.systems).astype(np.float64)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteFit:
