@@ -52,11 +52,11 @@ Draw = Callable[[np.random.Generator, int], Floats]
 
 
 def ranking_procedures() -> list[Procedure]:
-    """All procedures of topics by systems that rank; Dunnett's has pairs with one system only, PPI needs people."""
+    """All procedures of topics by systems that rank; Dunnett's has one baseline, others need people or votes."""
     return [
         found
         for name, found in list_procedures(TABLE).items()
-        if "dunnett" not in name and not name.startswith("ppi")
+        if "dunnett" not in name and not (found.method.uses_people or found.method.uses_votes)
     ]
 
 

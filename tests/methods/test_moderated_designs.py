@@ -77,7 +77,7 @@ def slow_incomplete(y: Floats, d0: float) -> Floats:
     """(P,) t on the topics that both systems of a pair have; the pairs may have been centred."""
     n = (~np.isnan(y)).sum(axis=0)
     ss = np.nansum((y - np.nanmean(y, axis=0)) ** 2, axis=0)
-    common = ss.sum() / (n - 1).sum()
+    common = (ss / (n - 1)).mean()
     v = (ss + d0 * common) / (n - 1 + d0)
     return np.asarray(np.nanmean(y, axis=0) / np.sqrt(v / n))
 

@@ -25,9 +25,9 @@ from shardwise.core.scores import (
     nouns_of,
     require_complete,
 )
-from shardwise.methods.base import Outcome
 from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import by_units
+from shardwise.methods.decisions import Decisions
 from shardwise.methods.means import add_mean_errors
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.procedure import AVERAGED, Procedure
@@ -370,9 +370,8 @@ def compare_tables(
         )
     ia, ib = choose_pairs(labels, choice.only, bases or None, directed=choice.directed)
     decisions = procedure.decide(tables, (ia, ib))
-    untested = name_untested(
-        decisions.outcome, [(labels[a], labels[b]) for a, b in zip(ia, ib, strict=True)], words
-    )
+    asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
+    untested = name_untested(decisions, asked, words.get("topic", "topic"))
     labelled = replace(
         add_mean_errors(estimates, tables, procedure.claim).take_first(),
         labels=labels,
@@ -402,24 +401,16 @@ def compare_tables(
     )
 
 
-def name_untested(
-    outcome: Outcome, pairs: Sequence[tuple[str, str]], nouns: Mapping[str, str]
-) -> tuple[str, ...]:
+def name_untested(decisions: Decisions, pairs: Sequence[str], topic: str) -> tuple[str, ...]:
     """Return a note on the pairs that share too few topics to be tested, with how many they share; none if all do."""
-    if outcome.units is None or not np.isnan(outcome.se).any():
+    few = np.flatnonzero(np.isnan(decisions.outcome.p[0]))
+    if decisions.outcome.units is None or not few.size:
         return ()
-    counts = np.broadcast_to(outcome.units, outcome.se.shape)[0]
-    few = np.flatnonzero(np.isnan(outcome.se[0]))
-    topic = nouns.get("topic", "topic")
-    named = [
-        f"{pairs[k][0]} and {pairs[k][1]} ({format_count(int(counts[k]), f'common {topic}')})"
-        for k in few[:MOST_NAMED]
-    ]
+    counts = [format_count(int(n), f"common {topic}") for n in decisions.outcome.units[0, few]]
+    named = [f"{pairs[k]} ({count})" for k, count in zip(few, counts, strict=True)][:MOST_NAMED]
     more = f" and {len(few) - MOST_NAMED:,} more pairs" if len(few) > MOST_NAMED else ""
-    return (
-        f"not tested, as fewer than {FEWEST_COMMON} common {pluralize_noun(topic)} say too little:"
-        f" {', '.join(named)}{more}",
-    )
+    least = format_count(FEWEST_COMMON, f"common {topic}")
+    return (f"not tested, as a pair needs {least}: {', '.join(named)}{more}",)
 
 
 def warn_of_systems(
