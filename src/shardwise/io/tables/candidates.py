@@ -553,7 +553,11 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
             yield replace(base, shape="measures", features={**rows, **dropped, "measures of one system": 1.0})
         return
     if counted and not facts.single:
-        yield replace(base, shape="folds", features={**rows, **dropped, "measures of one system": 1.0})
+        # numbers may be the names of items, too, unless a word or the shape says that rows are items
+        sure = facts.is_plain(base.item) or not names[0].isdecimal() or shape > 0.0
+        yield replace(
+            base, shape="folds", features={**rows, **dropped, "measures of one system": float(sure)}
+        )
     chosen = facts.measure in names or "value" in facts.named
     measures = measured or len(names) == 1
     if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
