@@ -1,6 +1,6 @@
 """Every way in which a table may be read, with the points that speak for each: structure first, words second.
 
-A feature is a row of `POINTS`; a candidate lists how strongly each feature holds for it. Long tables have a row for
+A feature is a row of ``points.txt``; a candidate lists how strongly each feature holds. Long tables have a row for
 each item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
 measures, or repeats, of one system, or the rows are means of systems.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -35,69 +36,9 @@ from shardwise.io.tables.words import (
 )
 
 POINTS = {
-    # what headers say
-    "item, as the caller says": 20.0,
-    "item by its word": 4.0,
-    "item by a word that means more": 2.5,
-    "item by the second meaning of a word": 1.5,
-    "task or cluster as item": 1.0,
-    "rows have names of their own": 1.0,
-    "first column as item": 2.0,
-    "slice as item": -1.0,
-    "other word for the item": -4.0,
-    "numbers that no word names as item": -1.0,
-    "text or bookkeeping as item": -2.0,
-    "rows without names": -3.0,
-    "no column of names": 2.5,
-    "system, as the caller says": 20.0,
-    "system by its word": 4.0,
-    "system by a word that means more": 2.5,
-    "group of an experiment": 2.0,
-    "other word for the system": -3.0,
-    "system of numbers": -2.0,
-    "text or bookkeeping as system": -3.0,
-    "more systems than items, and nothing says that they are systems": -4.0,
-    "one system beside a column of several": -2.0,
-    "rows named otherwise than systems": -1.0,
-    "rows named as items": -4.0,
-    # how names look
-    "names of items look so": 1.5,
-    "names of items are numbered": 1.0,
-    "names of systems look so": 1.5,
-    "columns look like systems": 2.0,
-    "columns are counted": -5.0,
-    "columns are numbered rather than rows": 1.0,
-    # how labels cross
-    "more items than systems": 1.0,
-    "hundreds of systems": -2.0,
-    "all items have all systems": 2.0,
-    "many items have many systems": 1.0,
-    "few items have several systems": -2.0,
-    "items and systems cross completely": 2.0,
-    "several scores of one cell": -3.0,
-    "a column that no word names tells scores of one cell apart": -1.5,
-    "more tasks than items": -3.0,
-    "items that no word names and not all systems have": -4.0,
-    "runs of a system as systems": -5.0,
-    "items are described by other columns": 1.0,
-    "several numbers beside systems that no word names": -2.0,
-    "shape": 1.0,
-    # what columns of numbers have in common
-    "columns share a measure": 1.0,
-    "nothing says that columns share a measure": -6.0,
-    "columns are measures": -4.0,
-    "columns are statistics of others": -4.0,
-    "columns are kept beside scores": -2.0,
-    "a column says that it holds the scores": -4.0,
-    "a column of systems is left out": -5.0,
-    "a column of items is left out": -5.0,
-    "columns of labels are left out": -1.5,
-    "labels that cross are left out": -6.0,
-    "measures of one system": 3.0,
-    "rows hold means": 4.0,
-    # votes
-    "two columns name opponents": 12.0,
-    "a column says which won": 6.0,
+    line[5:].strip(): float(line[:5])
+    for line in Path(__file__).with_name("points.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
 }
 """What may speak for and against a reading, with its points."""
 AHEAD = 3.0  # points by which a reading has to be better than any other
@@ -383,7 +324,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
         "few items have several systems": float(share < 0.2 and not plain),
         "items and systems cross completely": float(_cross_completely(facts, item, system)),
         "several scores of one cell": float(not unique and not people and factor is None),
-        "a column that no word names tells scores of one cell apart": float(factor is not None),
+        "several scores of one cell, by a column that no word names": float(factor is not None),
         "more systems than items, and nothing says that they are systems": float(
             systems > items and not known and pair.features.get("names of systems look so", 0.0) <= 0.0
         ),
@@ -553,7 +494,11 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
             yield replace(base, shape="measures", features={**rows, **dropped, "measures of one system": 1.0})
         return
     if counted and not facts.single:
-        yield replace(base, shape="folds", features={**rows, **dropped, "measures of one system": 1.0})
+        # numbers may be the names of items, too, unless a word or the shape says that rows are items
+        sure = facts.is_plain(base.item) or not names[0].isdecimal() or shape > 0.0
+        yield replace(
+            base, shape="folds", features={**rows, **dropped, "measures of one system": float(sure)}
+        )
     chosen = facts.measure in names or "value" in facts.named
     measures = measured or len(names) == 1
     if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):

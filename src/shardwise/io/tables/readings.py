@@ -217,7 +217,7 @@ def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
             return _doubt_systems(facts, best, rival)
         a, b = quote_column(sheet, best.item), quote_column(sheet, str(best.system))
         problem = f"{a} and {b} could be items and systems"
-        short = [{"item": c.item, "system": str(c.system)} for c in (best, rival)]
+        short = [{"item": str(c.item), "system": str(c.system)} for c in (best, rival)]
         return Doubt(problem, [short[0], first, short[1], second])
     shapes = {best.shape, rival.shape}
     if "means" in shapes and shapes != {"means", "long"}:
@@ -578,7 +578,7 @@ def _read_named_columns(facts: Facts) -> Reading:
     sheet, systems = facts.sheet, facts.named["system"]
     wide = [
         c
-        for c in list_candidates(replace(facts, named=facts.named | {"value": systems}))
+        for c in list_candidates(replace(facts, named={**facts.named, "value": systems}))
         if c.shape == "wide"
     ]
     best = prefer_id(facts, wide[0], wide) if wide else Candidate("wide", facts.roles.get("topic"))

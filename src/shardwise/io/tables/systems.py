@@ -8,7 +8,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats
 from shardwise.io.tables import signs
-from shardwise.io.tables.column import Column
+from shardwise.io.tables.column import ENDS_IN_ID, Column
 from shardwise.io.tables.facts import FEW, Facts, explain_text, is_kept_beside
 from shardwise.io.tables.refusals import Doubt
 from shardwise.io.tables.sheet import Sheet
@@ -242,7 +242,7 @@ def _may_be_constant(column: Column, others: Sequence[Floats]) -> bool:
     Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
     """
     score = float(column.values[0])
-    if is_kept_beside(column.name) or not np.isfinite(score):
+    if find_word_sign(column.name) == "strong" or ENDS_IN_ID.search(column.name) or not np.isfinite(score):
         return False
     low = min(float(np.nanmin(values)) for values in others)
     high = max(float(np.nanmax(values)) for values in others)
