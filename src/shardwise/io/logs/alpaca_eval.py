@@ -34,9 +34,9 @@ def read_annotations(source: LogSource) -> list[Log]:
     notes = tuple(f"preferred to {baseline}" for baseline in baselines)
     return [
         make_log(
-            source,
+            source.path,
             name,
-            score_answers(source, lines, lambda line: shorten_label(line.get("instruction")), _read_win),
+            score_answers(source.path, lines, lambda line: shorten_label(line.get("instruction")), _read_win),
             task="AlpacaEval",
             repeats="annotation",
             others=(f"{name} ({source.folder.name})",),

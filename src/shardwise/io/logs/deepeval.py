@@ -24,7 +24,7 @@ def read_run(source: LogSource) -> list[Log]:
         for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
     ]
     rows = score_answers(
-        source,
+        source.path,
         cases,
         lambda case: shorten_label(case.get("input") or case.get("name")),
         _read_scores,
@@ -34,7 +34,9 @@ def read_run(source: LogSource) -> list[Log]:
     generic = source.stem.startswith("test_run")
     name = str(model) if model else source.folder.name if generic else source.stem
     others = (source.folder.name if generic else source.stem, f"{name} ({source.stem})")
-    return [make_log(source, name, rows, task="deepeval", repeats="repeat", others=others, item="test case")]
+    return [
+        make_log(source.path, name, rows, task="deepeval", repeats="repeat", others=others, item="test case")
+    ]
 
 
 def _read_scores(case: Mapping[str, Any]) -> dict[str, float]:

@@ -28,7 +28,7 @@ def read_results(source: LogSource) -> list[Log]:
     others = (f"{source.folder.name}/{name}",)
     return [
         make_log(
-            source,
+            source.path,
             name,
             rows,
             task="EvalPlus",

@@ -31,7 +31,7 @@ def read_samples(source: LogSource) -> list[Log]:
 
 def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: LogSource) -> Log:
     keys = [(str(line.get("sample_id")), str(line.get("evaluation_result_id") or "score")) for line in lines]
-    repeats = number_repeats(keys, lines, str(source.path))
+    repeats = number_repeats(keys, lines, source.path)
     cells: dict[tuple[str, str], dict[str, float]] = {}
     for line, (item, measure), repeat in zip(lines, keys, repeats, strict=True):
         scores = cells.setdefault((item, repeat), {})
@@ -41,7 +41,7 @@ def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: Lo
         cells = {key: scores for key, scores in cells.items() if key[1] == "1"}
         notes = ("repeats were averaged by the converter",)
     rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
-    return make_log(source, model, rows, task=task, repeats="repeat", notes=notes, item="sample")
+    return make_log(source.path, model, rows, task=task, repeats="repeat", notes=notes, item="sample")
 
 
 def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:

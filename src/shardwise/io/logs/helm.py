@@ -67,7 +67,7 @@ def read_stats(source: LogSource) -> list[Log]:
     names = list(dict.fromkeys(name for row in kept for name in row.scores))
     return [
         make_log(
-            source,
+            source.path,
             model,
             kept,
             task=re.sub(r",model=[^,]*", "", folder),

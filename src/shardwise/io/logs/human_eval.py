@@ -21,14 +21,16 @@ def recognize_results(source: LogSource) -> bool:
 def read_results(source: LogSource) -> list[Log]:
     """Read whether each completion passed; the model is the file."""
     rows = score_answers(
-        source,
+        source.path,
         source.rows,
         lambda line: str(line.get("task_id")),
         lambda line: {"passed": parse_verdict(line.get("passed"))},
     )
     name = source.path.name.split(".jsonl", 1)[0].removesuffix("_results")
     others = (f"{source.folder.name}/{name}",)
-    return [make_log(source, name, rows, task="HumanEval", repeats="sample", others=others, item="problem")]
+    return [
+        make_log(source.path, name, rows, task="HumanEval", repeats="sample", others=others, item="problem")
+    ]
 
 
 READER = Reader("HumanEval results", recognize_results, read_results)

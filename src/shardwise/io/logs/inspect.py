@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, parse_verdict
+from shardwise.io.logs.log import Log, Row, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
 from shardwise.io.logs.zipped import DAMAGE, inflate_member, refuse_large_members
@@ -88,17 +88,8 @@ def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
         ]
         model = _model_of(records[0])
         task = str(records[0].get("task_name") or records[0].get("task") or "task")
-        logs.append(
-            Log(
-                source=where,
-                names=(model or str(run), f"{model} ({run})", f"{model} ({number + 1})"),
-                task=task,
-                rows=rows,
-                primary=metrics[0].removeprefix("score_"),
-                repeats="epoch",
-                place=lambda row, rows=rows: f"{where}: sample {rows[row].item}, epoch {rows[row].repeat}",  # type: ignore[misc]
-            )
-        )
+        others = (f"{model} ({run})", f"{model} ({number + 1})")
+        logs.append(make_log(where, model or str(run), rows, task=task, repeats="epoch", others=others))
     return logs
 
 
@@ -158,17 +149,16 @@ def _make_log(header: Any, samples: Any, path: Path) -> Log:
     scorers = dict.fromkeys(name for row in rows for name in row.scores)
     if not scorers:
         raise InputError("has no scores of samples", where=str(path), remedy="score it: inspect score")
-    headline = as_object(as_object(header.get("results")).get("headline")).get("score")
+    headline = str(as_object(as_object(header.get("results")).get("headline")).get("score"))
     status = str(header.get("status", "success"))
     model = str(about.get("model", strip_endings(path)))
-    return Log(
-        source=str(path),
-        names=(model, f"{model} ({strip_endings(path)})", str(path)),
+    return make_log(
+        path,
+        model,
+        rows,
         task=str(about.get("task", "task")),
-        rows=rows,
-        primary=str(headline) if str(headline) in scorers else next(iter(scorers)),
         repeats="epoch",
-        place=lambda row: f"{path}: sample {rows[row].item}, epoch {rows[row].repeat}",
+        primary=headline if headline in scorers else "",
         notes=() if status == "success" else (f"{path.name} ended with {status}",),
     )
 

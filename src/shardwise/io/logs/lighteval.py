@@ -28,7 +28,7 @@ def read_details(source: LogSource) -> list[Log]:
     table = pyarrow.parquet.read_table(pa.BufferReader(source.text), columns=["doc", "metric"])
     entries = [{name: as_object(value) for name, value in entry.items()} for entry in table.to_pylist()]
     rows = score_answers(
-        source,
+        source.path,
         entries,
         lambda entry: str(entry["doc"].get("id")),
         lambda entry: _read_scores(entry["metric"]),
@@ -38,7 +38,7 @@ def read_details(source: LogSource) -> list[Log]:
     model = "/".join(folders[-3:-1]) if len(folders) > 3 else source.folder.name
     task = str(entries[0]["doc"].get("task_name")) if entries else source.stem
     others = (f"{model} ({source.folder.name})",)
-    return [make_log(source, model, rows, task=task, repeats="sample", others=others)]
+    return [make_log(source.path, model, rows, task=task, repeats="sample", others=others)]
 
 
 def _read_scores(metric: dict[str, Any]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.log import Log, Row, make_log, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource
 from shardwise.io.tables.sheet import strip_endings
@@ -48,7 +48,7 @@ def read_samples(source: LogSource) -> list[Log]:
     keys = [
         (str(row.get("doc_id", k)), str(row.get("filter", "none"))) for k, row in enumerate(lines, start=1)
     ]
-    repeats = number_repeats(keys, lines, str(path))
+    repeats = number_repeats(keys, lines, path)
     cells: dict[tuple[str, str], Row] = {}
     for line, (row, (item, kept), repeat) in enumerate(zip(lines, keys, repeats, strict=True), start=1):
         scores = {
@@ -61,18 +61,9 @@ def read_samples(source: LogSource) -> list[Log]:
         doc = row.get("doc")
         cells[key] = Row(item, key[1], {**before, **scores}, doc if isinstance(doc, dict) else {})
     match = _NAME.fullmatch(path.name)
-    names = list(dict.fromkeys(name for rows in cells.values() for name in rows.scores))
-    return [
-        Log(
-            source=str(path),
-            names=_list_names(path, match),
-            task=match["task"] if match else strip_endings(path),
-            rows=list(cells.values()),
-            primary=names[0],
-            repeats="repeat",
-            place=lambda row: f"{path}:{row + 1}",
-        )
-    ]
+    model, *others = _list_names(path, match)
+    task = match["task"] if match else strip_endings(path)
+    return [make_log(path, model, list(cells.values()), task=task, repeats="repeat", others=others)]
 
 
 def _list_metrics(rows: Iterable[Mapping[str, Any]], path: Path) -> list[str]:
@@ -113,7 +104,7 @@ def _list_names(path: Path, match: re.Match[str] | None) -> tuple[str, ...]:
         if prefix
         else [*_read_model_name(folder, (match["date"] or "") if match else ""), folder.name]
     )
-    return (*dict.fromkeys(names), f"{folder.name}/{prefix or strip_endings(path)}", str(path))
+    return (*dict.fromkeys(names), f"{folder.name}/{prefix or strip_endings(path)}")
 
 
 def _read_model_name(folder: Path, date: str) -> list[str]:

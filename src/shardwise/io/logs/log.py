@@ -5,16 +5,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.source import LogSource
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.records import Records, Wishes
 from shardwise.io.tables.roles import Columns
+from shardwise.io.tables.sheet import strip_endings
 from shardwise.io.tables.words import CLUSTERS, LETTERS, SYSTEMS, VERDICTS, simplify_header
 
 MAIN = "score"
@@ -96,7 +97,7 @@ def parse_verdict(value: Any) -> float:
     return (VERDICTS | LETTERS[0]).get(text.lower(), np.inf)
 
 
-def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], source: str) -> list[str]:
+def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], source: Path) -> list[str]:
     """Return for each key how many like it came so far; refuse records in which one key has several systems.
 
     Parameters
@@ -108,9 +109,9 @@ def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], so
     source
         The file, for errors.
 
-    >>> number_repeats(["a", "b", "a"], [{}, {}, {}], "log.jsonl")
+    >>> number_repeats(["a", "b", "a"], [{}, {}, {}], Path("log.jsonl"))
     ['1', '1', '2']
-    >>> number_repeats(["a", "a"], [{"model": "x"}, {"model": "y"}], "log.jsonl")
+    >>> number_repeats(["a", "a"], [{"model": "x"}, {"model": "y"}], Path("log.jsonl"))
     Traceback (most recent call last):
     shardwise.core.errors.InputError: log.jsonl: answers of several systems in 'model' (x, y); write a file for each
     """
@@ -127,14 +128,14 @@ def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], so
             if name != before:
                 raise InputError(
                     f"answers of several systems in {field!r} ({before}, {name})",
-                    where=source,
+                    where=str(source),
                     remedy="write a file for each",
                 )
     return numbers
 
 
 def score_answers(
-    source: LogSource,
+    source: Path,
     records: Sequence[Mapping[str, Any]],
     name_item: Callable[[Mapping[str, Any]], str],
     read_scores: Callable[[Mapping[str, Any]], Mapping[str, float]],
@@ -142,7 +143,7 @@ def score_answers(
 ) -> list[Row]:
     """Return a row for each record of a file; records of one item are its repeats, in their order."""
     items = [name_item(record) for record in records]
-    repeats = number_repeats(items, records, str(source.path))
+    repeats = number_repeats(items, records, source)
     return [
         Row(item, repeat, read_scores(record), read_about(record))
         for record, item, repeat in zip(records, items, repeats, strict=True)
@@ -150,30 +151,27 @@ def score_answers(
 
 
 def make_log(
-    source: LogSource,
+    source: str | Path,
     model: str,
     rows: Sequence[Row],
     *,
     task: str,
     repeats: str,
-    others: tuple[str, ...] = (),
+    others: Sequence[str] = (),
     primary: str = "",
     notes: tuple[str, ...] = (),
     item: str = "question",
     system: str = "model",
 ) -> Log:
     """Return the log of one model in a file; ``others`` are names to keep it apart from a log of the same model."""
-    path = str(source.path)
-    names = (model, *(others or (f"{model} ({source.stem})",)), f"{model} ({path})")
-    primary = primary or next((name for row in rows for name in row.scores), "")
     return Log(
-        source=path,
-        names=names,
+        source=str(source),
+        names=(model, *(others or [f"{model} ({strip_endings(Path(source))})"]), f"{model} ({source})"),
         task=task,
         rows=rows,
-        primary=primary,
+        primary=primary or next((name for row in rows for name in row.scores), ""),
         repeats=repeats,
-        place=lambda row: f"{path}: {item} {rows[row].item}",
+        place=lambda row: f"{source}: {item} {rows[row].item}, {repeats} {rows[row].repeat}",
         notes=notes,
         item=item,
         system=system,
@@ -333,7 +331,7 @@ def _make_part(
     if repeated:
         labels["instance"] = code_labels(row.repeat for row in log.rows)
     if key:
-        labels["cluster"] = code_labels(_format_label(row.about.get(key)) for row in log.rows)
+        labels["cluster"] = code_labels(shorten_label(row.about.get(key)) for row in log.rows)
     nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | (
         {"cluster": key.lower()} if key else {}
     )
@@ -410,15 +408,11 @@ def _cluster_key(logs: Sequence[Log], columns: Columns) -> str:
     return next((key for key in keys if all(row.about.get(key) is not None for row in rows)), "")
 
 
-def _format_label(value: Any) -> str:
-    text = str(value).strip()
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 9]}…{zlib.crc32(text.encode()):08x}"
-
-
 def shorten_label(value: Any) -> str:
     """Return a text that may be long as the label of an item.
 
     >>> shorten_label("What is 1+1?")
     'What is 1+1?'
     """
-    return _format_label(value)
+    text = str(value).strip()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 9]}…{zlib.crc32(text.encode()):08x}"

@@ -33,7 +33,7 @@ def read_judgments(source: LogSource) -> list[Log] | list[Votes]:
 
 def _make_log(model: str, lines: list[dict[str, Any]], source: LogSource) -> Log:
     keys = [(str(line.get("question_id")), str(line.get("turn"))) for line in lines]
-    repeats = number_repeats(keys, lines, str(source.path))
+    repeats = number_repeats(keys, lines, source.path)
     cells: dict[tuple[str, str], list[float]] = {}
     for line, (item, _), repeat in zip(lines, keys, repeats, strict=True):
         # -1 stands where no grade was found
@@ -43,7 +43,7 @@ def _make_log(model: str, lines: list[dict[str, Any]], source: LogSource) -> Log
         Row(item, repeat, {"score": _average_grades(grades)}, {}) for (item, repeat), grades in cells.items()
     ]
     notes = ("grades averaged over turns",)
-    return make_log(source, model, rows, task="MT-bench", repeats="judgment", notes=notes)
+    return make_log(source.path, model, rows, task="MT-bench", repeats="judgment", notes=notes)
 
 
 def _read_pairs(source: LogSource) -> Votes:

@@ -46,7 +46,9 @@ def read_task(source: LogSource) -> list[Log]:
     model = folder.name.replace("__", "/", 1)
     notes = () if split == "test" else (f"{task}: split {split}",)
     others = (f"{model} ({source.folder.name})",)
-    return [make_log(source, model, rows, task=task, repeats="run", others=others, notes=notes, item="task")]
+    return [
+        make_log(source.path, model, rows, task=task, repeats="run", others=others, notes=notes, item="task")
+    ]
 
 
 def _find_main(subset: dict[str, Any]) -> Any:

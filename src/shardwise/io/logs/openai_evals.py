@@ -27,12 +27,14 @@ def read_record(source: LogSource) -> list[Log]:
         )
     keys = [(str(event["sample_id"]), *sorted(_read_scores(event))) for event in events]
     cells: dict[tuple[str, str], dict[str, float]] = {}
-    for event, key, repeat in zip(events, keys, number_repeats(keys, events, str(source.path)), strict=True):
+    for event, key, repeat in zip(events, keys, number_repeats(keys, events, source.path), strict=True):
         cells.setdefault((key[0], repeat), {}).update(_read_scores(event))
     rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
     model = str(next(iter(as_list(spec.get("completion_fns"))), source.stem))
     task = str(spec.get("base_eval") or spec.get("eval_name") or "eval")
-    return [make_log(source, model, rows, task=task, repeats="repeat", others=(source.stem,), item="sample")]
+    return [
+        make_log(source.path, model, rows, task=task, repeats="repeat", others=(source.stem,), item="sample")
+    ]
 
 
 def _read_scores(event: dict[str, Any]) -> dict[str, float]:

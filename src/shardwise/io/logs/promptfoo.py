@@ -59,8 +59,10 @@ def _name_system(row: Mapping[str, Any], *, several: bool) -> str:
 
 
 def _make_log(name: str, rows: list[dict[str, Any]], source: LogSource) -> Log:
-    scored = score_answers(source, rows, _name_item, _read_scores, _describe_item)
-    return make_log(source, name, scored, task="promptfoo", repeats="repeat", item="test", system="provider")
+    scored = score_answers(source.path, rows, _name_item, _read_scores, _describe_item)
+    return make_log(
+        source.path, name, scored, task="promptfoo", repeats="repeat", item="test", system="provider"
+    )
 
 
 def _read_scores(row: Mapping[str, Any]) -> dict[str, float]:

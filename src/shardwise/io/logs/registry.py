@@ -27,37 +27,18 @@ _OWN = (
 """Modules of this package that hold a reader each, in the order in which they are asked."""
 
 _FIELDS = {
-    "promptfoo": {
-        "results",
-        "config",
-        "evalId",
-        "provider",
-        "success",
-        "score",
-        "testCase",
-        "vars",
-        "prompt",
-    },
-    "deepeval": {"testCases", "metricsScores", "hyperparameters", "metricsData", "input", "actualOutput"},
-    "inspect_ai": {"eval", "samples", "plan", "status", "scores", "epoch", "metadata"},
-    "lm-evaluation-harness": {
-        "doc_id",
-        "doc",
-        "target",
-        "resps",
-        "filtered_resps",
-        "metrics",
-        "results",
-        "configs",
-    },
-    "HELM": {"instance_id", "stats", "train_trial_index"},
-    "SWE-bench": {"resolved_ids", "submitted_ids", "completed_ids", "total_instances", "resolved"},
-    "OpenAI evals": {"spec", "run_id", "event_id", "sample_id", "type", "data"},
-    "HumanEval": {"task_id", "completion", "passed", "result"},
-    "EvalPlus": {"eval", "hash", "date", "base_status", "plus_status"},
-    "AlpacaEval": {"instruction", "generator_1", "generator_2", "preference", "annotator"},
-    "MT-bench": {"question_id", "model", "judge", "turn", "score"},
-    "mteb": {"mteb_version", "scores", "task_name", "dataset_revision"},
+    "promptfoo": "results config evalId provider success score testCase vars prompt",
+    "deepeval": "testCases metricsScores hyperparameters metricsData input actualOutput",
+    "inspect_ai": "eval samples plan status scores epoch metadata",
+    "lm-evaluation-harness": "doc_id doc target resps filtered_resps metrics results configs",
+    "HELM": "instance_id stats train_trial_index",
+    "SWE-bench": "resolved_ids submitted_ids completed_ids total_instances resolved",
+    "OpenAI evals": "spec run_id event_id sample_id type data",
+    "HumanEval": "task_id completion passed result",
+    "EvalPlus": "eval hash date base_status plus_status",
+    "AlpacaEval": "instruction generator_1 generator_2 preference annotator",
+    "MT-bench": "question_id model judge turn score",
+    "mteb": "mteb_version scores task_name dataset_revision",
 }
 """Fields by which a file of an unknown kind is said to be like those of a tool."""
 
@@ -173,7 +154,7 @@ def name_nearest(path: Path) -> str:
     for part in (source.whole, source.fields.get("results"), *source.fields.values()):
         if isinstance(part, list) and part and isinstance(part[0], dict):
             fields |= set(part[0])
-    shared = {tool: len(fields & known) for tool, known in _FIELDS.items()}
+    shared = {tool: len(fields.intersection(known.split())) for tool, known in _FIELDS.items()}
     best = max(shared, key=lambda tool: shared[tool])
     return best if shared[best] > 1 else ""
 

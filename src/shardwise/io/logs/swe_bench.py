@@ -54,7 +54,7 @@ def read_report(source: LogSource) -> list[Log]:
     rows = [Row(item, "1", values, {"group": _name_repository(item)}) for item, values in scores.items()]
     return [
         make_log(
-            source,
+            source.path,
             model,
             rows,
             task="SWE-bench",

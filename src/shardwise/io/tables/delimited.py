@@ -309,7 +309,11 @@ def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> She
         while len(row) > width and not row[-1].strip():
             row.pop()
         if len(row) != width:
-            raise _refuse_ragged(path, number, len(row), width)
+            raise InputError(
+                f"{format_count(len(row), 'column')} instead of {width}",
+                where=f"{path}:{number}",
+                remedy="give every row as many columns as the header",
+            )
         numbers.append(number)
         kept.append(row)
     if not kept:
@@ -320,14 +324,6 @@ def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> She
         [pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=list(dialect.header)
     )
     return _finish_sheet(table, dialect, path, decimal, lambda row: f"{path}:{numbers[row]}")
-
-
-def _refuse_ragged(path: Path, line: int, columns: int, width: int) -> InputError:
-    return InputError(
-        f"{format_count(columns, 'column')} instead of {width}",
-        where=f"{path}:{line}",
-        remedy="give every row as many columns as the header",
-    )
 
 
 def _finish_sheet(

@@ -119,7 +119,9 @@ def records_of_reading(
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     }
-    labels |= {name: _get_labels(replace_columns(sheet, whole), name).take_rows(rows) for name in further}
+    # rows were dropped from both alike; the whole still has the columns of factors
+    factored = whole if whole.rows == sheet.rows else sheet
+    labels |= {name: _get_labels(factored, name).take_rows(rows) for name in further}
     numbered = "topic" not in labels
     if numbered:
         kept = np.arange(sheet.rows) if rows is None else rows
@@ -175,19 +177,6 @@ def records_of_reading(
         excluded=frozenset(excluded),
         perhaps=str(reading.perhaps or ""),
     )
-
-
-def replace_columns(sheet: Sheet, whole: Sheet) -> Sheet:
-    """Return the sheet that still has the columns of factors; rows were dropped from both alike.
-
-    Parameters
-    ----------
-    sheet
-        The sheet of a reading.
-    whole
-        The table as it was read.
-    """
-    return whole if whole.rows == sheet.rows else sheet
 
 
 def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:

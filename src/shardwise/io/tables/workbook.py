@@ -69,9 +69,6 @@ def read_workbook(path: Path, title: str = "", decimal: str = "") -> Sheet:
         raise InputError("the table has no rows", where=str(path), remedy="give at least one topic")
     width = len(dialect.header)
     columns = [pa.array([row[k] for row in body], pa.string()) for k in range(width)]
-    twice = next((n for k, n in enumerate(dialect.header) if n and n in dialect.header[:k]), None)
-    if twice is not None:
-        raise InputError(f"two columns are called {twice!r}", where=str(path), remedy="rename one")
     numbers = page.numbers[first:]
     sheet = make_sheet(
         pa.table(columns, names=list(dialect.header)),
