@@ -27,7 +27,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.measure import find_range
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.stats.evidence import Evidence
+from shardwise.stats.evidence import Certainty
 from shardwise.stats.intervals import Range, pair_moments, score_moments
 from shardwise.stats.student import student_critical
 
@@ -73,14 +73,14 @@ def lose(rng: np.random.Generator, scale: str, base: Floats, loss: float, kind: 
     return moved
 
 
-def weigh(new: Floats, base: Floats, bounds: Range | None) -> Evidence:
+def weigh(new: Floats, base: Floats, bounds: Range | None) -> Certainty:
     """Evidence of independent items, (B,)."""
     d, n = new - base, float(new.shape[-1])
     se, units = d.std(axis=-1, ddof=1) / np.sqrt(n), np.full(len(d), n)
     if bounds is None:
-        return Evidence(d.mean(axis=-1), se, units - 1.0, units)
+        return Certainty(d.mean(axis=-1), se, units - 1.0, units)
     moments = pair_moments(bounds.map_scores(new), bounds.map_scores(base))
-    return Evidence(d.mean(axis=-1), se, units - 1.0, units, moments, units, bounds)
+    return Certainty(d.mean(axis=-1), se, units - 1.0, units, moments, units, bounds)
 
 
 def group_ranges(*scores: Floats) -> dict[tuple[float, float] | None, Any]:
@@ -156,7 +156,7 @@ def run_means() -> pd.DataFrame:
             # the file holds two systems, whose values decide the range
             for limits, rows_of in group_ranges(y, other).items():
                 n = np.full(len(rows_of), float(items))
-                known = Evidence(mean[rows_of], se[rows_of], n - 1.0, n)
+                known = Certainty(mean[rows_of], se[rows_of], n - 1.0, n)
                 if limits is not None:
                     bounds = Range(*limits)
                     moments = score_moments(bounds.map_scores(y[rows_of]))

@@ -20,7 +20,7 @@ NAN = np.nan
 def test_pairs_of_one_common_item_are_refused(last: float) -> None:
     """All three pairs were significant; with another last cell every system was beaten, and nothing was the best."""
     table = pd.DataFrame({"a": [0.1, NAN, 0.4], "b": [0.2, 0.3, NAN], "c": [NAN, 0.5, last]})
-    with pytest.raises(sw.InputError, match="shares 5 topics") as refusal:
+    with pytest.raises(sw.InputError, match="shares enough topics") as refusal:
         sw.compare(table)
     assert "\n" not in str(refusal.value)
 
@@ -165,3 +165,13 @@ def test_with_gaps_no_corrected_p_is_below_that_of_the_pair() -> None:
         single = pairs.decisions.outcome.p[0]
         assert (pairs.p_adjusted[tested] >= single[tested] - 1e-12).all()
         assert (pairs.common_items[tested] >= FEWEST_COMMON).all()
+
+
+def test_two_systems_need_two_common_items() -> None:
+    """Rows that one of two systems lacks count as little as rows that are not there."""
+    y = np.array([[0.1, 0.3], [0.2, 0.3], [0.4, 0.7], [NAN, 0.5]])
+    some, whole = (sw.compare(pd.DataFrame(table, columns=["a", "b"])) for table in (y, y[:3]))
+    assert some.statistic == pytest.approx(whole.statistic)
+    assert np.isfinite(some.p_adjusted).all()
+    with pytest.raises(sw.InputError, match="shares enough topics"):
+        sw.compare(pd.DataFrame([[0.1, 0.2], [NAN, 0.3], [0.4, NAN]], columns=["a", "b"]))

@@ -10,17 +10,17 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from shardwise.stats import intervals
-from shardwise.stats.evidence import Evidence, follow_test, least_two_sided
+from shardwise.stats.evidence import Certainty, follow_test, least_two_sided
 from shardwise.stats.intervals import Range
 
 grades = hnp.arrays(np.float64, (2, 12), elements=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
 
 
-def weigh(new: np.ndarray, base: np.ndarray, bounds: Range | None = None, sign: int = 1) -> Evidence:
+def weigh(new: np.ndarray, base: np.ndarray, bounds: Range | None = None, sign: int = 1) -> Certainty:
     """Evidence of independent items on one difference."""
     d, n = new - base, np.array([float(len(new))])
     se = np.array([d.std(ddof=1)]) / np.sqrt(n)
-    plain = Evidence(np.array([d.mean()]), np.where(se < 1e-12, 0.0, se), n - 1.0, n, sign=sign)
+    plain = Certainty(np.array([d.mean()]), np.where(se < 1e-12, 0.0, se), n - 1.0, n, sign=sign)
     if bounds is None:
         return plain
     moments = intervals.pair_moments(bounds.map_scores(new)[None], bounds.map_scores(base)[None])

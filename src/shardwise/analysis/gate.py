@@ -243,7 +243,7 @@ def gate(
             table,
             base_name,
             name,
-            Question(margin, alpha, len(candidates), power, no_rare_failures),
+            GateQuestion(margin, alpha, len(candidates), power, no_rare_failures),
             repeats,
             comparisons,
         )
@@ -299,7 +299,7 @@ def _single_systems(data: Any, name: str) -> xr.DataArray:
     return as_scores(data)
 
 
-class Question(NamedTuple):
+class GateQuestion(NamedTuple):
     """What is asked of every candidate."""
 
     margin: float
@@ -318,7 +318,7 @@ def _judge_candidate(
     scores: xr.DataArray,
     base: str,
     new: str,
-    question: Question,
+    question: GateQuestion,
     repeats: str | None,
     comparisons: Comparisons | None = None,
 ) -> Gate:
@@ -391,7 +391,7 @@ def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, bool]:
 
 
 def _count_needed(
-    scores: xr.DataArray, bounded: BoundedScores | None, kind: str, se: float, question: Question
+    scores: xr.DataArray, bounded: BoundedScores | None, kind: str, se: float, question: GateQuestion
 ) -> float:
     """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
     margin, alpha, power = question.margin, question.share, question.power

@@ -1,4 +1,4 @@
-"""Gather what is known of means and differences for `Evidence`, and limit differences as their test does."""
+"""Gather what is known of means and differences for `Certainty`, and limit differences as their test does."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.bounded import BoundedScores
 from shardwise.stats import student
-from shardwise.stats.evidence import Evidence, follow_test
+from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.intervals import SPARSE
 
 
-def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Evidence:
+def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Certainty:
     """Return the evidence on (R,) means with their standard errors and degrees of freedom for the claim."""
     if bounded is None:
-        return Evidence(means, se, df, np.asarray(df) + 1.0)
+        return Certainty(means, se, df, np.asarray(df) + 1.0)
     items = bounded.count_systems()
-    return Evidence(means, se, df, items, bounded.sum_systems(), items, bounded.bounds)
+    return Certainty(means, se, df, items, bounded.sum_systems(), items, bounded.bounds)
 
 
 def weigh_pairs(
@@ -28,15 +28,15 @@ def weigh_pairs(
     df: Floats,
     units: Floats | None = None,
     sign: int = 1,
-) -> Evidence:
+) -> Certainty:
     """Return the evidence on (P,) differences of the first less the second system, by the test that was run."""
     if bounded is None or bounded.unpaired:
         items = np.full(len(ia), np.inf) if units is None else units
-        return Evidence(difference, se, df, items, sign=sign)
+        return Certainty(difference, se, df, items, sign=sign)
     moments = bounded.sum_pairs(ia, ib)
     items = bounded.count_pairs(ia, ib, moments)
     units = items if units is None else units
-    return Evidence(difference, se, df, units, moments, items, bounded.bounds, sign)
+    return Certainty(difference, se, df, units, moments, items, bounded.bounds, sign)
 
 
 def limit_differences(

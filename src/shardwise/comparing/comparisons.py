@@ -22,7 +22,7 @@ from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
-from shardwise.stats.evidence import Evidence, follow_test
+from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.rank_sets import moderated_t, resample_rank_sets
 from shardwise.stats.student import student_critical
@@ -269,7 +269,7 @@ class Comparisons(Shown):
         known = self.difference, self.se, self.df
         return limit_differences(e.bounded, (self.ia, self.ib), known, (lower, upper), significant, alpha)
 
-    def weigh_differences(self, turned: Bools | None = None) -> Evidence:
+    def weigh_differences(self, turned: Bools | None = None) -> Certainty:
         """Return what is known of the differences, of which one-sided p-values and intervals of margins are made.
 
         Parameters
@@ -279,7 +279,7 @@ class Comparisons(Shown):
 
         Returns
         -------
-        Evidence
+        Certainty
             (P,) entries; se and df are NaN where a test has none.
         """
         turned = np.zeros(len(self), dtype=np.bool_) if turned is None else turned

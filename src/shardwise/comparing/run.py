@@ -407,7 +407,7 @@ def name_untested(decisions: Decisions, pairs: Sequence[str], topic: str) -> tup
     if decisions.outcome.units is None or not few.size:
         return ()
     counts = [format_count(int(n), f"common {topic}") for n in decisions.outcome.units[0, few]]
-    named = [f"{pairs[k]} ({count})" for k, count in zip(few, counts, strict=True)][:MOST_NAMED]
+    named = [f"{pairs[k]} ({count})" for k, count in zip(few.tolist(), counts, strict=True)][:MOST_NAMED]
     more = f" and {len(few) - MOST_NAMED:,} more pairs" if len(few) > MOST_NAMED else ""
     least = format_count(FEWEST_COMMON, f"common {topic}")
     return (f"not tested, as a pair needs {least}: {', '.join(named)}{more}",)

@@ -1,8 +1,8 @@
 """How sure a mean or a difference is: the one door to every interval, p-value and probability.
 
-Whoever states how sure a figure is, fills in `Evidence` and asks it; nobody else turns a standard error into a limit or
-a probability. Two rules stand behind it. Scores of a known range go by the score test of `intervals`, which allows for
-failures that were not seen. Other scores go by Student's t. Where nothing varies neither has more to go by than the
+Whoever states how sure a figure is, fills in `Certainty` and asks it; nobody else turns a standard error into a limit
+or a probability. Two rules stand behind it. Scores of a known range go by the score test of `intervals`, which allows
+for failures that were not seen. Other scores go by Student's t. Where nothing varies neither has more to go by than the
 number of items:
 
 - differences that are all the same but not 0 have a two-sided p-value of 2^(1 - n) at least, that of n sign flips;
@@ -24,7 +24,7 @@ from shardwise.stats.intervals import BoundedMoments, PairMoments, Precision, Ra
 SAME = 1e-6
 
 
-class Evidence(NamedTuple):
+class Certainty(NamedTuple):
     """Estimates of mean differences or of means with all that tells how sure they are, (…) each.
 
     Parameters
@@ -50,11 +50,11 @@ class Evidence(NamedTuple):
     >>> scale = Range(1.0, 5.0)
     >>> moments = intervals.pair_moments(scale.map_scores(new), scale.map_scores(base))
     >>> n = moments.items
-    >>> grades = Evidence((new - base).mean(axis=1), np.full(1, 0.316), n - 1.0, n, moments, n, scale)
+    >>> grades = Certainty((new - base).mean(axis=1), np.full(1, 0.316), n - 1.0, n, moments, n, scale)
     >>> [float(limit[0].round(2)) for limit in grades.limits(student.student_critical(0.05, n - 1.0))]
-    [-2.17, 2.15]
+    [-2.27, 2.27]
     >>> grades.p_above(-0.5).round(3), grades._replace(moments=None).p_above(-0.5).round(3)
-    (array([0.306]), array([0.094]))
+    (array([0.23]), array([0.094]))
     """
 
     estimate: Floats

@@ -52,9 +52,7 @@ def _write_advice(gate: Gate) -> str:
     """What would help where a gate is inconclusive, after a blank."""
     items, power = pluralize_noun(gate.noun), f"{format_percent(gate.power)} power"
     if gate.uninformative:
-        return (
-            f" All scores of both are the same, so no loss could show; add {items} that tell systems apart."
-        )
+        return f" All scores of both are the same, so no loss could show; add harder {items}."
     if gate.needed is None:
         return ""
     if gate.needed > MOST_TOPICS:

@@ -227,7 +227,7 @@ class ModeratedTest:
         )
         if np.isnan(statistics.se).all():
             raise InputError(
-                f"no pair to compare shares {FEWEST_COMMON} topics or more, which tables with missing scores need",
+                f"no pair shares enough topics to be tested; with missing scores it takes {FEWEST_COMMON}",
                 remedy="give scores of the same topics",
             )
         joint = ModeratedJoint(test, ia, ib, statistics)

@@ -111,8 +111,9 @@ def moderated_statistics(
 
 
 def find_tested(tables: Floats, units: Floats) -> Bools:
-    """(N, P) whether pairs share enough topics to be tested: two, or more where systems lack different ones."""
-    fewest = np.array([FEWEST_COMMON if has_gaps(y) else 2 for y in tables])
+    """(N, P) whether pairs share enough topics to be tested: two, or more where pairs have topics of their own."""
+    many = tables.shape[2] > 2
+    fewest = np.array([FEWEST_COMMON if many and has_gaps(y) else 2 for y in tables])
     return np.asarray(units >= fewest[:, None])
 
 
