@@ -249,7 +249,7 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
     words = facts.words(item), facts.words(system)
     forced = system == facts.roles.get("system")
     known = "system" in words[1] or forced
-    if words[1][:1] == ("instance",) and not known:
+    if words[0][:1] == ("instance",) or (words[1][:1] == ("instance",) and not known):
         return False
     if systems.distinct == 1:
         return known and (not is_numeric(systems) or facts.is_plain(system) or forced)
@@ -510,6 +510,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         ]
         features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * (chosen and not systems)}
         features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
+        features["several scores of one cell"] = 2.0 * (not base.unique)
         yield replace(base, shape="measures", features=features)
     if (
         not facts.get_column(base.item).unique
@@ -650,9 +651,11 @@ def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
         return 1.0
-    tall = facts.sheet.rows >= 2 * FEW
-    verdicts = [np.isin(v[np.isfinite(v)], (0.0, 0.5, 1.0)).all() for v in arrays if len(np.unique(v)) > 1]
-    if tall and any(verdicts) and not all(verdicts):
+    finite = [v[np.isfinite(v)] for v in arrays]
+    varied = [v for v in finite if len(np.unique(v)) > 1] if facts.sheet.rows >= 2 * FEW else []
+    verdicts = [bool(np.isin(v, (0.0, 0.5, 1.0)).all()) for v in varied]
+    whole = [float((v == np.round(v)).mean()) for v in varied if v.max() > 1.0 or (v % 1.0 > 0.0).all()]
+    if (any(verdicts) and not all(verdicts)) or (0.0 in whole and 1.0 in whole):
         return -1.0
     logs = np.log10(tops)
     share = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs)) / len(

@@ -480,7 +480,7 @@ def _doubt_factor(facts: Facts, candidate: Candidate) -> Doubt:
     return Doubt(
         f"has several scores of one {nouns[0]} on one {nouns[1] or 'item'}",
         choices,
-        say=f"if {name!r} identifies the repeats, say ",
+        say=[f"if {name!r} identifies the repeats, say ", f"if {name!r} is a part of the {nouns[0]}, say "],
     )
 
 
@@ -650,7 +650,7 @@ def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
     scores = tuple(name for name in names if name not in omitted)
     flat = tuple(n for n in scores if turned.rows >= FEW and turned.columns[n].constant)
     notes = ("rows are systems, columns are items",)
-    return Reading(turned, {"topic": "item"}, scores, True, omitted, flat, notes=notes, turned=True)
+    return Reading(turned, {"topic": "item"}, scores, True, omitted, flat, notes=notes)
 
 
 def _settle_means(facts: Facts, candidate: Candidate) -> Reading:

@@ -30,7 +30,7 @@ class Doubt(Exception):
     mend, rename
         What else may be done, before or after the options.
     say
-        What stands before the choices.
+        What stands before all choices, or before each.
     where
         The place, if it is smaller than the table.
     """
@@ -43,13 +43,14 @@ class Doubt(Exception):
         exclude: str | None = None,
         mend: str | tuple[Part, ...] = "",
         rename: str = "",
-        say: str = "say ",
+        say: str | Sequence[str] = "say ",
         where: str = "",
     ) -> None:
         super().__init__(problem)
         self.problem, self.choices, self.exclude, self.where = problem, choices, exclude, where
         self.mend: tuple[Part, ...] = (mend,) if isinstance(mend, str) else mend
-        self.rename, self.say = rename, say
+        self.rename = rename
+        self.say = [say] * len(choices) if isinstance(say, str) else say
 
 
 def write_refusal(
@@ -66,20 +67,25 @@ def write_refusal(
     reads
         Whether columns that the caller might name, and names that might be left out, lead to scores.
     """
-    spelled = {str(choice): choice for choice in (spell_choice(sheet, roles) for roles in doubt.choices)}
     choices: list[Choice] = []
-    for choice in spelled.values():
+    leads: list[str] = []
+    for roles, lead in zip(doubt.choices, doubt.say, strict=True):
+        choice = spell_choice(sheet, roles)
         implied = any(earlier.items() <= choice.items() for earlier in choices)
         if len(choices) < MOST_OFFERED and not implied and reads(choice, ()):
             choices.append(choice)
+            leads.append(lead)
     steps: list[tuple[Part, ...]] = [doubt.mend] if doubt.mend != ("",) else []
     if doubt.exclude is not None and reads({}, (doubt.exclude,)):
         steps.append(("leave it out with ", Option("exclude", doubt.exclude)))
     if doubt.rename:
         steps.append((doubt.rename,))
-    if choices:
-        options = [part for choice in choices for part in (" or ", Option("columns", choice))]
-        steps.append((doubt.say, *options[1:]))
+    for k, choice in enumerate(choices):
+        option = Option("columns", choice)
+        if k and leads[k] == leads[k - 1]:
+            steps[-1] += (" or ", option)
+        else:
+            steps.append((leads[k], option))
     if not steps:
         steps.append(_describe_columns(sheet))
     remedy = tuple(part for step in steps for part in (", or ", *step))[1:]

@@ -61,7 +61,6 @@ class Reading:
     flat: tuple[str, ...] = ()  # systems that have the same score everywhere
     parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
-    turned: bool = False  # whether rows and columns were exchanged
     measure: str = ""  # of a wide table, where its columns share the name of one
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
 

@@ -1,0 +1,157 @@
+"""Tables are read by how their columns cross, and by what their numbers have in common, before words decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from shardwise.cli.inputs import parse_columns
+from shardwise.core.errors import InputError
+from shardwise.io.scores import read_scores
+
+RNG = np.random.default_rng(5)
+SHARES = RNG.random((12, 3)).round(4)
+
+
+def read_text(folder: Path, text: str, **options: object) -> xr.DataArray | xr.Dataset:
+    (path := folder / "t.csv").write_text(text)
+    return read_scores(path, **options)
+
+
+def read_frame(frame: pd.DataFrame) -> xr.DataArray:
+    scores = read_scores(frame)
+    assert isinstance(scores, xr.DataArray)
+    return scores
+
+
+@pytest.mark.parametrize("rows", [20, 21, 22, 23, 40])
+def test_users_of_an_experiment_are_compared_by_variant(tmp_path: Path, rows: int) -> None:
+    lines = [f"u{k},{('control', 'v1')[k % 3 > 1]},{k % 4 // 3},{9.5 * (k % 4 // 3)}" for k in range(rows)]
+    scores = read_text(
+        tmp_path, "\n".join(["user_id,variant,converted,revenue", *lines]), measure="converted"
+    )
+    assert scores["system"].values.tolist() == ["control", "v1"]
+    assert "unpaired: each user met one variant" in scores.attrs["read_as"]
+    with_country = [f"{line},{('de', 'fr', 'it')[k % 3]}" for k, line in enumerate(lines)]
+    text = "\n".join(["user_id,variant,converted,revenue,country", *with_country])
+    assert read_text(tmp_path, text, measure="converted")["system"].values.tolist() == ["control", "v1"]
+
+
+def test_a_group_and_a_number_are_an_unpaired_comparison(tmp_path: Path) -> None:
+    lines = [f"{('control', 'treatment')[k % 2]},{k % 5}" for k in range(30)]
+    scores = read_text(tmp_path, "\n".join(["group,points", *lines]))
+    assert dict(scores.sizes) == {"topic": 30, "system": 2}
+
+
+@pytest.mark.parametrize("values", [SHARES, (SHARES > 0.5).astype(int)])
+def test_a_column_of_scores_called_system_does_not_vanish(values: np.ndarray) -> None:
+    frame = pd.DataFrame(values, columns=["baseline", "ours", "system"])
+    frame.insert(0, "topic", [f"q{k}" for k in range(12)])
+    assert read_frame(frame)["system"].values.tolist() == ["baseline", "ours", "system"]
+
+
+def test_columns_that_count_are_repeats_of_one_system(tmp_path: Path) -> None:
+    frame = pd.DataFrame(SHARES, columns=["0", "1", "2"])
+    frame.insert(0, "dataset", [f"set{k}" for k in range(12)])
+    for name in ("rocket", "forest"):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    scores = read_scores([tmp_path / "rocket.csv", tmp_path / "forest.csv"])
+    assert dict(scores.sizes) == {"topic": 12, "system": 2, "instance": 3}
+
+
+def test_items_systems_and_repeats_are_known_by_their_crossing(tmp_path: Path) -> None:
+    rows = [
+        f"P{p}_style,{run},ticket_{t:02},text of ticket {t},{(p + t + run) % 2}"
+        for p in range(3)
+        for run in (1, 2)
+        for t in range(20)
+    ]
+    scores = read_text(tmp_path, "\n".join(["prompt_id,run_idx,input_id,ticket,correct", *rows]))
+    assert dict(scores.sizes) == {"topic": 20, "system": 3, "instance": 2}
+
+
+def test_measures_beside_classifiers_and_folds_are_read_and_the_known_one_comes_first(tmp_path: Path) -> None:
+    rows = [
+        f"{c},{d},{f},{RNG.random():.3f},{RNG.random():.3f},{7.5 + f}"
+        for c in ("mlp", "cnn")
+        for d in ("adult", "iris", "wine")
+        for f in range(3)
+    ]
+    text = "\n".join(["classifier_name,dataset_name,iteration,precision,accuracy,duration", *rows])
+    scores = read_text(tmp_path, text)
+    assert isinstance(scores, xr.Dataset)
+    assert (list(scores.data_vars), scores.attrs["primary"]) == (["precision", "accuracy"], "accuracy")
+    assert dict(scores.sizes) == {"topic": 3, "system": 2, "instance": 3}
+
+
+def test_a_second_factor_is_joined_to_the_systems_or_is_their_repeat(tmp_path: Path) -> None:
+    rows = [f"d{d},{m},{v},{RNG.random():.3f}" for d in range(6) for m in ("a", "b") for v in ("x", "y")]
+    text = "\n".join(["dataset,method,diagram,loss", *rows])
+    with pytest.raises(InputError, match="has several scores of one method on one dataset") as refused:
+        read_text(tmp_path, text)
+    repeat, joined = (parse_columns([str(choice)]) for choice in refused.value.choices)
+    assert dict(read_text(tmp_path, text, columns=repeat).sizes) == {"topic": 6, "system": 2, "instance": 2}
+    assert read_text(tmp_path, text, columns=joined)["system"].values.tolist() == ["a x", "a y", "b x", "b y"]
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [("r,l,t", "numbers of different kinds"), ("accuracy_mean,accuracy,steps", "holds|one system|systems")],
+)
+def test_numbers_that_share_no_measure_are_no_systems(tmp_path: Path, header: str, problem: str) -> None:
+    rows = [f"{4000 + 50 * k},{3000 + 7 * k},{k / 3:.2f}" for k in range(20)]
+    with pytest.raises(InputError, match=problem):
+        read_text(tmp_path, "\n".join([header, *rows]))
+
+
+def test_rows_of_measures_for_each_model_are_means(tmp_path: Path) -> None:
+    rows = ["gpt-4o,.8,.81,1317", "gemma,.3,.96,1191", "mixtral,.7,1.1,1114"]
+    text = "\n".join(["Model,R2 (of the fit),RMSE (to people),Arena Score", *rows])
+    with pytest.raises(InputError, match="has one row for each model: contains only aggregate means"):
+        read_text(tmp_path, text)
+
+
+def test_a_slice_is_no_task_and_is_named(tmp_path: Path) -> None:
+    rows = [f"q{k},{m},{'law' if k < 9 else 'art'},{k % 2}" for k in range(12) for m in ("a", "b")]
+    scores = read_text(tmp_path, "\n".join(["question,model,domain,correct", *rows]))
+    assert "task" not in scores.coords
+    assert "left out: domain (a slice, not used)" in scores.attrs["read_as"]
+
+
+def test_columns_of_systems_by_measures_are_split_and_differences_are_none(tmp_path: Path) -> None:
+    rows = [f"q{k}," + ",".join(f"{v:.3f}" for v in RNG.random(4)) + ",0.1" for k in range(8)]
+    scores = read_text(tmp_path, "\n".join(["topic,hit3_base,hit3_new,mrr_base,mrr_new,delta_hit3", *rows]))
+    assert isinstance(scores, xr.Dataset)
+    assert (list(scores.data_vars), scores["system"].values.tolist()) == (["hit3", "mrr"], ["base", "new"])
+
+
+def test_a_shared_suffix_is_the_measure(tmp_path: Path) -> None:
+    rows = [f"u{k},{RNG.random():.3f},{RNG.random():.3f}" for k in range(8)]
+    assert read_text(tmp_path, "\n".join(["utterance,asr1_WER,asr2_WER", *rows])).name == "WER"
+
+
+def test_a_table_of_one_system_names_the_column_that_could_hold_several(tmp_path: Path) -> None:
+    rows = [f"id{k},{('north', 'south')[k % 2]},{k % 7}" for k in range(30)]
+    scores = read_text(tmp_path, "\n".join(["id,region,score", *rows]))
+    assert scores.sizes["system"] == 1
+    columns = parse_columns([scores.attrs["perhaps_columns"]])
+    assert read_text(tmp_path, "\n".join(["id,region,score", *rows]), columns=columns).sizes["system"] == 2
+
+
+def test_no_option_is_offered_that_does_not_read(tmp_path: Path) -> None:
+    rows = [f"{p},{t},{RNG.random():.3f}" for p in range(3) for t in range(4) for _ in range(2)]
+    with pytest.raises(InputError, match=r"it has age \(whole numbers, 3 different") as refused:
+        read_text(tmp_path, "\n".join(["age,shade,signal", *rows]))
+    assert refused.value.list_offers() == []
+
+
+def test_offers_are_listed_for_whoever_follows_them() -> None:
+    error = InputError("has 2 measures", argument="measure", choices=("AP", "RR"))
+    assert [(offer.name, offer.value) for offer in error.list_offers()] == [
+        ("measure", "AP"),
+        ("measure", "RR"),
+    ]
