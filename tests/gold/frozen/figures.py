@@ -225,11 +225,10 @@ def show_probabilities(table: Callable[[], Any], seed: int) -> Any:
 
 
 def show_ranks(seed: int) -> Any:
-    """Return ranges of ranks of forty systems, together and each by itself, at several levels."""
+    """Return ranges of ranks of forty systems at several levels."""
     pairs = compare_default(lambda: sw.read_scores(MANY_SYSTEMS), seed)
     levels = (0.8, 0.9, 0.95)
-    together = {f"all {level}": pairs.ranks(level) for level in levels}
-    return together | {f"each {level}": pairs.ranks(level, form="each") for level in levels}
+    return {f"all {level}": pairs.ranks(level) for level in levels}
 
 
 def show_effects(table: Callable[[], Any], seed: int) -> Any:
