@@ -166,19 +166,11 @@ class JudgeMethod(Method):
     layouts: tuple[Dims, ...] = (TABLE,)
     takes_gaps: bool = True
     uses_people: bool = True
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "people's scores for some {topics} correct the judge's scores for all"
-
-    @property
-    def formula(self) -> str:
-        """The corrected difference, with a weight λ of the judge for each pair."""
-        return (
-            "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
-            " λ in [0, 1] minimises the variance; Student's t with Welch's df"
-        )
+    reason: str = "people's scores for some {topics} correct the judge's scores for all"
+    formula: str = (
+        "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
+        " λ in [0, 1] minimises the variance; Student's t with Welch's df"
+    )
 
     @property
     def limits(self) -> str:
