@@ -31,7 +31,6 @@ late.bind_names(
     leaderboard_text="shardwise.writing.tables:write_leaderboard",
     save_chart="shardwise.plot.saving:save_chart",
     exhibit_table="shardwise.writing.replication:lay_out_exhibit",
-    exhibit_latex="shardwise.writing.replication:write_exhibit_latex",
     replication_page="shardwise.writing.replication:write_replication",
     replication_text="shardwise.writing.replication:write_text",
     serve="shardwise.app.server:serve",

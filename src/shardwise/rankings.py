@@ -8,7 +8,6 @@ from shardwise.comparing.rankings import share_significant as share_significant
 from shardwise.comparing.rankings import tau_ap as tau_ap
 from shardwise.comparing.ranks_over_data import RankFit as RankFit
 from shardwise.comparing.ranks_over_data import rank_systems as rank_systems
-from shardwise.comparing.ranks_over_data import standardize_scores as standardize_scores
 
 __all__ = [
     "RankFit",
@@ -16,6 +15,5 @@ __all__ = [
     "kendall_tau",
     "rank_systems",
     "share_significant",
-    "standardize_scores",
     "tau_ap",
 ]

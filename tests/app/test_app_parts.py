@@ -39,7 +39,7 @@ from shardwise.io.kinds import kind_of
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.verdict import judge_methods
 from shardwise.methods.registry import parse_procedure
-from shardwise.planning import min_diff_at, topics_for_power, what_next
+from shardwise.planning import min_diff_at, topics_for_power
 from shardwise.planning.repeats import plan_from_components
 from shardwise.planning.topics import power_at
 
@@ -264,12 +264,10 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     )
     varies = {"variance": 0.01, "between_seeds": 0.0009, "within_seeds": 0.0064}
     seeded = PlanForm(topics=50, systems=2, seeds=5, per_answer=1.0, **varies)
-    now = what_next(seeded.components, 5, 50, min_diff=0.05).iloc[0]
     told = compute_figures(seeded)
-    # Power in the right direction alone.
-    assert told["now"]["chance"] == pytest.approx(now["power"], abs=1e-3)
     assert told["price"] == 50 * 2 * 5
     plan = plan_from_components(seeded.components, "seeds", items=50, repeats=5, systems=2, min_diff=0.05)
+    assert told["now"]["chance"] == plan.now.power
     assert plan.more_items is None
     assert told["need"] == {"topics": None, "seeds": plan.more_repeats and plan.more_repeats.repeats}
     assert "No number of topics is enough with 5 seeds." in told["sentences"]

@@ -23,7 +23,7 @@ CASES = sorted(path.stem for path in GOLDEN.glob("*.txt"))
 GUARDS = (
     "compare", "compare-baseline", "compare-bootstrap", "compare-holes", "compare-markdown", "compare-names-latex",
     "compare-scores-csv", "compare-scores-json", "compare-shards", "design-interval", "design-pools", "design-power",
-    "error-config-option", "error-former-command", "error-run-duplicate", "error-scores-word", "gate", "gate-markdown",
+    "error-config-option", "error-run-duplicate", "error-scores-word", "gate", "gate-markdown",
     "instances-single", "leaderboard", "moments", "score", "score-csv", "score-diversity", "simulate", "stability",
 )  # fmt: skip
 """Cases that make check tries too: one of every command and format that takes less than a second."""

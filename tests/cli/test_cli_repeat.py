@@ -300,7 +300,7 @@ def test_a_report_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_report_of_scores_writes_no_option_that_does_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older reports did: their analysis is repeated without it, and said so; a file like that is refused."""
+    """A report or a file that has one is refused."""
     shutil.copy(INPUTS / "scores.csv", tmp_path / "scores.csv")
     monkeypatch.chdir(tmp_path)
     assert shardwise("compare", "scores.csv", "--report", "r.html", "--calibration", 0).returncode == 0
@@ -309,9 +309,9 @@ def test_a_report_of_scores_writes_no_option_that_does_nothing(
     assert {"seed", "alpha", "fill"} <= set(table)
     older = 'shards = 1\nsplits = 1\nkind = "even"\nnames = "auto"\n'
     page = changed(tmp_path / "r.html", lambda r: recipe(r, toml=r["recipe"]["toml"] + older))
-    done = shardwise("repeat", page)
-    assert done.returncode == 0, done.stderr
-    assert "options without effect left out: shards, names, splits, kind" in done.stdout
+    refused = shardwise("repeat", page)
+    assert refused.returncode == 2
+    assert "--kind, --names, --shards, --splits have no effect with a table of scores" in refused.stderr
     Path("older.toml").write_text(read_report(page)["recipe"]["toml"])
     refused = shardwise("compare", "--config", "older.toml", "--report", "again.html")
     assert refused.returncode == 2

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy
-import xarray as xr
 
 import shardwise as sw
-from shardwise.core.errors import InputError
 
 
 def make_scores(ties: bool = False) -> np.ndarray:
@@ -49,18 +47,3 @@ def test_conover_by_hand() -> None:
     error = 2 * (n * squares - (sums**2).sum()) / ((n - 1) * (k - 1))
     np.testing.assert_allclose(pairs.se, np.full(10, np.sqrt(error) / n), rtol=1e-9)
     assert set(pairs.df) == {52.0}
-
-
-def test_standardised_scores() -> None:
-    y = xr.DataArray(make_scores(), dims=("topic", "system"), name="AP")
-    z = sw.rankings.standardize_scores(y)
-    np.testing.assert_allclose(z, scipy.stats.zscore(y.to_numpy(), axis=1, ddof=1), atol=1e-12)
-    normal = sw.rankings.standardize_scores(y, "normal")
-    np.testing.assert_allclose(normal, scipy.stats.norm.cdf(z), atol=1e-12)
-    shares = sw.rankings.standardize_scores(y, "ecdf").to_numpy()
-    assert shares.max(axis=1).tolist() == [1.0] * 14
-    assert (np.argsort(shares, axis=1) == np.argsort(y.to_numpy(), axis=1)).all()
-    flat = sw.rankings.standardize_scores(np.array([[0.5, 0.5], [0.1, 0.3]]))
-    assert flat.to_numpy()[0].tolist() == [0.0, 0.0]
-    with pytest.raises(InputError, match="kind"):
-        sw.rankings.standardize_scores(y, "rank")

@@ -34,19 +34,6 @@ def test_few_items_that_carry_the_differences_are_said() -> None:
     assert sw.compare(answers).notes == ()
 
 
-def test_ranges_of_single_systems_are_no_longer_than_those_of_all() -> None:
-    rng = np.random.default_rng(6)
-    y = pd.DataFrame(rng.normal(size=(40, 6)) + np.linspace(0.0, 1.2, 6), columns=list("abcdef"))
-    pairs = sw.compare(y)
-    every, each = pairs.ranks(), pairs.ranks(form="each")
-    assert (each["rank_best"] <= each["rank"]).all()
-    assert (each["rank"] <= each["rank_worst"]).all()
-    width = (each["rank_worst"] - each["rank_best"]).sum()
-    assert width <= (every["rank_worst"] - every["rank_best"]).sum()
-    with pytest.raises(sw.InputError, match="no rank ranges of single systems"):
-        sw.compare(y, "t holm").ranks(form="each")
-
-
 def test_q_values_are_benjamini_and_hochbergs_of_the_closed_form() -> None:
     y = pd.DataFrame(
         np.random.default_rng(7).normal(size=(30, 4)) + np.array([0.0, 0.0, 0.5, 1.0]), columns=list("abcd")

@@ -188,7 +188,6 @@ class Median(sw.papers.PaperExperiment):
 
     tag: ClassVar[str] = "M26"
     title: ClassVar[str] = "medians beside means"
-    authors: ClassVar[str] = "Nobody (2026)"
 
     share: float = 0.5
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from moderated_by_hand import moderated_t
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
@@ -23,7 +24,6 @@ from shardwise.planning.simulated import (
 )
 from shardwise.planning.topics import power_at, width_at
 from shardwise.planning.variances import mean_squares, variance
-from shardwise.stats.rank_sets import moderated_t
 
 
 def skewed(topics: int = 30, systems: int = 6) -> Floats:

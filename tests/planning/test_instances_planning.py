@@ -24,10 +24,6 @@ from shardwise.planning.instances import (
     p_value_spread,
     plan_budget,
     plan_equivalence,
-    plan_instances,
-    two_sided_power,
-    variance_grid,
-    what_next,
 )
 
 FRAME = pd.DataFrame(np.eye(3))
@@ -60,28 +56,6 @@ def test_variance_and_df_are_those_of_the_unified_test(m: int, n: int) -> None:
     assert found.difference.var() == pytest.approx(float(variance), rel=0.1)
     assert found.variance.mean() == pytest.approx(float(variance), rel=0.05)
     assert np.median(found.df) == pytest.approx(float(df), rel=0.25)
-
-
-def test_power_is_scipys_and_is_reached() -> None:
-    power = two_sided_power(0.05, np.array([0.02]), np.array([30.0]), 0.05)
-    critical = stats.t.isf(0.025, 30)
-    gold = stats.nct.sf(critical, 30, 2.5) + stats.nct.cdf(-critical, 30, 2.5)
-    assert power[0] == pytest.approx(gold)
-    assert two_sided_power(0.05, np.array([0.0]), np.array([30.0]), 0.05)[0] == 1.0
-    plan = plan_instances(C, min_diff=0.06, topics=[60]).iloc[0]
-    a, b = systems(1500, int(plan["instances"]), 60, 0.06)
-    reached = (tests.unified(a, b).p <= 0.05).mean()
-    assert reached == pytest.approx(plan["power"], abs=0.05)
-
-
-def test_instances_cannot_make_up_for_topics() -> None:
-    plan = plan_instances(C, min_diff=0.05, topics=[20, 200, 400])
-    assert plan["instances"].isna().tolist() == [True, False, False]
-    assert plan["instances"].iloc[1] >= plan["instances"].iloc[2]
-    grid = variance_grid(C, [2, 10, 100], [10, 100])
-    assert (np.diff(grid.to_numpy(), axis=0) < 0).all()
-    assert (np.diff(grid.to_numpy(), axis=1) < 0).all()
-    assert grid.loc[10, 100] == pytest.approx(np.sqrt(0.02 / 100 + 2 * (0.0009 / 10 + 0.0064 / 1000)))
 
 
 @settings(max_examples=25)
@@ -137,10 +111,9 @@ def test_p_values_settle_with_more_instances() -> None:
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: VarianceComponents({"topic:system": -1.0}), "cannot be below 0"),
     (lambda: VarianceComponents({"error": 1.0}, random=3), "3 of two systems"),
-    (lambda: plan_instances(C, min_diff=0), "min_diff = 0: it must be positive"),
     (lambda: plan_budget(C, 10), "costs must not be negative"),
     (lambda: plan_budget(C, 3, per_topic=5), "does not pay for 2 instances and 2 topics, which cost 10"),
-    (lambda: variance_grid(C, [0], [10]), "instances must be whole and at least 1"),
+    (lambda: plan_equivalence(C, margin=0.02, topics=[1]), "topics must be whole and at least 2"),
     (lambda: p_value_spread(FRAME, pd.Series(np.ones(3)), [5], replace=False), "fewer than 5"),
     (lambda: variance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no repeats"),
 ])  # fmt: skip
@@ -152,7 +125,7 @@ def test_refusals(call: Any, message: str) -> None:
 def test_crossed_models_are_no_base_for_planning() -> None:
     y = np.random.default_rng(1).normal(size=(2, 3, 8))
     with pytest.raises(InputError, match="how much repeats of a system vary"):
-        plan_instances(mixed(xr.DataArray(y, dims=("system", "instance", "topic")), "crossed"), min_diff=0.1)
+        plan_equivalence(mixed(xr.DataArray(y, dims=("system", "instance", "topic")), "crossed"), margin=0.1)
 
 
 def test_the_power_of_equivalence_is_that_of_a_simulation() -> None:
@@ -164,18 +137,6 @@ def test_the_power_of_equivalence_is_that_of_a_simulation() -> None:
         held = np.abs(mean) + stats.t.isf(0.05, df) * own < margin
         found = equivalence_power(margin, difference, np.array([se]), np.array([df]), 0.05)
         assert found[0] == pytest.approx(held.mean(), abs=0.012)
-
-
-def test_what_comes_next_is_the_grid_of_errors() -> None:
-    parts = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
-    found = what_next(parts, 5, 50, min_diff=0.05, more_instances=3, more_topics=30)
-    grid = variance_grid(parts, [5, 8], [50, 80])
-    assert list(found["se"]) == pytest.approx(
-        [grid.loc[5, 50], grid.loc[8, 50], grid.loc[5, 80], grid.loc[8, 80]]
-    )
-    assert found["power"].iloc[3] == found["power"].max()
-    needed = plan_instances(parts, min_diff=0.05, topics=[80], power=float(found["power"].iloc[3]))
-    assert needed["instances"].iloc[0] == 8
 
 
 def test_plans_of_equivalence() -> None:

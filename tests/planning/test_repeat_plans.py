@@ -11,13 +11,13 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import Tables
-from shardwise.planning.instances import what_next
 from shardwise.planning.repeats import (
     plan_answers,
     plan_from_components,
@@ -43,10 +43,10 @@ def test_samples_are_planned_as_the_mean_of_samples(systems: int) -> None:
 
 def test_seeds_are_planned_as_by_the_unified_test() -> None:
     parts = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
-    now = what_next(parts, 5, 50, min_diff=0.05).iloc[0]
+    variance, df = parts.variance_of_difference(("topic", "instance"), {"topic": 50, "instance": 5})
+    right_direction = stats.nct.sf(stats.t.isf(0.025, df), df, 0.05 / np.sqrt(variance))
     power = repeat_power(parts, np.array([50.0]), np.array([5.0]), 0.05, kind="seeds")
-    # Power in the right direction alone.
-    assert power[0] == pytest.approx(now["power"], abs=1e-3)
+    assert power[0] == pytest.approx(float(right_direction), abs=1e-9)
     plan = plan_from_components(parts, "seeds", items=50, repeats=2, systems=2, min_diff=0.02)
     assert plan.more_items is None
     assert plan.cheapest is not None

@@ -15,13 +15,13 @@ from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
 from shardwise.planning.generalizing import generalizability
-from shardwise.planning.instances import p_value_spread, variance_grid
+from shardwise.planning.instances import p_value_spread
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.shards import design_for_shards
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
-from shardwise.plot.budgets import instance_plan_chart, p_spread_chart, pool_chart
+from shardwise.plot.budgets import p_spread_chart, pool_chart
 from shardwise.plot.fits import component_chart, posterior_chart
 from shardwise.plot.lab import truth_chart
 from shardwise.plot.planning import (
@@ -126,9 +126,6 @@ def test_pools() -> None:
 
 
 def test_instances() -> None:
-    parts = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
-    (rows,) = rows_with(instance_plan_chart(parts, instances=[2, 10], topics=[50, 100]), "instances", "se")
-    assert [row["se"] for row in rows] == variance_grid(parts, [2, 10], [50, 100]).to_numpy().ravel().tolist()
     rng = np.random.default_rng(1)
     topics = rng.normal(0.4, 0.2, 20)
     a = pd.DataFrame(topics[:, None] + rng.normal(0.02, 0.05, (20, 5)))

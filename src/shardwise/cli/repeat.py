@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,9 @@ import pandas as pd
 import typer
 
 from shardwise.analysis.provenance import hash_files, list_versions
-from shardwise.cli.commands import CompareOptions, RepeatOptions
-from shardwise.cli.conditions import Situation, idle_options
+from shardwise.cli.commands import RepeatOptions
 from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.output import announce_file, emit_table
-from shardwise.cli.shared import parameters_of_options
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
@@ -27,8 +23,6 @@ from shardwise.writing.embedded import read_report
 
 NAMED_FILES = ("human", "texts", "intents", "corpus", "instances")
 """Options that may name files, which are inputs too."""
-FORMER_OPTIONS = {"pairs": "table"}
-"""Options of earlier versions, which say nothing about the result."""
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
 STOPPED = 130
 ROUNDING = 1e-5
@@ -46,7 +40,6 @@ def repeat_report(options: RepeatOptions) -> None:
         )
     before = read_report(report)
     command, table = _read_recipe(before, str(report))
-    dropped = _drop_idle(command, table)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "report.html"
         if command == "demo":
@@ -71,8 +64,6 @@ def repeat_report(options: RepeatOptions) -> None:
         f"{name} {then or 'absent'} then, {now or 'absent'} now"
         for name, then, now in _list_changed(before.get("versions"), list_versions())
     ]
-    if dropped:
-        notes.append(f"options without effect left out: {', '.join(dropped)}")
     used = len(before["inputs"]) if command != "demo" else 0
     if not quiet:
         notes += [f"{used} inputs are unchanged"] if used else ["the inputs were simulated again"]
@@ -99,7 +90,7 @@ def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, 
     if (
         not isinstance(recipe, dict)
         or not isinstance(recipe.get("toml"), str)
-        or recipe.get("command") not in (["compare"], ["demo"], ["instances"])
+        or recipe.get("command") not in (["compare"], ["demo"])
         or not isinstance(before.get("inputs"), list)
     ):
         raise InputError(
@@ -112,30 +103,7 @@ def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, 
         raise InputError(
             "contains more than an analysis", where=where, remedy="give a report that shardwise wrote"
         )
-    if "a" in table or "b" in table:
-        raise InputError(
-            "was made of two groups of runs, which an earlier version took",
-            where=where,
-            remedy="use shardwise compare with --instances",
-        )
-    # reports of earlier versions
-    return "compare" if command == "instances" else command, table
-
-
-def _drop_idle(command: str, table: dict[str, Any]) -> list[str]:
-    """Take out options without effect, which earlier versions wrote, and return them."""
-    if command != "compare":
-        return []
-    parameters = {item.name: item for item in parameters_of_options(CompareOptions)}
-    factories = {item.name: item.default_factory for item in fields(CompareOptions)}
-    defaults: dict[str, Any] = {
-        item.name: [] if callable(factories[item.name]) else item.default for item in fields(CompareOptions)
-    }
-    values = {name: table.get(parameter.key, defaults[name]) for name, parameter in parameters.items()}
-    now = Situation(SimpleNamespace(**values, shown="html"), runs="scores" not in table)
-    idle = idle_options(list(parameters), lambda name: parameters[name].only_with, now)
-    keys = [parameters[name].key for name in idle] + list(FORMER_OPTIONS)
-    return [key for key in keys if table.pop(key, None) is not None]
+    return command, table
 
 
 def _locate_inputs(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:

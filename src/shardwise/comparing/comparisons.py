@@ -13,7 +13,7 @@ from shardwise.comparing import intervals
 from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
-from shardwise.core.arguments import resolve_alpha, validate_choice
+from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
@@ -24,7 +24,6 @@ from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
-from shardwise.stats.rank_sets import moderated_t, resample_rank_sets
 from shardwise.stats.student import student_critical
 
 COLUMNS = (
@@ -33,8 +32,6 @@ COLUMNS = (
 )
 FIGURES = COLUMNS[2:]
 Array = TypeVar("Array", Bools, Floats)
-RANK_DRAWS = 1_999
-"""Resamples behind the ranks of single systems."""
 SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 """Cohen's words for a standardised difference."""
 
@@ -595,9 +592,7 @@ class Comparisons(Shown):
         differ = self._square_matrix(self.reject(alpha))
         return groups.maximal_groups(differ | differ.T, most)
 
-    def ranks(
-        self, level: float | None = None, form: str = "all", *, alpha: float | None = None
-    ) -> pd.DataFrame:
+    def ranks(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return the ranks that each system may have: `rank, rank_best, rank_worst`, best system first.
 
         The best is 1 plus the number of systems significantly better, the worst the number of systems less those
@@ -607,9 +602,6 @@ class Comparisons(Shown):
         ----------
         level : float, optional
             Level of the ranges, above 0.5; pairs are significant at 1 - level. 0.95 without it.
-        form : str
-            "all": the ranges hold at once, and agree with the significant pairs. "each": every range holds by itself,
-            and is shorter (Mogstad, Romano, Shaikh & Wilhelm 2024); for the moderated test of complete scores.
         alpha : float, optional
             1 - level, in its place.
 
@@ -618,31 +610,11 @@ class Comparisons(Shown):
         DataFrame
             One row a system.
         """
-        alpha = resolve_alpha(alpha, level)
-        below, above = self._count_wins(alpha)
-        if validate_choice(form, "form", ("all", "each")) == "each":
-            first, last = self._rank_each(alpha)
-            above, below = first - 1, len(first) - last
+        below, above = self._count_wins(resolve_alpha(alpha, level))
         values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
         frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
-
-    def _rank_each(self, alpha: float) -> tuple[Ints, Ints]:
-        """First and last rank of each of `names` by itself."""
-        test = getattr(self.decisions.outcome.joint, "test", None)
-        y = None if test is None or test.noise is not None else test.y[0]
-        if y is None or not np.isfinite(y).all():
-            raise InputError(
-                f"{self.title} has no rank ranges of single systems",
-                remedy=("use ", Option("method", "moderated"), " on complete scores"),
-            )
-        topics = len(y)
-        chances = np.full(topics, 1.0 / topics)
-        draws = np.random.default_rng(0).multinomial(topics, chances, size=RANK_DRAWS).astype(np.float64)
-        y = self.estimates.sign * y
-        first, last = resample_rank_sets(y, moderated_t(y), draws, alpha=alpha)
-        return first.astype(np.int64), last.astype(np.int64)
 
     def systems(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return one row a system: `estimate, lower, upper` of its mean, and `rank, rank_best, rank_worst`.

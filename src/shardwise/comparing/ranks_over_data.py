@@ -8,7 +8,7 @@ is (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,10 @@ from scipy import special
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
-from shardwise.core.measure import BY_NAME, UNIT
 from shardwise.core.scores import (
     as_scores,
     level_names,
     measure_of,
-    note_measure,
     nouns_of,
     require_complete,
     require_scores,
@@ -33,7 +31,6 @@ from shardwise.core.shown import Shown
 from shardwise.methods.base import Estimates
 
 TESTS = ("nemenyi", "conover")
-KINDS = ("z", "normal", "ecdf")
 KNOWN = 1e7
 """Degrees of freedom of a variance that is known: intervals need a finite number."""
 
@@ -146,39 +143,3 @@ def rank_systems(scores: Any) -> RankFit:
     table = require_scores(as_scores(scores, only=True), "a test of ranks").transpose("topic", "system")
     ranks = scipy.stats.rankdata(-measure_of(table).sign * require_complete(table), axis=1)
     return RankFit(level_names(table, "system"), np.asarray(ranks, np.float64), nouns_of(table))
-
-
-def standardize_scores(scores: Any, kind: str = "z") -> Any:
-    """Standardise scores on each topic, so that easy and hard topics count alike.
-
-    Parameters
-    ----------
-    scores : table
-        Any complete table of topics and systems that `as_scores` takes.
-    kind : str
-        "z": (y - m)/s with the topic's mean and standard deviation (0 where s is); "normal": Φ of it, between 0 and 1
-        (Webber, Moffat & Zobel 2008); "ecdf": the share of the topic's systems at or below it, or below it and one
-        more where lower is better (Urbano, Lima & Hanjalic 2019).
-
-    Returns
-    -------
-    DataArray
-        Standardised scores, for `compare`; they depend on which systems are there.
-    """
-    validate_choice(kind, "kind", KINDS)
-    table = require_scores(as_scores(scores, only=True), "standardising").transpose("topic", "system")
-    y = require_complete(table)
-    if kind == "ecdf":
-        sign = measure_of(table).sign
-        shares = scipy.stats.rankdata(sign * y, method="max", axis=1) / y.shape[1]
-        values = shares if sign > 0 else 1.0 + 1.0 / y.shape[1] - shares
-    else:
-        spread = y.std(axis=1, ddof=1, keepdims=True)
-        values = np.divide(
-            y - y.mean(axis=1, keepdims=True), spread, out=np.zeros(y.shape), where=spread > 0.0
-        )
-        values = special.ndtr(values) if kind == "normal" else values
-    standardized = table.copy(data=values)
-    # the range is not that of the scores before
-    limits, source = (None, "") if kind == "z" else (UNIT, BY_NAME)
-    return note_measure(standardized, replace(measure_of(table), range=limits, range_from=source))

@@ -147,22 +147,6 @@ class Exhibit(Shown):
         table: pd.DataFrame = late.call_bound("exhibit_table", self, paper)
         return table
 
-    def to_latex(self, paper: str = "") -> str:
-        """Return the table in LaTeX with booktabs.
-
-        Parameters
-        ----------
-        paper : str
-            Tag of the paper whose printed values are shown.
-
-        Returns
-        -------
-        str
-            A table environment.
-        """
-        text: str = late.call_bound("exhibit_latex", self, paper)
-        return text
-
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -61,7 +61,7 @@ class PaperData:
 class PaperExperiment:
     """Base of all experiments: a paper is one subclass whose fields are its options.
 
-    A subclass states ``tag``, ``title``, ``authors`` and ``claims`` and defines `gather_data`, `list_steps` and
+    A subclass states ``tag``, ``title`` and ``claims`` and defines `gather_data`, `list_steps` and
     `build_exhibits`; `run` does the rest.
 
     Parameters
@@ -74,7 +74,6 @@ class PaperExperiment:
 
     tag: ClassVar[str]
     title: ClassVar[str]
-    authors: ClassVar[str]
     claims: ClassVar[tuple[PaperClaim, ...]] = ()
 
     seed: int = 0

@@ -97,7 +97,6 @@ class F19(PaperExperiment):
 
     tag: ClassVar[str] = "F19"
     title: ClassVar[str] = "ANOVA models of topics, systems and shards"
-    authors: ClassVar[str] = "Ferro & Sanderson (2019)"
 
     measures: Sequence[str] = MEASURES
     shards: Sequence[int] = COUNTS

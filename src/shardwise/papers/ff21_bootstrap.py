@@ -107,7 +107,6 @@ class FF21(PaperExperiment):
 
     tag: ClassVar[str] = "FF21"
     title: ClassVar[str] = "bootstrap and classic ANOVA over splits and fills"
-    authors: ClassVar[str] = "Faggioli & Ferro (2021)"
 
     measures: Sequence[str] = MEASURES
     shards: Sequence[int] = COUNTS

@@ -50,7 +50,6 @@ class OpenQuestions(PaperExperiment):
 
     tag: ClassVar[str] = "open-questions"
     title: ClassVar[str] = "what the papers leave open"
-    authors: ClassVar[str] = "F19 §10, FF21 §6, V17 §7"
 
     measure: str = "AP"
     shards: int = 5

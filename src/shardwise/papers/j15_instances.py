@@ -111,7 +111,6 @@ class J15(PaperExperiment):
 
     tag: ClassVar[str] = "J15"
     title: ClassVar[str] = "systems whose results differ from run to run"
-    authors: ClassVar[str] = "Jayasinghe et al. (2015)"
 
     baseline: str | None = None
     margin: float = 0.01

@@ -102,7 +102,6 @@ class S14(PaperExperiment):
 
     tag: ClassVar[str] = "S14"
     title: ClassVar[str] = "how many topics a test collection needs"
-    authors: ClassVar[str] = "Sakai (2014)"
 
     depths: Sequence[int] | None = None
     method: str = "sakai"

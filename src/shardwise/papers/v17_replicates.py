@@ -98,7 +98,6 @@ class V17(PaperExperiment):
 
     tag: ClassVar[str] = "V17"
     title: ClassVar[str] = "replicates from random parts of the documents"
-    authors: ClassVar[str] = "Voorhees, Samarov & Soboroff (2017)"
 
     sets: Mapping[str, Sequence[str]] | None = None
     measures: Sequence[str] | None = None

@@ -7,14 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "components": ["VarianceComponents", "variance_components"],
         "generalizing": ["Generalizability", "generalizability"],
-        "instances": [
-            "BudgetPlan",
-            "plan_budget",
-            "plan_equivalence",
-            "plan_instances",
-            "variance_grid",
-            "what_next",
-        ],
+        "instances": ["BudgetPlan", "plan_budget", "plan_equivalence"],
         "judgments": ["JudgmentPlan", "plan_judgments"],
         "pools": ["PoolStudy", "pool_depth_study", "pool_qrels"],
         "repeats": ["RepeatPlan", "plan_answers", "plan_repeats", "repeat_components"],

@@ -3,14 +3,7 @@
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.components import variance_components
 from shardwise.planning.generalizing import Generalizability, generalizability
-from shardwise.planning.instances import (
-    BudgetPlan,
-    plan_budget,
-    plan_equivalence,
-    plan_instances,
-    variance_grid,
-    what_next,
-)
+from shardwise.planning.instances import BudgetPlan, plan_budget, plan_equivalence
 from shardwise.planning.judgments import JudgmentPlan, plan_judgments
 from shardwise.planning.pools import PoolStudy, pool_depth_study, pool_qrels
 from shardwise.planning.shards import ShardDesign, design_for_shards
@@ -35,7 +28,6 @@ __all__ = [
     "min_diff_at",
     "plan_budget",
     "plan_equivalence",
-    "plan_instances",
     "plan_judgments",
     "pool_depth_study",
     "pool_qrels",
@@ -47,8 +39,6 @@ __all__ = [
     "topics_for_power",
     "variance",
     "variance_components",
-    "variance_grid",
     "variance_table",
-    "what_next",
     "width_at",
 ]

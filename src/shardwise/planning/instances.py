@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,89 +25,6 @@ from shardwise.stats.student import t_statistic, two_sided
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
 POINTS = 400  # of the distribution of a standard deviation
-
-
-def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) -> pd.DataFrame:
-    """Return the standard error of a difference for each number of instances (rows) and topics (columns).
-
-    Parameters
-    ----------
-    source : object
-        Variance components, or scores or a mixed model that show them.
-    instances : sequence of int
-        Numbers of instances of each system.
-    topics : sequence of int
-        Numbers of topics.
-
-    Returns
-    -------
-    DataFrame
-        Instances by topics.
-
-    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
-    >>> variance_grid(parts, [2, 10], [50, 200]).round(3)
-    topics       50     200
-    instances
-    2          0.038  0.032
-    10         0.025  0.017
-    """
-    m, n = _validate_numbers(instances, "instances", 1), _validate_numbers(topics, "topics", 2)
-    se, _ = _expect_precision(_estimate_components(source), m[:, None], n[None, :])
-    return pd.DataFrame(se, index=pd.Index(list(instances), name="instances"),
-                        columns=pd.Index(list(topics), name="topics"))  # fmt: skip
-
-
-def plan_instances(
-    source: Any,
-    *,
-    min_diff: float,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    topics: Sequence[int] = (25, 50, 100, 200),
-    most_instances: int = MOST_INSTANCES,
-) -> pd.DataFrame:
-    """Find for each number of topics the instances needed to find a difference: `topics, instances, se, df, power`.
-
-    A number of instances is missing where no number will do: instances cannot make up for too few topics.
-
-    Parameters
-    ----------
-    source : object
-        Variance components, or scores or a mixed model that show them.
-    min_diff : float
-        The smallest difference worth finding.
-    power : float
-        The probability of finding it.
-    alpha : float
-        The level of the two-sided unified test.
-    topics : sequence of int
-        Numbers of topics to plan for.
-    most_instances : int
-        Where to stop looking.
-
-    Returns
-    -------
-    DataFrame
-        One row a number of topics.
-
-    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
-    >>> plan_instances(parts, min_diff=.05, topics=[50, 80, 200]).round(3)
-       topics  instances     se       df  power
-    0      50       <NA>    NaN      NaN    NaN
-    1      80         32  0.018  109.637  0.802
-    2     200         10  0.017   41.277  0.823
-    """
-    components = _estimate_components(source)
-    if not min_diff > 0:
-        raise InputError(f"min_diff = {min_diff:g}: it must be positive", argument="min_diff", value=min_diff)
-    validate_level(alpha)
-
-    def compute_power(se: Floats, df: Floats) -> Floats:
-        return two_sided_power(min_diff, se, df, alpha)
-
-    return _find_fewest_instances(
-        components, compute_power, validate_level(power, "power"), topics, most_instances
-    )
 
 
 def plan_equivalence(
@@ -159,28 +76,12 @@ def plan_equivalence(
             value=difference,
         )
     validate_level(alpha)
-
-    def compute_power(se: Floats, df: Floats) -> Floats:
-        return equivalence_power(margin, difference, se, df, alpha)
-
-    return _find_fewest_instances(
-        components, compute_power, validate_level(power, "power"), topics, most_instances
-    )
-
-
-def _find_fewest_instances(
-    components: VarianceComponents,
-    reached: Callable[[Floats, Floats], Floats],
-    power: float,
-    topics: Sequence[int],
-    most_instances: int,
-) -> pd.DataFrame:
-    """The fewest instances with which each number of topics reaches the power; missing where none will do."""
+    validate_level(power, "power")
     rows: list[dict[str, object]] = []
     m = np.arange(2.0, validate_count(most_instances, "most_instances", least=2) + 1.0)
     for n in _validate_numbers(topics, "topics", 2):
         se, df = _expect_precision(components, m, n)
-        reached_power = reached(se, df)
+        reached_power = equivalence_power(margin, difference, se, df, alpha)
         enough = np.flatnonzero(reached_power >= power)
         if not len(enough):
             rows.append({"topics": int(n), "instances": pd.NA})
@@ -194,63 +95,6 @@ def _find_fewest_instances(
     )
 
 
-def what_next(
-    source: Any,
-    instances: int,
-    topics: int,
-    *,
-    min_diff: float,
-    more_instances: int = 2,
-    more_topics: int = 20,
-    alpha: float = 0.05,
-) -> pd.DataFrame:
-    """Return what more instances, more topics and both would buy: `what, instances, topics, se, df, half_width, power`.
-
-    Parameters
-    ----------
-    source : object
-        Variance components, or scores or a mixed model that show them.
-    instances, topics : int
-        What there is now.
-    min_diff : float
-        The smallest difference worth finding, for the power.
-    more_instances, more_topics : int
-        What might be added.
-    alpha : float
-        The level of the two-sided unified test and of the interval.
-
-    Returns
-    -------
-    DataFrame
-        One row a choice.
-
-    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
-    >>> what_next(parts, 5, 50, min_diff=.05).round(3)[["what", "se", "half_width", "power"]]
-              what     se  half_width  power
-    0          now  0.028       0.059  0.394
-    1  2 instances  0.026       0.053  0.459
-    2    20 topics  0.026       0.054  0.449
-    3         both  0.024       0.048  0.534
-    """
-    components = _estimate_components(source)
-    validate_level(alpha)
-    more = (validate_count(more_instances, "more_instances"), validate_count(more_topics, "more_topics"))
-    rows = []
-    for what, i, t in (
-        ("now", 0, 0),
-        (f"{more[0]} instances", more[0], 0),
-        (f"{more[1]} topics", 0, more[1]),
-        ("both", *more),
-    ):
-        m, n = np.array([instances + i], dtype=float), np.array([topics + t], dtype=float)
-        se, df = _expect_precision(components, m, n)
-        half = float(scipy.stats.t.isf(alpha / 2.0, df[0]) * se[0])
-        power = float(two_sided_power(min_diff, se, df, alpha)[0])
-        numbers = {"instances": instances + i, "topics": topics + t, "se": float(se[0]), "df": float(df[0])}
-        rows.append({"what": what, **numbers, "half_width": half, "power": power})
-    return pd.DataFrame(rows)
-
-
 def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
     """Power of two one-sided t-tests: P(difference ± t·s within the margin), averaged over the distribution of s."""
     chances = (np.arange(POINTS) + 0.5) / POINTS
@@ -260,18 +104,6 @@ def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, 
     upper, lower = (margin - difference) / unit - cut, -(margin + difference) / unit + cut
     held = np.maximum(special.ndtr(upper) - special.ndtr(lower), 0.0).mean(axis=-1)
     return np.asarray(np.where(se > 0.0, held, 1.0))
-
-
-def two_sided_power(difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
-    """Power of a two-sided t-test, by the noncentral t; without spread it is certain."""
-    still = se <= 0
-    critical = scipy.stats.t.isf(alpha / 2.0, df)
-    shift = difference / np.where(still, 1.0, se)
-    upper = 1.0 - special.nctdtr(df, shift, critical)
-    lower = special.nctdtr(df, shift, -critical)
-    # beyond the reach of the noncentral distribution in double precision the normal one is exact enough
-    power = np.where(np.isfinite(upper + lower), upper + lower, special.ndtr(shift - critical))
-    return np.asarray(np.where(still, 1.0, power))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

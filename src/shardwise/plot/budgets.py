@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import altair as alt
@@ -10,8 +9,7 @@ import pandas as pd
 
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_names
-from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.instances import BudgetPlan, variance_grid
+from shardwise.planning.instances import BudgetPlan
 from shardwise.planning.judgments import JudgmentPlan
 from shardwise.planning.pools import PoolStudy
 from shardwise.plot.theme import (
@@ -33,55 +31,7 @@ from shardwise.plot.theme import (
     text_tips,
 )
 
-INSTANCES = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
-
-
-def instance_plan_chart(
-    components: VarianceComponents,
-    *,
-    instances: Sequence[int] = INSTANCES,
-    topics: Sequence[int] = (25, 50, 100, 200),
-) -> alt.LayerChart:
-    """Draw the standard error of a difference against the number of instances, one line a number of topics.
-
-    Parameters
-    ----------
-    components : VarianceComponents
-        Components that tell what instances of a system's own add.
-    instances : sequence of int
-        The numbers of instances, from left to right.
-    topics : sequence of int
-        The numbers of topics, one line each.
-
-    Returns
-    -------
-    Chart
-        The chart, an altair object.
-    """
-    grid = variance_grid(components, instances, topics)
-    names = [f"{n} topics" for n in topics]
-    rows = [
-        {"instances": m, "topics": name, "se": se}
-        for m, errors in zip(instances, grid.to_numpy(), strict=True)
-        for name, se in zip(names, errors, strict=True)
-    ]
-    key = make_legend(names, **PLAIN)
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X("instances:Q", title="instances of each system", scale=alt.Scale(type="log", nice=False)),
-        y=alt.Y(
-            "se:Q", title="standard error of the difference (units of the score)", scale=alt.Scale(zero=True)
-        ),
-        color=encode_colour("topics", names, key),
-        tooltip=[
-            *text_tips("topics"),
-            *number_tips("instances", format="d"),
-            *number_tips(("se", "standard error")),
-        ],
-    )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("topics", names, None))
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=encode_shape("topics", names, key))
-    return finish_chart(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
 
 
 def budget_chart(plan: BudgetPlan) -> alt.LayerChart:

@@ -49,7 +49,7 @@ CHARTS: dict[str, Kinds] = {
     "SimulatedCollection": {"truth": "truth_chart"},
     "SimulatedPower": {"power": "simulated_power_chart"},
     "Stability": {"figures": "stability_chart", "pairs": "agreement_chart"},
-    "VarianceComponents": {"components": "component_chart", "instances": "instance_plan_chart"},
+    "VarianceComponents": {"components": "component_chart"},
     "VarianceEstimate": {"reach": "reach_chart"},
     "WithinAcross": {"widths": "width_chart"},
 }

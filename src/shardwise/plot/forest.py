@@ -194,13 +194,12 @@ def rank_chart(
     comparisons: Comparisons,
     *,
     level: float = 0.95,
-    form: str = "all",
     most: int = MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart:
     """Draw the rank of each system with the range of ranks that it may have.
 
-    The figures are those of ``Comparisons.ranks(level, form)``; a system whose range starts at 1 is in the best set.
+    The figures are those of ``Comparisons.ranks(level)``; a system whose range starts at 1 is in the best set.
 
     Parameters
     ----------
@@ -208,8 +207,6 @@ def rank_chart(
         Comparisons of all pairs.
     level : float
         Level of the ranges.
-    form : str
-        "all" or "each", as for ``Comparisons.ranks``.
     most : int
         Most rows.
     width : float
@@ -220,7 +217,7 @@ def rank_chart(
     Chart
         The chart, an altair object.
     """
-    ranks = comparisons.ranks(level, form)
+    ranks = comparisons.ranks(level)
     word = comparisons.estimates.nouns.get("system", "system")
     layout = lay_out_rows([str(name) for name in ranks.index[:most]], width)
     rows: list[dict[str, Any]] = [
@@ -232,7 +229,7 @@ def rank_chart(
     ]
     shown = [word for word in BEST if any(row["group"] == word for row in rows)]
     key = make_row_legend(layout, shown)
-    together = ", all at once" if form == "all" and comparisons.error_rate == "family" else ""
+    together = ", all at once" if comparisons.error_rate == "family" else ""
     title = f"rank and {100 * level:g}% range of ranks{together}"
     last = max(row["rank_worst"] for row in rows)
     scale = alt.Scale(domain=[1, max(last, 2)], nice=False, zero=False, padding=10)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.stats import student
 from shardwise.stats.rank_sets import upper_quantile
 
 # d0, the weight of the pooled variance
@@ -46,54 +45,6 @@ def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_D
     own_df = np.asarray(topics, np.float64) - 1.0
     w = np.ones_like(own_df) if systems == 2 else own_df / (own_df + prior_df)
     return w, own_df / (w**2 + (1.0 - w**2) / (systems - 1.0))
-
-
-def moderated_power(
-    difference: Floats | float,
-    topics: Floats | float,
-    systems: int,
-    *,
-    variance: Floats | float,
-    mean_variance: Floats | float,
-    critical: Floats | float,
-    prior_df: float = PRIOR_DF,
-) -> Floats:
-    """Compute the power of one pair of the moderated test for normal scores.
-
-    P(nct_df(|δ|/√(σ²/T)) > c·√(v/σ²)), v = wσ² + (1-w)σ̄².
-
-    Parameters
-    ----------
-    difference : array or float
-        δ, the true difference of means.
-    topics : array or float
-        T.
-    systems : int
-        R.
-    variance : array or float
-        σ², of the pair's differences over topics.
-    mean_variance : array or float
-        σ̄², its mean over pairs.
-    critical : array or float
-        c, the critical value of |t|: q_{α;R,df}/√2, q the upper point of the studentized range with the degrees of
-        freedom of `moderated_df`.
-    prior_df : float
-        d0, the weight of the pooled variance.
-
-    Returns
-    -------
-    array
-        Probabilities that the pair is significantly different in the right direction.
-
-    >>> from scipy.stats import t
-    >>> round(float(moderated_power(0.1, 50, 2, variance=0.0625, mean_variance=0.0625, critical=t.isf(0.025, 49))), 4)
-    0.7918
-    """
-    w, df = moderated_df(topics, systems, prior_df)
-    variance = np.asarray(variance, np.float64)
-    ratio = w + (1.0 - w) * np.asarray(mean_variance) / variance
-    away = np.abs(difference) / np.sqrt(variance / topics)
-    return student.noncentral_sf(critical * np.sqrt(ratio), df, away)
 
 
 class PilotPower(NamedTuple):

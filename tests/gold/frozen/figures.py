@@ -225,11 +225,10 @@ def show_probabilities(table: Callable[[], Any], seed: int) -> Any:
 
 
 def show_ranks(seed: int) -> Any:
-    """Return ranges of ranks of forty systems, together and each by itself, at several levels."""
+    """Return ranges of ranks of forty systems at several levels."""
     pairs = compare_default(lambda: sw.read_scores(MANY_SYSTEMS), seed)
     levels = (0.8, 0.9, 0.95)
-    together = {f"all {level}": pairs.ranks(level) for level in levels}
-    return together | {f"each {level}": pairs.ranks(level, form="each") for level in levels}
+    return {f"all {level}": pairs.ranks(level) for level in levels}
 
 
 def show_effects(table: Callable[[], Any], seed: int) -> Any:
@@ -398,13 +397,7 @@ def list_plans() -> dict[str, Figure]:
     figures["plan_budget"] = lambda seed: read_fields(
         plan.plan_budget(load_pair(), 4000.0, per_instance=50.0, per_topic=5.0, per_run=1.0)
     )
-    for name, goal in (
-        ("plan_equivalence", {"margin": 0.1}),
-        ("plan_instances", {"min_diff": 0.1}),
-        ("what_next", {"instances": 3, "topics": 40, "min_diff": 0.05}),
-        ("variance_grid", {"instances": (2, 5, 10), "topics": (25, 100)}),
-    ):
-        figures[name] = partial(plan_pair, name, **goal)
+    figures["plan_equivalence"] = lambda seed: plan.plan_equivalence(sw.mixed(load_pair()), margin=0.1)
     figures["simulated_power"] = lambda seed: (
         plan.simulated_power(
             load_table("plain"), topics=(10, 30), min_diff=0.1, repetitions=60, seed=seed
@@ -479,11 +472,6 @@ def is_figure(value: Any) -> bool:
 def load_pair() -> xr.DataArray:
     """Return two systems with seeds."""
     return load_table("seeds").sel(system=["A", "B"])
-
-
-def plan_pair(name: str, seed: int, **choices: Any) -> Any:
-    """Return a plan for two systems with seeds."""
-    return getattr(sw.planning, name)(sw.mixed(load_pair()), **choices)
 
 
 def list_lab() -> dict[str, Figure]:

@@ -27,8 +27,8 @@ KINDS = ("permute", "flip", "resample")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PermutedScenario:
-    """Scores with the systems shuffled within each topic, then moved to their true means."""
+class _RedrawnScores:
+    """Scores to draw from, and the true means that replicates are moved to."""
 
     name: str
     dims: tuple[str, ...]
@@ -40,6 +40,12 @@ class PermutedScenario:
     def shape(self) -> tuple[int, ...]:
         """Sizes in the order of dims."""
         return self.scores.shape
+
+
+class PermutedScenario(_RedrawnScores):
+    """Scores with the systems shuffled within each topic, then moved to their true means."""
+
+    __slots__ = ()
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """Replicates first, first + 1, …: (count, *shape)."""
@@ -53,20 +59,10 @@ class PermutedScenario:
         return _add_effects(_restore_axes(out, self.dims), self.dims, self.truth - self.truth.mean())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResampledScenario:
-    """Scores with the systems moved to their true means, topics drawn with replacement."""
+class ResampledScenario(_RedrawnScores):
+    """Scores whose system means are alike, moved to their true means, topics drawn with replacement."""
 
-    name: str
-    dims: tuple[str, ...]
-    claim: Claim
-    truth: Floats
-    scores: Floats  # system means already alike
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes in the order of dims."""
-        return self.scores.shape
+    __slots__ = ()
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """Replicates first, first + 1, …: (count, *shape)."""

@@ -83,6 +83,10 @@ class AnovaMethod(Method):
     """Analysis of variance by one model, its error term derived from the claim."""
 
     model: Model
+    reason: str = "one error variance for all pairs; assumes that all {systems} are equally variable"
+    common_error: bool = True
+    takes_gaps: bool = True
+    fits_cells: bool = True
 
     @property
     def name(self) -> str:
@@ -93,11 +97,6 @@ class AnovaMethod(Method):
     def title(self) -> str:
         """The method in words."""
         return f"{self.model.short} analysis of variance"
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "one error variance for all pairs; assumes that all {systems} are equally variable"
 
     @property
     def formula(self) -> str:
@@ -147,21 +146,6 @@ class AnovaMethod(Method):
     def default_claim(self) -> Claim:
         """Exactly these topics, as in F19."""
         return Claim()
-
-    @property
-    def common_error(self) -> bool:
-        """One error serves all pairs."""
-        return True
-
-    @property
-    def takes_gaps(self) -> bool:
-        """Least squares leave out what is missing."""
-        return True
-
-    @property
-    def fits_cells(self) -> bool:
-        """The model is fitted to the cells that are there."""
-        return True
 
     def combines_splits(self, correction: str) -> tuple[str, ...]:
         """Return the rules by which decisions on single splits become one."""

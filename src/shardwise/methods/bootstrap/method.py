@@ -64,30 +64,18 @@ class BootstrapMethod(Method):
     model: Model
     reading: str  # a key of READINGS
     drawn: bool = False  # by so many resamples as the tables say; otherwise as by infinitely many
+    common_error: bool = True
+    fits_cells: bool = True
+    reason: str = "one distribution for all pairs, from resampled residuals"
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """Exactly these topics: the only claim that it supports."""
         return (Claim(),)
 
-    @property
-    def common_error(self) -> bool:
-        """One distribution serves all pairs."""
-        return True
-
     def takes_common_gaps(self, claim: Claim) -> bool:
         """Return whether cells that all systems lack may be missing: then all still share one distribution."""
         return True
-
-    @property
-    def fits_cells(self) -> bool:
-        """The model is fitted to the cells that are there."""
-        return True
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "one distribution for all pairs, from resampled residuals"
 
     @property
     def formula(self) -> str:

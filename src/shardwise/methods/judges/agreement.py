@@ -51,13 +51,7 @@ def measure_agreement(
         of the systems by their means. Percent and κ need categories, at most 20 different scores. Labels are items with
         people's scores; the labels needed grow with the square of the width of the interval over that asked for.
     """
-    table = as_scores(scores, only=True).transpose(*TABLE)
-    human = Scores(table).human
-    if human is None:
-        raise InputError(
-            "the scores have none by people beside them",
-            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
-        )
+    table, human = require_people(scores)
     return tabulate_agreement(
         np.asarray(table.to_numpy(), np.float64),
         human,
@@ -67,6 +61,18 @@ def measure_agreement(
         n_resamples=n_resamples,
         seed=seed,
     )
+
+
+def require_people(scores: Any) -> tuple[xr.DataArray, Floats]:
+    """Return (T, R) scores with those of people beside them, and these; refuse scores that have none."""
+    table = as_scores(scores, only=True).transpose(*TABLE)
+    human = Scores(table).human
+    if human is None:
+        raise InputError(
+            "the scores have none by people beside them",
+            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
+        )
+    return table, human
 
 
 def tabulate_agreement(
@@ -271,12 +277,7 @@ def subtract_people(scores: Any) -> xr.DataArray:
         Differences on the items that people scored for every system, for `compare`: a significant pair is one between
         which the judge is biased.
     """
-    table = as_scores(scores, only=True).transpose(*TABLE)
-    if HUMAN not in table.coords:
-        raise InputError(
-            "the scores have none by people beside them",
-            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
-        )
+    table, _ = require_people(scores)
     difference = table.drop_vars(HUMAN).copy(
         data=table.to_numpy() - table[HUMAN].transpose(*TABLE).to_numpy()
     )

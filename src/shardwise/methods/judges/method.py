@@ -14,9 +14,9 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import AVERAGED, HUMAN, Scores, as_scores, level_names, nouns_of
+from shardwise.core.scores import AVERAGED, HUMAN, as_scores, level_names, nouns_of
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
-from shardwise.methods.judges.agreement import tabulate_agreement
+from shardwise.methods.judges.agreement import require_people, tabulate_agreement
 from shardwise.methods.judges.prediction_powered import (
     Powered,
     cluster_sums,
@@ -166,19 +166,11 @@ class JudgeMethod(Method):
     layouts: tuple[Dims, ...] = (TABLE,)
     takes_gaps: bool = True
     uses_people: bool = True
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "people's scores for some {topics} correct the judge's scores for all"
-
-    @property
-    def formula(self) -> str:
-        """The corrected difference, with a weight λ of the judge for each pair."""
-        return (
-            "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
-            " λ in [0, 1] minimises the variance; Student's t with Welch's df"
-        )
+    reason: str = "people's scores for some {topics} correct the judge's scores for all"
+    formula: str = (
+        "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
+        " λ in [0, 1] minimises the variance; Student's t with Welch's df"
+    )
 
     @property
     def limits(self) -> str:
@@ -306,19 +298,14 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     """
     validate_level(alpha)
     validate_level(power, "power")
-    table = as_scores(scores, only=True).transpose(*TABLE)
-    if Scores(table).human is None:
-        raise InputError(
-            "the scores have none by people beside them",
-            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
-        )
+    table, human = require_people(scores)
     for name in ("cluster", "task"):
         if name in table.coords:
             raise InputError(
                 f"how many labels are worth it is said for single items, and these come in {name}s",
                 remedy=(f"leave the {name}s out", Either(f": scores.drop_vars({name!r})", "")),
             )
-    judge, human = (np.asarray(x.to_numpy(), dtype=float) for x in (table, table[HUMAN].transpose(*TABLE)))
+    judge = np.asarray(table.to_numpy(), dtype=float)
     ia, ib = pairs_of(judge.shape[1])
     gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
     powered, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]

@@ -44,11 +44,6 @@ class Mixture:
         """Posterior mean."""
         return float(self.weights @ self.centres)
 
-    @property
-    def effective_draws(self) -> float:
-        """How many equally weighted draws these are worth."""
-        return float(1.0 / (self.weights**2).sum())
-
     def cdf(self, x: float) -> float:
         """Probability of a difference up to x."""
         z = (x - self.centres) / self.scales

@@ -268,6 +268,8 @@ class ModeratedMethod(Method):
     layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...] = KINDS
     samples: bool = False
     d0: float = D0
+    reason: str = "holds its error rate even when some {systems} are more variable than others"
+    takes_gaps: bool = True
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -283,11 +285,6 @@ class ModeratedMethod(Method):
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow; the joint distribution of all pairs first."""
         return (JOINT, *STEPWISE) if self.d0 else (JOINT,)
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "holds its error rate even when some {systems} are more variable than others"
 
     @property
     def formula(self) -> str:
@@ -325,11 +322,6 @@ class ModeratedMethod(Method):
     def bounded_statistic(self) -> bool:
         """The pooled variance keeps every statistic finite."""
         return self.d0 > 0.0
-
-    @property
-    def takes_gaps(self) -> bool:
-        """Topics that a system lacks do not count for its pairs."""
-        return True
 
     @property
     def repeats_kind(self) -> str:
@@ -437,24 +429,11 @@ class StratifiedMethod(Method):
     title: str = "t-test with topics as strata"
     claims: tuple[Claim, ...] = (CELLS,)
     layouts: tuple[Dims, ...] = (SHARDS,)
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "each pair with a variance of its own on every {topic}"
-
-    @property
-    def formula(self) -> str:
-        """The variance of a difference with a stratum for each of T topics."""
-        return (
-            "Var(d) = Σ s²_t/S / T², s²_t the pair's variance over the S shards of topic t;"
-            " Satterthwaite's df"
-        )
-
-    @property
-    def limits(self) -> str:
-        """Where it should not be used, with what was measured."""
-        return "Needs more than a few shards: 19% false alarms with two. Applies to exactly these topics."
+    reason: str = "each pair with a variance of its own on every {topic}"
+    formula: str = (
+        "Var(d) = Σ s²_t/S / T², s²_t the pair's variance over the S shards of topic t; Satterthwaite's df"
+    )
+    limits: str = "Needs more than a few shards: 19% false alarms with two. Applies to exactly these topics."
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""

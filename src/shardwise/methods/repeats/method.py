@@ -495,28 +495,16 @@ class JointMixedMethod(Method):
     claims: tuple[Claim, ...] = (BOTH,)
     common_error: bool = True
     repeats_kind: str = "seeds"
+    reason: str = "one error variance for all pairs; {topics} and {instances} are both random"
+    formula: str = (
+        "score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood"
+    )
+    limits: str = "Assumes the same variances in all systems; refuses deterministic systems."
 
     @property
     def corrections(self) -> tuple[str, ...]:
         """All that compare every pair."""
         return tuple(name for name in CORRECTIONS if name != "dunnett")
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "one error variance for all pairs; {topics} and {instances} are both random"
-
-    @property
-    def formula(self) -> str:
-        """The model, and how it is fitted."""
-        return (
-            "score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood"
-        )
-
-    @property
-    def limits(self) -> str:
-        """Where it should not be used."""
-        return "Assumes the same variances in all systems; refuses deterministic systems."
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""

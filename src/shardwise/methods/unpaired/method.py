@@ -71,16 +71,12 @@ class UnpairedMethod(Method):
     takes_gaps: bool = True
     takes_single_items: bool = True
     limits: str = "Loses much power where systems share their items: use the default there."
+    reason: str = "each {system} has {topics} and a variance of its own"
 
     @property
     def corrections(self) -> tuple[str, ...]:
         """Those of p-values, or none where all pairs are tested at once."""
         return (JOINT,) if self.joint else tuple(STEPWISE)
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "each {system} has {topics} and a variance of its own"
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""

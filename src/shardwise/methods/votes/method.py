@@ -88,28 +88,16 @@ class VoteMethod(Method):
     corrections: tuple[str, ...] = (JOINT, *STEPWISE)
     uses_votes: bool = True
     bounded_statistic: bool = False
-
-    @property
-    def reason(self) -> str:
-        """What the method does, in one short clause."""
-        return "strengths of {systems} from votes, ties and position included"
-
-    @property
-    def formula(self) -> str:
-        """Davidson's chances of a win and of a tie, and what a difference is measured by."""
-        return (
-            "P(a wins) ∝ e^(η/2), P(tie) ∝ e^κ, P(b wins) ∝ e^(−η/2), η = θ_a − θ_b + position;"
-            " t = (θ_a − θ_b)/√v, v = V⁰·(w·e + (1 − w)·ē), e = V/V⁰ the design effect of the pair, ē its mean,"
-            " V over prompts + voters − cells, w = (G − 1)/(G − 1 + 20)"
-        )
-
-    @property
-    def limits(self) -> str:
-        """Where it should not be used."""
-        return (
-            "Needs votes, five prompts or five voters; fewer of one kind are held fixed, and the claim says so."
-            " Careful with fewer than about 10 voters (false alarms 1 to 3% at nominal 5%)."
-        )
+    reason: str = "strengths of {systems} from votes, ties and position included"
+    formula: str = (
+        "P(a wins) ∝ e^(η/2), P(tie) ∝ e^κ, P(b wins) ∝ e^(−η/2), η = θ_a − θ_b + position;"
+        " t = (θ_a − θ_b)/√v, v = V⁰·(w·e + (1 − w)·ē), e = V/V⁰ the design effect of the pair, ē its mean,"
+        " V over prompts + voters − cells, w = (G − 1)/(G − 1 + 20)"
+    )
+    limits: str = (
+        "Needs votes, five prompts or five voters; fewer of one kind are held fixed, and the claim says so."
+        " Careful with fewer than about 10 voters (false alarms 1 to 3% at nominal 5%)."
+    )
 
     def draws(self, correction: str) -> bool:
         """Return whether p-values come from resamples: those of the joint distribution do."""

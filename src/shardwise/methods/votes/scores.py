@@ -48,8 +48,6 @@ class VoteScores:
         Number of votes.
     ties : float
         Share of ties.
-    position_se : float
-        Standard error of the position effect.
     measure : str
         Which function of the strengths the scores are.
     """
@@ -59,7 +57,6 @@ class VoteScores:
     units: VoteUnits
     votes: int
     ties: float
-    position_se: float
     measure: str
 
 
@@ -119,13 +116,7 @@ def score_votes(votes: Votes, *, ridge: float = 0.0) -> xr.Dataset:
                 UNIT_DF: len(own.lead) - 1.0,
                 "read_as": described,
                 VOTES: VoteScores(
-                    fit,
-                    votes.systems,
-                    own,
-                    len(votes),
-                    float((votes.outcome == 0.0).mean()),
-                    position_se,
-                    name,
+                    fit, votes.systems, own, len(votes), float((votes.outcome == 0.0).mean()), name
                 ),
             },
         )

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Bools, Codes, Floats, Grades
-from shardwise.io.collection import UNJUDGED
 
 Parameters = Mapping[str, Any]
 
@@ -32,11 +31,6 @@ class Ranked(NamedTuple):
     def judged(self) -> Bools:
         """Whether each retrieved document has a grade of 0 or more."""
         return np.asarray(self.grades >= 0)
-
-    @property
-    def unseen(self) -> Bools:
-        """Whether nobody judged each retrieved document."""
-        return np.asarray(self.grades == UNJUDGED)
 
     @property
     def n_relevant(self) -> int:
