@@ -12,6 +12,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,14 +108,6 @@ def _inflate_gzip(text: bytes, most: int) -> bytes:
         return stream.read(most + 1)
 
 
-def _inflate_bzip2(text: bytes, most: int) -> bytes:
-    return _inflate_streams(text, most, bz2.BZ2Decompressor)
-
-
-def _inflate_xz(text: bytes, most: int) -> bytes:
-    return _inflate_streams(text, most, lzma.LZMADecompressor)
-
-
 def _inflate_streams(
     text: bytes, most: int, make_decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> bytes:
@@ -188,8 +181,8 @@ def lacks_checksum(path: Path) -> bool:
 
 SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
     ".gz": _inflate_gzip,
-    ".bz2": _inflate_bzip2,
-    ".xz": _inflate_xz,
+    ".bz2": partial(_inflate_streams, make_decompressor=bz2.BZ2Decompressor),
+    ".xz": partial(_inflate_streams, make_decompressor=lzma.LZMADecompressor),
     ".zst": _inflate_zstd,
 }
 """How files of each ending are inflated, to a little over so many bytes at most."""
