@@ -1,4 +1,8 @@
-"""Tables of a million scores, side by side with pandas reading the same files by Arrow."""
+"""Tables of a million scores, side by side with pandas reading and pivoting the same files.
+
+python bench/tables.py              # all files, as a Markdown table
+python bench/tables.py --short      # CSV and JSON lines in order, for a look at the ratios
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ import pandas as pd
 ROWS = 1_000_000
 FEW = 20_000  # of the file that is read first
 TURNS = 1
+USERS = "one model a user"
+ANSWERS = "q17 and answers"
 IDS = {
     "17": lambda k, rng: k,
     "q17": lambda k, rng: f"q{k}",
@@ -28,7 +34,11 @@ if tool == "shardwise":
     from shardwise.io.scores import read_scores as read
 else:
     import pandas as pd
-    read = pd.read_parquet if path.endswith(".parquet") else lambda path: pd.read_csv(path, engine="pyarrow")
+    readers = {"parquet": pd.read_parquet, "jsonl": lambda path: pd.read_json(path, lines=True, engine="pyarrow")}
+    def read(path):
+        frame = readers.get(path.rpartition(".")[2], lambda path: pd.read_csv(path, engine="pyarrow"))(path)
+        *labels, score = [name for name in frame.columns if name != "answer"]
+        return frame.set_index(labels)[score].unstack("model")
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 read(small)  # loads what is imported late
@@ -60,10 +70,38 @@ def table(rows: int, ids: str, *, shuffled: bool) -> pd.DataFrame:
     return frame.sample(frac=1.0, random_state=1) if shuffled else frame
 
 
+def add_answers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with what the model answered: texts, of which one in five is a number."""
+    rng = np.random.default_rng(0)
+    words = ("", "about ", "maybe ", "I think ", "roughly ")
+    answers = [f"{words[k % 5]}{k}" for k in rng.integers(0, 10**7, len(frame)).tolist()]
+    return frame.assign(answer=answers)[[*frame.columns[:-1], "answer", frame.columns[-1]]]
+
+
+def make_table(rows: int, ids: str, *, shuffled: bool) -> pd.DataFrame:
+    """Make a table by the word for it."""
+    if ids == USERS:
+        return make_variants(rows)
+    if ids == ANSWERS:
+        return add_answers(table(rows, "q17", shuffled=shuffled))
+    return table(rows, ids, shuffled=shuffled)
+
+
+def make_variants(rows: int) -> pd.DataFrame:
+    """Users who met one variant each, and what they spent."""
+    rng = np.random.default_rng(0)
+    users = [f"u{k:07d}" for k in range(rows)]
+    return pd.DataFrame(
+        {"user_id": users, "model": rng.choice(["A", "B"], rows), "score": rng.random(rows).round(4)}
+    )
+
+
 def write(frame: pd.DataFrame, path: Path) -> Path:
     """Write a table in the format that the ending names."""
     if path.suffix == ".parquet":
         frame.to_parquet(path, index=False)
+    elif path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
     else:
         frame.to_csv(path, index=False)
     return path
@@ -80,11 +118,22 @@ def measured(large: Path, small: Path, turns: int) -> dict[str, tuple[float, flo
     return {tool: tuple(map(min, zip(*one, strict=True))) for tool, one in found.items()}
 
 
-def run(rows: int = ROWS, turns: int = TURNS) -> str:
+def list_tables(*, short: bool) -> list[tuple[str, str, bool]]:
+    """Ending, ids and whether rows are shuffled, of every file."""
+    others = [("csv", USERS, False), ("csv", ANSWERS, False), ("jsonl", "q17", False)]
+    if short:
+        return [("csv", "q17", False), ("csv", "17", False), *others]
+    plain = [(ending, ids, mixed) for ending in ("csv", "parquet") for mixed in (False, True) for ids in IDS]
+    return [*plain, *others]
+
+
+def run(rows: int = ROWS, turns: int = TURNS, *, short: bool = False) -> str:
     """Markdown table of times and memory, and what shardwise takes for each second and MB of pandas."""
     lines = [
-        f"Files of {rows:,} rows, `question_id,model,seed,score`, by how questions are called and how the rows stand."
-        " pandas returns the columns, by `read_csv` with the engine of Arrow or `read_parquet`; shardwise the labelled"
+        f"Files of {rows:,} rows, `question_id,model,seed,score`, by how questions are called and how the rows stand;"
+        f" *{USERS}*: `user_id,model,score`, every user with one model; *{ANSWERS}*: with a column of"
+        " texts, one in five a number, which is left out. pandas reads the file by Arrow and pivots it,"
+        " models in columns; shardwise returns the labelled"
         " array with its gaps counted. Processes take turns, pandas, shardwise, pandas; each reads a file of"
         f" {FEW:,} rows first, then this one five times, and the best time counts. *Added memory* is the peak of the"
         " first reading of the large file above what there was before it. *Processor* is the time of all processors"
@@ -95,23 +144,21 @@ def run(rows: int = ROWS, turns: int = TURNS) -> str:
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        for ending in ("csv", "parquet"):
-            for shuffled in (False, True):
-                for ids in IDS:
-                    large, small = (
-                        write(table(n, ids, shuffled=shuffled), Path(folder) / f"{name}.{ending}")
-                        for name, n in (("large", rows), ("small", FEW))
-                    )
-                    found = measured(large, small, turns)
-                    (t, c, m), (own_t, own_c, own_m) = found["pandas"], found["shardwise"]
-                    order = "shuffled" if shuffled else "in order"
-                    lines.append(
-                        f"| {ending} | {ids} | {order} | {t:.3f} | {own_t:.3f} | {own_t / t:.2f} | {c:.3f} |"
-                        f" {own_c:.3f} | {own_c / c:.2f} | {m:.0f} | {own_m:.0f} | {own_m / m:.2f} |"
-                    )
-                    print(lines[-1], file=sys.stderr, flush=True)
+        for ending, ids, shuffled in list_tables(short=short):
+            large, small = (
+                write(make_table(n, ids, shuffled=shuffled), Path(folder) / f"{name}.{ending}")
+                for name, n in (("large", rows), ("small", FEW))
+            )
+            found = measured(large, small, turns)
+            (t, c, m), (own_t, own_c, own_m) = found["pandas"], found["shardwise"]
+            order = "shuffled" if shuffled else "in order"
+            lines.append(
+                f"| {ending} | {ids} | {order} | {t:.3f} | {own_t:.3f} | {own_t / t:.2f} | {c:.3f} |"
+                f" {own_c:.3f} | {own_c / c:.2f} | {m:.0f} | {own_m:.0f} | {own_m / m:.2f} |"
+            )
+            print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(run())
+    print(run(short="--short" in sys.argv))

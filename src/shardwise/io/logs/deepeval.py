@@ -19,13 +19,10 @@ def recognize_run(source: LogSource) -> bool:
 def read_run(source: LogSource) -> list[Log]:
     """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
     whole = source.fields
-    cases = [
-        as_object(case)
-        for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
-    ]
+    cases = [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
     rows = score_answers(
         source.path,
-        cases,
+        list(map(as_object, cases)),
         lambda case: shorten_label(case.get("input") or case.get("name")),
         _read_scores,
         lambda case: as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),

@@ -73,10 +73,6 @@ class Log:
     system: str = "model"
     what: str = ""
 
-    def set_recognized(self, what: str) -> Log:
-        """Return the same log, recognised as something."""
-        return replace(self, what=self.what or what)
-
 
 def parse_verdict(value: Any) -> float:
     """Return the number that a verdict stands for, as inspect has it; infinite where it stands for none.
@@ -202,7 +198,9 @@ def join_logs(
     met = frozenset(name for name in wishes.exclude if name in known)
     if not kept:
         raise InputError("all models are left out", argument="exclude", remedy="keep some")
-    logs, called = [_exclude_items(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
+    rows = [[row for row in logs[k].rows if row.item not in wishes.exclude] for k in kept]
+    logs = [replace(logs[k], rows=kept_rows) for k, kept_rows in zip(kept, rows, strict=True)]
+    called = [called[k] for k in kept]
     logs, notes = _share_measure(logs, wishes.measure)
     logs, averaged = _even_repeats(logs)
     notes = (*notes, *averaged)
@@ -242,10 +240,6 @@ def _chain_logs(parts: Sequence[Log]) -> Log:
         place=lambda row: rows[row][0].place(rows[row][1]),
         notes=tuple(dict.fromkeys(note for log in parts for note in log.notes)),
     )
-
-
-def _exclude_items(log: Log, exclude: Sequence[str]) -> Log:
-    return replace(log, rows=[row for row in log.rows if row.item not in exclude]) if exclude else log
 
 
 def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log], tuple[str, ...]]:

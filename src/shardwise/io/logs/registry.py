@@ -7,7 +7,7 @@ ours, so that it may also replace one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -109,7 +109,7 @@ def read_logs(path: Path) -> list[Log] | Votes | None:
         votes = [content for content in contents if isinstance(content, Votes)]
         if votes:
             return join_votes(votes)
-        return [log.set_recognized(reader.name) for log in contents if isinstance(log, Log)]
+        return [replace(log, what=log.what or reader.name) for log in contents if isinstance(log, Log)]
     _refuse_means(source)
     return None
 
@@ -189,7 +189,7 @@ def read_object(data: Any) -> list[Log] | None:
     for reader in list_readers():
         logs = reader.read_object(data) if reader.read_object is not None else None
         if logs is not None:
-            return [log.set_recognized(reader.name) for log in logs]
+            return [replace(log, what=log.what or reader.name) for log in logs]
     return None
 
 

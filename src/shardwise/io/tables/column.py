@@ -19,6 +19,7 @@ from shardwise.io.tables.numerals import ParsedTexts, is_date, parse_texts
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 MANY = 2000  # names from which some are looked at first
 LOOK = 200  # names that are looked at
+FEW = 0.25  # numbers a word, below which very many texts are none
 _EXACT = 2**53  # whole numbers up to which floats hold them all
 
 
@@ -114,12 +115,19 @@ class Column:
         if not is_text(self.data.type):
             return ParsedTexts(np.zeros(0))
         names = self.labels.names
-        if len(names) > MANY:
-            # of very many names some tell that they are names
-            some = parse_texts(names[:: len(names) // LOOK], self.decimal, mixed=self.mixed)
-            if np.isinf(some.values).all():
-                return ParsedTexts(np.full(len(names), np.inf))
+        if len(names) > MANY and np.isinf(self._sample[1]).all():
+            return ParsedTexts(np.full(len(names), np.inf))
         return parse_texts(names, self.decimal, mixed=self.mixed)
+
+    @cached_property
+    def _sample(self) -> tuple[Sequence[str], Floats]:
+        """Some of very many labels, by name and by row, with their numbers; of fewer labels, all."""
+        codes, names, _ = self.labels
+        if len(names) <= MANY:
+            return names, self.parsed.values
+        picked = [*range(0, len(names), len(names) // LOOK), *codes[:: len(codes) // LOOK].tolist()]
+        texts = [names[k] for k in picked]
+        return texts, parse_texts(texts, self.decimal, mixed=self.mixed).values
 
     @cached_property
     def words(self) -> Sequence[str]:
@@ -132,30 +140,25 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether most of the different cells are numbers, or most of the rows; found once, for whoever asks."""
-        if self.blank or self.dates:
+        if not is_text(self.data.type) or self.blank:
+            return not self.blank and not self.moments
+        sample = self._sample[1]
+        if len(self.labels.names) > MANY and np.isfinite(sample).sum() < FEW * np.isinf(sample).sum():
+            # texts of which a few are numbers; to look at all of them takes long
             return False
-        if self.numeric >= 0.5 or self.parsed.problem:
-            return True
-        if np.isinf(self.parsed.values).all():
-            return False
-        times = np.bincount(self.labels.codes, minlength=len(self.parsed.values))
-        return bool(times[np.isfinite(self.parsed.values)].sum() >= times[np.isinf(self.parsed.values)].sum())
-
-    @cached_property
-    def numeric(self) -> float:
-        """The share of numbers among the different things in the cells; 1 where nothing is."""
-        if self.moments:
-            return 0.0
-        if not is_text(self.data.type):
-            return 1.0
-        filled = self.parsed.values[~np.isnan(self.parsed.values)]
-        return float(np.isfinite(filled).mean()) if len(filled) else 1.0
+        numbers, words = np.isfinite(self.parsed.values), np.isinf(self.parsed.values)
+        times = np.bincount(self.labels.codes, minlength=len(words))
+        most = numbers.sum() >= words.sum() or times[numbers].sum() >= times[words].sum()
+        return bool(most or self.parsed.problem) and not self.dates
 
     @cached_property
     def dates(self) -> bool:
         """Whether the cells are dates or times of day."""
-        if self.moments:
-            return True
+        if self.moments or not is_text(self.data.type):
+            return self.moments
+        texts, values = self._sample
+        if not all(is_date(texts[k]) for k in np.flatnonzero(np.isinf(values)).tolist()):
+            return False
         return len(self.words) > 0 and all(is_date(word) for word in self.words)
 
     @cached_property

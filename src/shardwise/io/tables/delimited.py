@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
     if declared:
         start = next(k for k, line in enumerate(lines) if line.strip()) + 1
     delimiter = declared[1] if declared else _find_delimiter(lines, path)
-    rows = list(_limit_rows(_split_rows(lines, delimiter, path, start), LOOK))
+    rows = list(islice(_split_rows(lines, delimiter, path, start), LOOK))
     if not rows:
         raise InputError("the first row has no names", where=str(path), remedy="add a header")
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
@@ -154,7 +154,7 @@ def _find_delimiter(lines: Sequence[str], path: Path) -> str:
         return "|"
     ranked = []
     for rank, mark in enumerate("\t;,|"):
-        counts = [len(cells) for _, cells in _limit_rows(_split_rows(lines, mark, path), LOOK)]
+        counts = [len(cells) for _, cells in islice(_split_rows(lines, mark, path), LOOK)]
         if not counts:
             continue
         width, times = Counter(counts).most_common(1)[0]
@@ -177,11 +177,6 @@ def _mixes_blanks(lines: Sequence[str], mark: str) -> bool:
         return False
     # a line of words above tabs may be a title, unless numbers follow
     return len(widths) == 1 and widths != {1} and (not mark or any(map(_is_value, chain(*cells[1:2]))))
-
-
-def _limit_rows(rows: Iterable[Any], count: int) -> Iterator[Any]:
-    for _, row in zip(range(count), rows, strict=False):
-        yield row
 
 
 def _split_rows(

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.json
 
+from shardwise.core.arrays import Ints
 from shardwise.core.errors import InputError
 from shardwise.io.files import decode_text
 from shardwise.io.tables.sheet import (
@@ -60,10 +62,8 @@ def _is_object(line: bytes) -> bool:
 
 def _read_lines(text: bytes, path: Path) -> Sheet:
     decode_text(text, path)
-    lines = [(k, line.strip()) for k, line in enumerate(text.split(b"\n"), start=1)]
-    starts = [k for k, line in lines if line]
     # Arrow's reader takes the process down at a line such as null
-    objects = all(line.startswith(b"{") and line.endswith(b"}") for _, line in lines if line)
+    numbers, objects = _find_objects(text)
     try:
         if not objects:
             raise pa.ArrowInvalid("no objects")
@@ -75,23 +75,30 @@ def _read_lines(text: bytes, path: Path) -> Sheet:
             schema = pa.schema([(name, pa.string()) for name in dates])
             options = pyarrow.json.ParseOptions(newlines_in_values=False, explicit_schema=schema)
             table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
-        if len(table) != len(starts) or _loses_digits(table):
+        if len(table) != len(numbers) or _loses_digits(table):
             raise pa.ArrowInvalid("not one object a line, or numbers that floats cannot hold")
     except pa.ArrowException:
         table = _table_of(list(parse_json_lines(text, path)))
+        numbers = np.flatnonzero([bool(line.strip()) for line in text.split(b"\n")]) + 1
     return make_sheet(
-        table.flatten(), str(path), lambda row: f"{path}:{starts[row]}", system=strip_endings(path)
+        table.flatten(), str(path), lambda row: f"{path}:{numbers[row]}", system=strip_endings(path)
     )
+
+
+def _find_objects(text: bytes) -> tuple[Ints, bool]:
+    """Return the numbers of the lines that hold something, and whether each of them is an object by its ends."""
+    content = np.frombuffer(text.replace(b"\r\n", b"\n").rstrip() + b"\n", dtype=np.uint8)
+    ends = np.flatnonzero(content == ord("\n"))
+    starts = np.append(0, ends[:-1] + 1)
+    filled = ends > starts
+    objects = (content[starts[filled]] == ord("{")) & (content[ends[filled] - 1] == ord("}"))
+    return np.flatnonzero(filled) + 1, bool(objects.all())
 
 
 def _loses_digits(table: pa.Table) -> bool:
     """Tell whether whole numbers became floats that are not exact."""
-    for data in table.columns:
-        if pa.types.is_floating(data.type):
-            values = data.to_numpy()
-            if len(values) and bool((abs(values) >= _EXACT).any()):
-                return True
-    return False
+    floats = [data.to_numpy() for data in table.columns if pa.types.is_floating(data.type)]
+    return any(bool((np.abs(values) >= _EXACT).any()) for values in floats)
 
 
 def parse_json_lines(text: bytes, path: Path) -> Iterable[dict[str, Any]]:
@@ -160,24 +167,16 @@ class UnknownJson(InputError):
 def _refuse_json(whole: Mapping[str, Any], source: str) -> InputError:
     """Return the refusal of JSON of an unknown kind, with the fields that it has."""
     fields = ", ".join(f"{key} ({type(value).__name__})" for key, value in list(whole.items())[:6])
-    rows = next(
-        (
-            key
-            for key, value in whole.items()
-            if isinstance(value, list) and value and isinstance(value[0], dict)
-        ),
-        "",
-    )
-    inner = (
-        f"; its rows may be below {rows!r}, with {', '.join(map(str, list(whole[rows][0])[:8]))}"
-        if rows
-        else ""
-    )
+    lists = [key for key, value in whole.items() if isinstance(value, list) and value]
+    rows = next((key for key in lists if isinstance(whole[key][0], dict)), "")
+    inner = hint = ""
+    if rows:
+        inner = f"; its rows may be below {rows!r}, with {', '.join(map(str, list(whole[rows][0])[:8]))}"
+        hint = f": save {rows!r} alone and name its fields with --columns"
     return UnknownJson(
         f"JSON of an unknown kind, with the fields {fields}{inner}",
         where=source,
-        remedy="give a list of objects with item, system and score, or {system: {item: score}}"
-        + (f": save {rows!r} alone and name its fields with --columns" if rows else ""),
+        remedy=f"give a list of objects with item, system and score, or {{system: {{item: score}}}}{hint}",
     )
 
 

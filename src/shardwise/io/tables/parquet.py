@@ -16,6 +16,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
 from shardwise.io.checksums import KEY, check_hash, hash_columns
 from shardwise.io.files import read_text
+from shardwise.io.tables.column import is_text
 from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, sheet_of_frame, strip_endings
 
 
@@ -59,11 +60,7 @@ def read_parquet(path: Path) -> Sheet:
 def _read_as_codes(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.ParquetFile:
     """Return the same file, of which texts are read as the codes that it mostly holds."""
     schema = file.schema_arrow
-    texts = [
-        column.name
-        for column in schema
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    ]
+    texts = [column.name for column in schema if is_text(column.type)]
     if not texts or (b"pandas" in (schema.metadata or {}) and not _as_it_is(schema.empty_table())):
         return file
     return pyarrow.parquet.ParquetFile(

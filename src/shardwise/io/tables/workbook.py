@@ -98,20 +98,13 @@ def _load_pages(path: Path) -> list[_Page]:
         computed = openpyxl.load_workbook(io.BytesIO(blob), data_only=True)
         # without formulas, what was written is what was computed
         written = openpyxl.load_workbook(io.BytesIO(blob)) if formulas else computed
-        return [
-            _load_page(computed[name], written[name])
-            for name in computed.sheetnames
-            if _is_table(computed[name])
-        ]
+        # a sheet of a chart has no rows
+        names = [name for name in computed.sheetnames if hasattr(computed[name], "iter_rows")]
+        return [_load_page(computed[name], written[name]) for name in names]
     except InputError:
         raise
     except Exception as error:
         raise InputError(f"not a workbook ({first_line(error)})", where=str(path)) from None
-
-
-def _is_table(page: Any) -> bool:
-    """Tell whether a sheet has cells; a sheet of a chart has none."""
-    return hasattr(page, "iter_rows")
 
 
 def _load_page(computed: Any, written: Any) -> _Page:
