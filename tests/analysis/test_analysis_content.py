@@ -347,7 +347,7 @@ def test_one_hash_for_the_same_file_and_scores(tmp_path: Path) -> None:
 def test_refusals() -> None:
     with pytest.raises(InputError, match="but no topic"):
         analyze(simulated(3).rename(topic="day"))
-    with pytest.raises(InputError, match="not between 0 and 1"):
+    with pytest.raises(InputError, match="not between 0"):
         analyze(simulated(3), alpha=5)
     with pytest.raises(InputError, match="Dunnett"):
         analyze(simulated(3), method="dunnett")

@@ -294,7 +294,7 @@ def test_bodies_that_no_program_means_are_refused_in_one_line(
         ({"alpha": "0.05"}, "alpha must be a number"),
         ({"alpha": True}, "alpha must be a number"),
         ({"alpha": -1}, "alpha: -1 is less than 0"),
-        ({"alpha": 0}, "level 0 is not between 0 and 1"),
+        ({"alpha": 0}, "alpha 0 is not between 0 and 0.5"),
         ({"alpha": 5}, "did you mean 0.05?"),
         ({"seed": -1}, "seed: -1 is less than 0"),
         ({"seed": 1.5}, "seed: '1.5' is not a whole number"),

@@ -225,7 +225,7 @@ def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Pa
     assert pick_measure(read).name == "acc"
     assert pick_measure(read)["system"].values.tolist() == ["one", "two"]
     assert read.notes == (
-        "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1",
+        "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1; higher is better",
         "measure acc of acc, f1; choose another with --measure",
     )
     assert pick_measure(InputReader(inputs=source.inputs, measure=("f1",)).read_input()).name == "f1"
@@ -250,7 +250,9 @@ def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None
     path = tmp_path / "t.csv"
     path.write_text("question,model,correct\n1,a,1\n1,b,0\n2,a,1\n")
     read = InputReader(inputs=(path,)).read_input()
-    assert read.notes == ("read as 2 questions × 2 models (a, b), score = correct; 1 of 4 missing",)
+    assert read.notes == (
+        "read as 2 questions × 2 models (a, b), score = correct; 1 of 4 missing; higher is better",
+    )
     assert int(pick_measure(read).isnull().sum()) == 1
     with pytest.raises(InputError, match="1 score is missing"):
         InputReader(inputs=(path,), missing="refuse").read_input()

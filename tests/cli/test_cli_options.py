@@ -20,7 +20,7 @@ from shardwise.cli.main import build_app
 from shardwise.cli.options import COMMON, Declaration
 
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
-MOST = 101
+MOST = 102
 BUILT_IN = {"config", "json-schema"}
 DECLARED = {name: value for name, value in vars(options).items() if isinstance(value, Declaration)}
 

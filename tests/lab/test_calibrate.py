@@ -312,7 +312,7 @@ def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"alpha": 1.5}, "not between 0 and 1"),
+        ({"alpha": 1.5}, "not between 0 and 0.5"),
         ({"repetitions": 3}, "say nothing"),
         ({"methods": ["MD7 hsd"]}, "unknown method"),
         ({"methods": ["unified none"]}, "does not fit scores by topic, system, shard"),

@@ -399,7 +399,7 @@ NAMED = simulated().mean("shard")
         (lambda: split_half(NAMED, "MD6 hsd"), "MD6 hsd does not fit scores by topic, system"),
         (lambda: split_half(NAMED, []), "no procedure to check"),
         (lambda: split_half(NAMED, "MD1 hsd", reference="t holm"), "the reference 't holm' is not checked"),
-        (lambda: split_half(NAMED, "MD1 hsd", alpha=5), "level 5 is not between 0 and 1"),
+        (lambda: split_half(NAMED, "MD1 hsd", alpha=5), "alpha 5 is not between 0 and 0.5"),
         (lambda: split_half(NAMED, "MD1 hsd", repeats=0), "repeats must be at least 1"),
         (lambda: split_half(NAMED, "MD1 hsd", jobs=0), "0 jobs"),
         (lambda: split_half(pd.DataFrame({"topic": ["x"] * 9, "a": [0.1] * 9})), "a second score"),

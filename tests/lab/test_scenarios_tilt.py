@@ -148,5 +148,5 @@ def test_refusals() -> None:
         tilted_scenario(np.zeros((2, 4, 3, 2)), ("split", "topic", "system", "shard"))
     with pytest.raises(InputError, match="1 topics"):
         tilted_scenario(scores(1), topics=1)
-    with pytest.raises(InputError, match="level 2"):
+    with pytest.raises(InputError, match="share 2"):
         similar_systems(scores(1), share=2)

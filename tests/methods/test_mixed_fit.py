@@ -274,7 +274,7 @@ def test_refused_choices() -> None:
         (lambda: fit.estimates(df="t"), "unknown df"),
         (lambda: fit.estimates(generalize=("topic",)), "generalises over topics and instances"),
         (lambda: fit.component_intervals(method="lr"), "unknown interval"),
-        (lambda: fit.component_intervals(95), "not between 0 and 1"),
+        (lambda: fit.component_intervals(95), "not between 0"),
         (lambda: mixed(scores(), deterministic=["x"]), "unknown system 'x'"),
     ):
         with pytest.raises(InputError, match=message):

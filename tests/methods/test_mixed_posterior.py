@@ -161,5 +161,5 @@ def test_refusals() -> None:
         posterior(fit, draws=5)
     with pytest.raises(InputError, match="unknown interval"):
         found.difference("0", "1").interval(0.9, "wide")
-    with pytest.raises(InputError, match="not between 0 and 1"):
+    with pytest.raises(InputError, match="not between 0"):
         found.difference("0", "1").interval(95)

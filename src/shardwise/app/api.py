@@ -288,6 +288,10 @@ def _refer_to(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+RANGES = "^(0,1|(0|1|-[1-9][0-9]{0,5}),([2-9]|[1-9][0-9]{1,5}))$"
+"""Ranges of scores that no data contradict by themselves, such as 0,1 or 1,5."""
+
+
 def _describe_numbers() -> dict[str, Any]:
     """The schemas of options that take a number, by name, with the bounds that the command line has."""
     kinds = {int: "integer", float: "number"}
@@ -323,7 +327,8 @@ def _list_schemas() -> dict[str, Any]:
             "properties": {
                 **dict.fromkeys(options, several),
                 **_describe_numbers(),
-                "alpha": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                "alpha": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5},
+                "range": {"type": "string", "pattern": RANGES, "description": "Lowest and highest score."},
                 "corpus": count,
                 "files": files,
             },

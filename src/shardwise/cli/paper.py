@@ -34,7 +34,7 @@ def write_files(options: PaperOptions) -> None:
         "procedure": first.procedure.name,
         "claim": first.comparisons.claim,
         "measures": [analysis.measure for analysis in analyses],
-        "lower_is_better": [item.measure for item in analyses if item.comparisons.lower_is_better],
+        "lower_is_better": analyses[0].comparisons.lower_is_better,
         "baselines": list(first.baselines),
         "alpha": first.alpha,
     }

@@ -33,6 +33,10 @@ FIELDS: dict[str, Field] = {
     # Systems and pairs
     "system": ("text", "Name of the system."),
     "measure": ("text", "The measure; in rows where there are several."),
+    "lower_is_better": (
+        "flag",
+        "Whether the best system is the one with the lowest mean, by the first measure.",
+    ),
     "a": ("text", "The better system; with a baseline, the other system."),
     "b": ("text", "The other system, or the baseline."),
     "mean": ("number?", "Mean score."),
@@ -380,7 +384,8 @@ RESULTS: dict[str, Result] = {
     "compare": Result(
         "Pairs of systems that were compared; with --table, other rows.",
         "a pair; by --table a system, seed, number of repeats, component or setting; with --items an item",
-        "answer? scope? procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest?"
+        "answer? scope? procedure? method? claim? repeats? model? measure? lower_is_better? alpha? margin? side? a? b?"
+        " where? smallest?"
         " items? dropped? difference? n_win? n_tie? n_loss? n_missing?"
         " detectable? items_needed?"
         " variance_components? anova? contrasts?",
@@ -406,7 +411,7 @@ RESULTS: dict[str, Result] = {
     "leaderboard": Result(
         "Systems, best first, with the ranks that each may have.",
         "a system, best first",
-        "answer scope procedure claim measure measures baselines alpha margin? explained",
+        "answer scope procedure claim measure measures lower_is_better baselines alpha margin? explained",
         {"systems": "rank rank_best rank_worst system mean lower upper group? to_best top near_best?"},
         patterns={
             "^.+ (rank|rank_best|rank_worst)$": (
@@ -426,7 +431,7 @@ RESULTS: dict[str, Result] = {
     "paper": Result(
         "The files that were written for a paper.",
         "a file",
-        "folder procedure claim measures baselines alpha",
+        "folder procedure claim measures lower_is_better baselines alpha",
         {"files": "file holds:text"},
     ),
     "gate": Result(

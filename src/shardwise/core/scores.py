@@ -446,8 +446,16 @@ def _label_data(
     return xr.DataArray(values, dims=("topic", "system"))
 
 
+def _is_unlabelled(frame: Any) -> bool:
+    """Return whether rows and columns of a pandas frame are merely counted from 0, and all cells are numbers."""
+    counted = (type(getattr(frame, name, None)).__name__ == "RangeIndex" for name in ("index", "columns"))
+    return all(counted) and all(kind.kind in "fiub" for kind in frame.dtypes)
+
+
 def _as_array(data: Any) -> Any:
-    """Return an array of numbers, or None where there is no array."""
+    """Return an array of numbers, or None where there is no array; a data frame without labels is one."""
+    if type(data).__name__ == "DataFrame" and _is_unlabelled(data):
+        data = data.to_numpy()
     leaf = data
     while isinstance(leaf, list | tuple) and leaf:
         leaf = leaf[0]
