@@ -394,12 +394,7 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
         c: p for c, p in list_claims(lead, without_split).items() if c == HERE
     }
     if not known:
-        raise InputError(
-            f"{lead.name} cannot take scores by {', '.join(dims)}",
-            remedy=f"it takes {lead.takes}",
-            argument="method",
-            value=lead.name,
-        )
+        raise lead.make_refusal(f"cannot take scores by {', '.join(dims)}", f"it takes {lead.takes}")
     asked = lead.claim
     if chosen.generalize is not None:
         asked = Claim.of(chosen.generalize, nouns).check(dims)

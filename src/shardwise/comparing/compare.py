@@ -180,11 +180,8 @@ def compare_moments(
     """
     procedure = parse_procedure(method or DEFAULTS[TABLE].procedure)
     if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
-        raise InputError(
-            f"{procedure.name} needs the scores themselves",
-            remedy=f"give them, or use {', '.join(MOMENT_TESTS)}",
-            argument="method",
-            value=procedure.name,
+        raise procedure.make_refusal(
+            "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"
         )
     claim = Claim.of(generalize, {"topic": moments.item}) if generalize is not None else procedure.claim
     default = procedure.method.default_resamples(len(moments.systems))

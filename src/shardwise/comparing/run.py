@@ -151,11 +151,8 @@ def make_tables(
     """
     dims, method = layout_of(scores), procedure.method
     if dims not in procedure.layouts:
-        raise InputError(
-            f"{procedure.name} cannot take scores by {', '.join(dims)}",
-            remedy=f"it takes {procedure.takes}",
-            argument="method",
-            value=procedure.name,
+        raise procedure.make_refusal(
+            f"cannot take scores by {', '.join(dims)}", f"it takes {procedure.takes}"
         )
     gated = Scores(scores)
     options: dict[str, Any] = {"lower_is_better": gated.lower_is_better}
@@ -163,11 +160,9 @@ def make_tables(
         options["deterministic"] = gated.deterministic
     if gated.unit_df is not None:
         if not method.takes_units:
-            raise InputError(
-                f"{procedure.name} looks at single items, which clusters and tasks make unequal",
-                remedy="use 'moderated' or 't holm', which look at means",
-                argument="method",
-                value=procedure.name,
+            raise procedure.make_refusal(
+                "looks at single items, which clusters and tasks make unequal",
+                "use 'moderated' or 't holm', which look at means",
             )
         options["unit_df"] = gated.unit_df
     if gated.human is not None:
@@ -235,11 +230,8 @@ def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
 def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
     """Scores by people with clusters and tasks; refused where a test would look at the judge alone."""
     if not procedure.method.uses_people:
-        raise InputError(
-            f"{procedure.name} looks at the judge alone",
-            remedy="use 'ppi holm', or leave out the scores by people",
-            argument="method",
-            value=procedure.name,
+        raise procedure.make_refusal(
+            "looks at the judge alone", "use 'ppi holm', or leave out the scores by people"
         )
     assert scores.human is not None
     options: dict[str, Any] = {"human": scores.human[None]}
@@ -251,18 +243,13 @@ def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
 def _vote_units(procedure: Procedure, scores: Scores) -> tuple[Any, ...]:
     """Return what the errors of strengths are made of; refused where a test would take them for scores of items."""
     if scores.votes is None:
-        raise InputError(
-            f"{procedure.name} needs votes, and these are scores",
-            remedy="give a file of votes with the columns model_a, model_b and winner, or leave out the method",
-            argument="method",
-            value=procedure.name,
+        raise procedure.make_refusal(
+            "needs votes, and these are scores",
+            "give a file of votes with the columns model_a, model_b and winner, or leave out the method",
         )
     if not procedure.method.uses_votes:
-        raise InputError(
-            f"{procedure.name} needs scores of items, and these are votes",
-            remedy=("use ", Option("method", "bradley-terry")),
-            argument="method",
-            value=procedure.name,
+        raise procedure.make_refusal(
+            "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
         )
     places = {name: k for k, name in enumerate(scores.votes.systems)}
     return (scores.votes.units.select_systems(np.array([places[name] for name in scores.systems])),)

@@ -238,7 +238,8 @@ def calibrate(
     dims = layout_of(scores) if scores is not None else _choose_layout(shards, instances)
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     shape = _choose_shape(dims, scores, asked)
-    chosen = _parse_methods(methods, dims)
+    example = Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")
+    chosen = list(parse_methods(methods, dims, "no method to calibrate", example).values())
     nouns = {} if scores is None else nouns_of(scores)
     wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = SimulationSource(scores, sd, dims, shape)
@@ -343,22 +344,25 @@ def _choose_shape(
     return tuple(asked.get(dim) or usual[dim] for dim in dims)
 
 
-def _parse_methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> list[Procedure]:
+def parse_methods(
+    names: str | Procedure | Iterable[str | Procedure] | None,
+    dims: tuple[str, ...],
+    nothing: str,
+    example: Either,
+) -> dict[str, Procedure]:
+    """Return the procedures asked for, or the default ones of the layout, by name; refuse those that do not fit."""
     if isinstance(names, str | Procedure):
         names = [names]
     procedures = [parse_procedure(name) for name in (DEFAULTS[dims].shown if names is None else names)]
     if not procedures:
-        raise InputError(
-            "no method to calibrate",
-            remedy=("name some, as in ", Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")),
-        )
+        raise InputError(nothing, remedy=("name some, as in ", example))
     for method in procedures:
         if dims not in method.layouts:
             raise InputError(
                 f"{method.name} does not fit scores by {', '.join(dims)}",
                 remedy=f"it takes {' or '.join(', '.join(d) for d in method.layouts)}",
             )
-    return list({method.name: method for method in procedures}.values())
+    return {method.name: method for method in procedures}
 
 
 def _label_means(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:

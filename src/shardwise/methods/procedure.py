@@ -8,7 +8,7 @@ import numpy as np
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, pluralize_noun
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Words
 from shardwise.methods.base import JOINT, Clause, Estimates, Method
 from shardwise.methods.decisions import Decisions, compute_outcome, decide
 from shardwise.methods.splits import (
@@ -216,12 +216,11 @@ class Procedure:
 
     def _check_layout(self, tables: Tables) -> None:
         if tables.dims not in self.layouts:
-            raise InputError(
-                f"{self.name} cannot take {' × '.join(tables.dims)}",
-                remedy=f"it takes {self.takes}",
-                argument="method",
-                value=self.name,
-            )
+            raise self.make_refusal(f"cannot take {' × '.join(tables.dims)}", f"it takes {self.takes}")
+
+    def make_refusal(self, problem: str, remedy: Words) -> InputError:
+        """Return the refusal of a method that does not fit: its name, what is wrong and what to do."""
+        return InputError(f"{self.name} {problem}", remedy=remedy, argument="method", value=self.name)
 
     def for_all_splits(self) -> Procedure:
         """Return the procedure for several splits, where it is made for one: by the mean, or else by p-values.

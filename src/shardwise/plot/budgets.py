@@ -121,37 +121,44 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     check_columns(study.table, f"topics_{wanted}")
     columns = {f"topics_{wanted}": "topics", f"judgments_{wanted}": "judgments"}
     frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
-    named = shorten_names(map(str, frame["measure"]))
-    names = list(named.values())
-    key = make_legend(names, **PLAIN)
-    base = alt.Chart(
-        make_data(row | {"measure": named[str(row["measure"])]} for row in list_records(frame))
-    ).encode(
-        x=alt.X("pooled:Q", title="documents to judge per topic", scale=alt.Scale(zero=False, padding=20)),
-        y=alt.Y("topics:Q", title="topics needed", scale=alt.Scale(zero=False, padding=28)),
-        color=encode_colour("measure", names, key),
-        tooltip=[
-            *text_tips("measure"),
-            *number_tips(("depth", "pool depth"), "topics", format="d"),
-            *number_tips("pooled", format=".1f"),
-            *number_tips("judgments", format=","),
-        ],
-    )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("measure", names, None))
     counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
     size = alt.Size(
         "judgments:Q",
         scale=alt.Scale(range=[30, 500]),
         legend=alt.Legend(title="judgments in all", values=counts, format=",.0f"),
     )
-    points = base.mark_point(filled=True, opacity=0.9).encode(
-        size=size, shape=encode_shape("measure", names, key)
-    )
-    labels = base.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")
+    x = alt.X("pooled:Q", title="documents to judge per topic", scale=alt.Scale(zero=False, padding=20))
+    y = alt.Y("topics:Q", title="topics needed", scale=alt.Scale(zero=False, padding=28))
+    lines, points, labels = _draw_depths(frame, x, y, number_tips("judgments", format=","))
+    layers = [lines, points.mark_point(filled=True, opacity=0.9).encode(size=size),
+              labels.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")]  # fmt: skip
     title = alt.Title(
         study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
     )
-    return finish_chart(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+
+
+def _draw_depths(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, tips: list[alt.Tooltip]
+) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
+    """Return the line of each measure over the depths of its pool, and what points and labels are made of."""
+    named = shorten_names(map(str, frame["measure"]))
+    names = list(named.values())
+    key = make_legend(names, **PLAIN)
+    rows = (row | {"measure": named[str(row["measure"])]} for row in list_records(frame))
+    base = alt.Chart(make_data(rows)).encode(
+        x=x,
+        y=y,
+        color=encode_colour("measure", names, key),
+        tooltip=[
+            *text_tips("measure"),
+            *number_tips(("depth", "pool depth"), "topics", format="d"),
+            *number_tips("pooled", format=".1f"),
+            *tips,
+        ],
+    )
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("measure", names, None))
+    return lines, base.encode(shape=encode_shape("measure", names, key)), base
 
 
 def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
@@ -171,33 +178,17 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     """
     columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
     frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
-    named = shorten_names(map(str, frame["measure"]))
-    names = list(named.values())
-    key = make_legend(names, **PLAIN)
-    base = alt.Chart(
-        make_data(row | {"measure": named[str(row["measure"])]} for row in list_records(frame))
-    ).encode(
-        x=alt.X("depth:Q", title="depth of the pool", scale=alt.Scale(type="log", padding=20, nice=False)),
-        y=alt.Y(
-            "min_diff:Q",
-            title="smallest difference found (units of the score)",
-            scale=alt.Scale(zero=True, padding=20),
-        ),
-        color=encode_colour("measure", names, key),
-        tooltip=[
-            *text_tips("measure"),
-            *number_tips(("depth", "pool depth"), "topics", format="d"),
-            *number_tips("pooled", format=".1f"),
-            *number_tips("min_diff", "min_diff_assured", "width"),
-        ],
+    x = alt.X("depth:Q", title="depth of the pool", scale=alt.Scale(type="log", padding=20, nice=False))
+    y = alt.Y(
+        "min_diff:Q",
+        title="smallest difference found (units of the score)",
+        scale=alt.Scale(zero=True, padding=20),
     )
-    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=encode_dash("measure", names, None))
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(
-        shape=encode_shape("measure", names, key)
-    )
-    labels = base.mark_text(dy=-14, fontSize=10).encode(text="topics:Q")
+    lines, points, labels = _draw_depths(frame, x, y, number_tips("min_diff", "min_diff_assured", "width"))
+    layers = [lines, points.mark_point(filled=True, size=50, opacity=1),
+              labels.mark_text(dy=-14, fontSize=10).encode(text="topics:Q")]  # fmt: skip
     title = alt.Title(
         f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}",
         subtitle="numbers beside the points: topics",
     )
-    return finish_chart(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
+    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))

@@ -23,11 +23,12 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
+from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import HoldoutPlan, HoldoutTally, build_tables, join_repeats
 from shardwise.methods.anova.variance_components import complete_table
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, parse_procedure
+from shardwise.methods.registry import parse_procedure
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
@@ -307,23 +308,8 @@ def _choose_procedures(
     wanted: str | Procedure | Iterable[str | Procedure] | None, dims: tuple[str, ...], reference: str | None
 ) -> tuple[tuple[Procedure, ...], int | None]:
     """Choose the procedures asked for, or the default ones of the layout, and the position of the reference."""
-    if wanted is None:
-        wanted = DEFAULTS[dims].shown
-    elif isinstance(wanted, str | Procedure):
-        wanted = [wanted]
-    procedures = [parse_procedure(procedure) for procedure in wanted]
-    if not procedures:
-        raise InputError(
-            "no procedure to check",
-            remedy=("name some, as in ", Either('["t holm", "MD1 hsd"]', "--method 't holm'")),
-        )
-    for procedure in procedures:
-        if dims not in procedure.layouts:
-            raise InputError(
-                f"{procedure.name} does not fit scores by {', '.join(dims)}",
-                remedy=f"it takes {' or '.join(', '.join(layout) for layout in procedure.layouts)}",
-            )
-    chosen = {procedure.name: procedure for procedure in procedures}
+    example = Either('["t holm", "MD1 hsd"]', "--method 't holm'")
+    chosen = parse_methods(wanted, dims, "no procedure to check", example)
     if reference is None:
         return tuple(chosen.values()), None
     strict = parse_procedure(reference).name if reference not in chosen else reference
