@@ -214,9 +214,10 @@ def check_commands(table: pd.DataFrame, analysis: Any) -> Iterator[str]:
             name: (row["rank_best"], row["rank_worst"]) for name, row in pairs.ranks().iterrows()
         },
     }
+    resampled = ("--resamples", "499") if pairs.resamples else ()
     for command, figures in expected.items():
         try:
-            done = run_line(folder, command, "table.csv", "--resamples", "499", "--format", "json")
+            done = run_line(folder, command, "table.csv", *resampled, "--format", "json")
         except Exception as error:
             yield f"{command}: {type(error).__name__}: {str(error)[-200:]}"
             continue

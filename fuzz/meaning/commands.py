@@ -74,6 +74,8 @@ CHOICES: dict[str, Values] = {
     "transform": _any("log"),
     "exclude": _system,
     "lower-is-better": lambda g, given: [""],
+    "higher-is-better": lambda g, given: [""],
+    "no-rare-failures": lambda g, given: [""],
     "margin": _any("0.01", "0.1", "0.5"),
     "side": _any("both", "lower", "superior"),
     "contrast": lambda g, given: [f"x: {given.systems[0]} vs {given.systems[1]}"],

@@ -102,7 +102,7 @@ def test_declared_ranges_scale() -> None:
     for name in ("difference", "lower", "upper"):
         assert found[name].to_numpy() == pytest.approx(4.0 * unit[name].to_numpy(), abs=1e-9)
     with pytest.raises(sw.InputError, match="outside the range"):
-        sw.compare(sw.as_scores(table).assign_attrs(range=(0.2, 0.8)))
+        sw.compare(table, range=(0.2, 0.8))
 
 
 @pytest.mark.parametrize("side", ["both", "lower"])

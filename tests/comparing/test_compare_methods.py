@@ -402,7 +402,7 @@ def test_refusals() -> None:
         (lambda: compare(means, "holm", only=[("s1", "s1")]), "with itself"),
         (lambda: compare(means, "holm", only=[("s1", "s2")], baseline="s1"), "one of the two"),
         (lambda: compare(3.0, "holm"), "holds no scores"),
-        (lambda: compare(means).reject(5), "between 0 and 1"),
+        (lambda: compare(means).reject(5), "not between 0"),
         (lambda: compare(means).matrix("q"), "unknown column"),
         (lambda: compare(replace(means, labels=("x", "x", "y"))), "two systems"),
         (lambda: compare(replace(means, values=np.array([1, np.nan, 2]))), "not a number"),

@@ -123,7 +123,7 @@ def test_addresses_are_the_same_everywhere() -> None:
 
 def test_workflows_call_what_there_is() -> None:
     targets = set(re.findall(r"^([\w-]+)(?: [\w-]+)*:", (ROOT / "Makefile").read_text(), re.M))
-    assert {path.stem for path in WORKFLOWS} == {"docs", "release", "tests", "wheels"}
+    assert {path.stem for path in WORKFLOWS} == {"docs", "explore", "release", "tests", "wheels"}
     for path in WORKFLOWS:
         for step in steps_of(path):
             for line in step.get("run", "").splitlines():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,9 @@ ALONE = (
 def compare_first_two(values: np.ndarray, method: str, baseline: str | None = None) -> pd.Series:
     names = pd.Index([f"q{k}" for k in range(len(values))], name="topic")
     pairs = sw.compare(
-        pd.DataFrame(values, columns=list("abc"), index=names), method, baseline=baseline
+        xr.DataArray(values, {"topic": list(names), "system": list("abc")}, ("topic", "system")),
+        method,
+        baseline=baseline,
     ).to_frame()
     pair = pairs[pairs.a.isin(["a", "b"]) & pairs.b.isin(["a", "b"])].iloc[0]
     return pair.rename({"difference": "size"}).replace({"size": abs(pair.difference)})

@@ -172,7 +172,7 @@ def test_true_differences_do_not_widen_the_distribution() -> None:
 def test_intervals_hold_zero_where_the_single_step_tells_nothing() -> None:
     found = max_t(table(7, 15, 6, 0.02), 399)
     single = found.single_step()
-    for level in (0.5, 0.8, 0.95):
+    for level in (0.6, 0.8, 0.95):
         frame = found.intervals(level, kind="difference")
         np.testing.assert_array_equal(frame.lower > 0, single <= 1 - level + 1e-12)
         half = (frame.upper - frame.lower) / 2
@@ -198,7 +198,9 @@ def test_identical_and_constantly_shifted_systems() -> None:
     np.testing.assert_allclose(plain.maxima, with_copy.maxima, rtol=1e-9)
     frame = found.intervals(kind="difference").set_index(["a", "b"])
     row = frame.loc[("shifted", "s1")]
-    assert row.lower == row.upper == row.difference
+    # nothing varies, and the scores have no range: not estimable
+    assert np.isnan(row.lower)
+    assert np.isnan(row.upper)
     equal = max_t(pd.DataFrame({"x": [0.1, 0.2, 0.3], "y": [0.1, 0.2, 0.3]}), 99)
     assert (equal.p[0], equal.p_adjusted[0], equal.single_step()[0]) == (1.0, 1.0, 1.0)
     two = max_t(pd.DataFrame({"x": [0.5, 0.7], "y": [0.4, 0.2]}), 199)  # half of all flips have an infinite t

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -285,7 +286,7 @@ def test_a_huge_score_of_another_system_leaves_the_difference_of_a_pair_alone() 
     y = rng.random((20, 3))
     difference = float((y[:, 0] - y[:, 1]).mean())
     y[4, 2] = 1e15
-    scores = pd.DataFrame(y, columns=list("abc"), index=[str(k) for k in range(20)])
+    scores = xr.DataArray(y, {"system": list("abc")}, ("topic", "system"))
     pairs = sw.compare(scores, "moderated").to_frame().set_index(["a", "b"])
     [row] = [row for pair, row in pairs.iterrows() if set(pair) == {"a", "b"}]
     assert abs(row["difference"]) == pytest.approx(abs(difference), rel=1e-12)

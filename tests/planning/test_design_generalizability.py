@@ -61,7 +61,7 @@ def test_scores_are_never_steadier_than_differences(n: int) -> None:
 
 
 def test_limits_enclose_the_estimate_and_narrow_with_the_level() -> None:
-    wide, narrow = made_up().intervals(level=0.99), made_up().intervals(level=0.5)
+    wide, narrow = made_up().intervals(level=0.99), made_up().intervals(level=0.6)
     assert (wide["low"] < narrow["low"]).all()
     assert (narrow["high"] < wide["high"]).all()
     assert (wide["low"] < wide["estimate"]).all()
@@ -101,7 +101,7 @@ def test_refusals() -> None:
         g.topics_for(0.9, "rho")
     with pytest.raises(InputError, match="1 topic or more"):
         g.phi(0)
-    with pytest.raises(InputError, match="between 0 and 1"):
+    with pytest.raises(InputError, match="between 0.5 and 1"):
         g.intervals(level=95)
     with pytest.raises(InputError, match="no error variance"):
         generalizability(np.arange(4.0)[:, None] + np.arange(3.0)).intervals()

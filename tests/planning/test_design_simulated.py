@@ -170,8 +170,8 @@ def test_real_scores_need_far_fewer_topics_than_an_unpaired_design(trec3: Path) 
         ({"systems": 7}, "there are 6"),
         ({"systems": 1}, "there are 6"),
         ({"min_diff": 0.0}, "above 0"),
-        ({"alpha": 1.0}, "between 0 and 1"),
-        ({"level": 0.0}, "between 0 and 1"),
+        ({"alpha": 1.0}, "between 0 and 0.5"),
+        ({"level": 0.0}, "between 0.5 and 1"),
         ({"repetitions": 0}, "0 repetitions"),
     ],
 )
