@@ -128,7 +128,7 @@ def test_workflows_call_what_there_is() -> None:
         for step in steps_of(path):
             for line in step.get("run", "").splitlines():
                 if line.startswith("make "):
-                    assert set(line.split()[1:]) <= targets, line
+                    assert {word for word in line.split()[1:] if "=" not in word} <= targets, line
                 if line.startswith(".ci/"):
                     assert (ROOT / line).exists()
 

@@ -101,7 +101,7 @@ def test_refusals() -> None:
         g.topics_for(0.9, "rho")
     with pytest.raises(InputError, match="1 topic or more"):
         g.phi(0)
-    with pytest.raises(InputError, match="between 0.5 and 1"):
+    with pytest.raises(InputError, match=r"between 0\.5 and 1"):
         g.intervals(level=95)
     with pytest.raises(InputError, match="no error variance"):
         generalizability(np.arange(4.0)[:, None] + np.arange(3.0)).intervals()

@@ -259,7 +259,7 @@ def show_analysis(table: Callable[[], Any], seed: int) -> Any:
 def show_raters(metric: str, seed: int) -> Any:
     """Return the agreement of four raters."""
     ratings = pd.read_csv(TABLES / "ratings.csv", index_col="item").T
-    return sw.judges.measure_raters(ratings, metric=metric, n_resamples=RESAMPLES, seed=seed)
+    return sw.judges.measure_raters(ratings, metric=metric)
 
 
 def show_repeats(name: str, seed: int) -> Any:
