@@ -318,7 +318,7 @@ def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     lengths = np.diff(np.append(starts, len(cells)))
     if len(starts) < 2 or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
         return sheet, ()
-    numeric = second.numeric >= 0.5 and not second.dates
+    numeric = second.is_numeric and not second.dates
     if numeric or "" in second.labels.names or second.distinct != int(lengths[0]):
         return sheet, ()
     filled = [cells[start] for start, length in zip(starts, lengths, strict=True) for _ in range(length)]
