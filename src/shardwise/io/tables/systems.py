@@ -53,6 +53,10 @@ def choose_systems(
         if name not in numbers:
             _refuse_lost_system(sheet, name, after=position > first)
             omitted[name] = explain_text(sheet.columns[name])
+    hollow = [n for n in numbers if n not in sheet.empty and np.isnan(sheet.columns[n].values).all()]
+    if len(hollow) < len(numbers):
+        omitted |= dict.fromkeys(hollow, "no scores")
+        numbers = [name for name in numbers if name not in omitted]
     kept, parts = split_measures(numbers)
     if kept != list(numbers) or parts:
         return tuple(kept), omitted | {name: "no score" for name in numbers if name not in kept}, parts
