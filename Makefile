@@ -15,6 +15,9 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
+# two processes of tests share the cores, and threads of linear algebra would only wait for one another
+check test explore slow coverage lowest: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
   sbom audit clean freeze house explore readme generate mutants
 

@@ -126,10 +126,10 @@ def test_a_p_value_below_all_numbers_is_zero_and_shown_as_less() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_items() -> None:
-    """Against scipy; one in a thousand of the differences is real, and its p-value is tiny."""
-    y = np.random.default_rng(5).normal(size=(1_000_000, 3))
-    y[:, 1] += 0.02
+def test_a_hundred_thousand_items() -> None:
+    """Against scipy; the difference is small, and its p-value is tiny."""
+    y = np.random.default_rng(5).normal(size=(100_000, 3))
+    y[:, 1] += 0.07
     frame = framed(y)
     rows = sw.compare(frame, "t none").to_frame()
     for row in rows.itertuples():

@@ -48,7 +48,7 @@ KILLED = """
 
     if __name__ == "__main__":
         scores = sw.read_scores(sys.argv[1]).isel(system=slice(0, 5))
-        chosen = {"repetitions": 600, "seed": 3, "nulls": ["flip"]}
+        chosen = {"repetitions": 200, "seed": 3, "nulls": ["flip"]}
         here = sw.calibrate(scores, ["moderated"], **chosen)
         cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
         with cluster, Client(cluster) as client:
