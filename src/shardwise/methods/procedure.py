@@ -219,7 +219,20 @@ class Procedure:
             raise self.make_refusal(f"cannot take {' × '.join(tables.dims)}", f"it takes {self.takes}")
 
     def make_refusal(self, problem: str, remedy: Words) -> InputError:
-        """Return the refusal of a method that does not fit: its name, what is wrong and what to do."""
+        """Return the refusal of a method that does not fit: its name, what is wrong and what to do.
+
+        Parameters
+        ----------
+        problem : str
+            What is wrong, after the name of the procedure.
+        remedy : str or tuple
+            What to do about it.
+
+        Returns
+        -------
+        InputError
+            The refusal.
+        """
         return InputError(f"{self.name} {problem}", remedy=remedy, argument="method", value=self.name)
 
     def for_all_splits(self) -> Procedure:
