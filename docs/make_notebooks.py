@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 FORGET = "%reset -f"  # between two notebooks: one kernel is enough for all
 IMAGE = re.compile(r'src="data:[^"]*"')
+LONG = re.compile(r"\d+\.\d{10,}(?:e[+-]?\d+)?")
 STYLE = "<style>.dataframe th, .dataframe td { padding: .1em .6em; border: 0; }</style>"
 Cell = dict[str, Any]
 
@@ -66,8 +67,12 @@ def _kept(cell: Cell) -> Cell:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Return what a cell shows, in words: printed text, or else the best form of a result, without its pictures."""
-    return [IMAGE.sub("", _best(one)) for one in cell.get("outputs", [])]
+    """Return what a cell shows, in words: printed text, or else the best form of a result, without its pictures.
+
+    Numbers keep ten digits: the last ones are rounding's, which differs between machines.
+    """
+    texts = [IMAGE.sub("", _best(one)) for one in cell.get("outputs", [])]
+    return [LONG.sub(lambda number: f"{float(number[0]):.10g}", text) for text in texts]
 
 
 def _best(output: Cell) -> str:

@@ -137,6 +137,22 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
     assert np.sqrt(phi[0, 0]) == pytest.approx(gold["se"].iloc[0], rel=1e-6)
 
 
+@pytest.mark.parametrize(("name", "response", "factors"), [
+    ("penicillin", "diameter", ("plate", "sample")),
+    ("pastes", "strength", ("batch", "sample")),
+])  # fmt: skip
+def test_digits_do_not_depend_on_rounding(name: str, response: str, factors: tuple[str, ...]) -> None:
+    """A unit of the scores, which changes rounding alone, changes no ratio of variances."""
+    frame = pd.read_csv(GOLD / f"mixed_{name}.csv")
+    codes = [pd.factorize(frame[factor])[0].astype(np.int64) for factor in factors]
+    y = frame[response].to_numpy(dtype=float)
+    ratios = []
+    for unit in (1.0, 0.1, 0.3, 0.7, 1.1, 1.9, 3.0, 7.7, 13.0, 100.0):
+        data = blocks.prepare_problem(unit * y, np.ones((len(y), 1)), codes)
+        ratios.append(reml.maximise_likelihood(data)[0].gamma)
+    np.testing.assert_allclose(ratios, np.broadcast_to(ratios[0], np.shape(ratios)), rtol=1e-8)
+
+
 @pytest.mark.parametrize("case", ["crossed", "nested", "singular"])
 def test_closed_form_equals_profiled_likelihood(case: str) -> None:
     fit = fitted(case)

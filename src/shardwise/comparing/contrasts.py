@@ -267,7 +267,8 @@ def _draw_maxima(covariance: Floats, se: Floats, df: float, seed: int) -> Floats
     """Largest |t| of all contrasts in each sample of their multivariate t distribution."""
     scale = np.where(se > 0.0, se, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # contrasts that depend on one another leave eigenvalues of rounding alone, whose roots would be seen
+    root = vectors * np.sqrt(np.where(values > ROUNDING * values.max(), values, 0.0))
     rng = np.random.default_rng(seed)
     normal = rng.normal(size=(DRAWS, len(se))) @ root.T
     spread = np.sqrt(rng.chisquare(df, DRAWS) / df) if math.isfinite(df) else np.ones(DRAWS)

@@ -8,7 +8,6 @@ from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-from scipy import linalg
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
@@ -28,7 +27,6 @@ from shardwise.methods.mixed.profile import (
     BalancedSurface,
     GeneralSurface,
     profile_interval,
-    wald_interval,
 )
 from shardwise.methods.mixed.reml import Convergence
 from shardwise.methods.mixed.restricted import (
@@ -93,37 +91,23 @@ class MixedFit(Shown, RestrictedFit):
             shared=("topic", "instance"),
         )
 
-    def component_intervals(
-        self, level: float | None = None, method: str = "profile", *, alpha: float | None = None
-    ) -> pd.DataFrame:
-        """Intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
+    def component_intervals(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
+        """Profile-likelihood intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
 
         Parameters
         ----------
         level
             Confidence level, above 0.5; 0.95 without it.
-        method
-            "profile" (likelihood ratio, the other variances at their best) or "wald" (normal distribution of the
-            logarithm; for large samples only, NaN for a variance of 0).
         alpha
             1 - level, in its place.
         """
-        if method not in {"profile", "wald"}:
-            raise InputError(f"unknown interval {method!r}", remedy="choose profile or wald")
         level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
             surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)
         else:
             surface = GeneralSurface(_pose_problem(self.data, len(self.systems)))
-        if method == "profile":
-            ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
-        else:
-            active = np.flatnonzero(best > 0.0)
-            inverse = linalg.inv(surface.evaluate_at(best)[2][np.ix_(active, active)])
-            ends = np.full((len(best), 2), np.nan)
-            for index, k in enumerate(active):
-                ends[k] = wald_interval(float(best[k]), 1.0 / float(inverse[index, index]), level)
+        ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
         frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
                              index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
         return frame.assign(sd=np.sqrt(best), sd_lower=np.sqrt(ends[:, 0]), sd_upper=np.sqrt(ends[:, 1]))

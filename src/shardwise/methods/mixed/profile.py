@@ -122,9 +122,3 @@ def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
             break
         v, (value, slope, info) = trial, evaluated
     return value
-
-
-def wald_interval(variance: float, information: float, level: float) -> tuple[float, float]:
-    """Interval of a variance by the normal distribution of its logarithm, given its information; for large samples."""
-    half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) / (variance * np.sqrt(information))
-    return variance * float(np.exp(-half)), variance * float(np.exp(half))

@@ -22,6 +22,8 @@ from shardwise.stats.threads import one_thread
 STARTS = (1.0, 0.05, 10.0)
 TOLERANCE = 1e-13  # decrease of the deviance that a Newton step promises, relative to its size
 MOST_STEPS = 200
+NEAR = 1e-6  # gain in deviance below which Newton's full steps are safe without looking at the deviance
+MOST_POLISHING = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,9 +243,22 @@ def _climb_likelihood(data: Problem, gamma: Floats) -> tuple[State, float, int, 
                 break
             length /= 4.0 if length > 0.01 else 16.0
         else:  # rounding hides what gain is left
+            state, gain = _polish_maximum(data, state, direction, gain)
             return state, deviance, step, gain
         state, deviance = trial, value
     return state, deviance, MOST_STEPS, gain
+
+
+def _polish_maximum(data: Problem, state: State, direction: Floats, gain: float) -> tuple[State, float]:
+    """Full Newton steps from near the maximum, while each promises less than the one before: state and gain left."""
+    for _ in range(MOST_POLISHING if gain < NEAR else 0):
+        trial = evaluate_likelihood(data, np.maximum(state.gamma + direction, 0.0))
+        slope, direction = _choose_step(data, trial)
+        left = -float(slope @ direction)
+        if left >= gain:
+            break
+        state, gain = trial, left
+    return state, gain
 
 
 def _choose_step(data: Problem, state: State) -> tuple[Floats, Floats]:
