@@ -17,8 +17,8 @@ import shardwise as sw
 from shardwise.core.errors import InputError
 from shardwise.io.scores import read_scores
 from shardwise.io.tables import numerals
-from shardwise.io.tables.column import Column
 from shardwise.io.tables.numerals import parse_texts
+from shardwise.io.tables.sheet import Column
 
 TABLE = "topic,bm25,Größe\nq1,0.5,0.25\nq2,0.75,0.5\nq3,0.25,1\n"
 

@@ -20,9 +20,9 @@ from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_file, read_scores
+from shardwise.io.tables.facts import SAID, Choice, Reading
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
-from shardwise.io.tables.roles import SAID, Choice, Reading
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.votes import read_votes
 from shardwise.writing.embedded import read_report

@@ -30,8 +30,8 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
 from shardwise.io.stores import ENDING, read_store
+from shardwise.io.tables.facts import Columns, Reading
 from shardwise.io.tables.readings import choose_reading
-from shardwise.io.tables.roles import Columns, Reading
 from shardwise.io.tables.sheet import first_line, make_sheet
 
 ROWS = 16_384  # items of a block; of a long table rows

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.tables.column import Labels
+from shardwise.io.tables.facts import Columns
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.records import Records, Wishes
-from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.sheet import strip_endings
+from shardwise.io.tables.sheet import Labels, strip_endings
 from shardwise.io.tables.words import CLUSTERS, LETTERS, SYSTEMS, VERDICTS, simplify_header
 
 MAIN = "score"

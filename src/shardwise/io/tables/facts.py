@@ -1,18 +1,22 @@
-"""A table with what the caller says of it, and what readings ask of its columns."""
+"""Which column of a table is what: by the caller, by headers and by cells; and the reading that comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
-from shardwise.io.tables.column import Column
-from shardwise.io.tables.sheet import Sheet
+from shardwise.core.claim import DIMENSIONS
+from shardwise.core.errors import InputError
+from shardwise.core.scores import ROLE_OF, clean_noun
+from shardwise.io.tables.sheet import Column, Sheet
 from shardwise.io.tables.words import (
     ARMS,
+    NAMELESS,
+    SAMPLED,
     SWING,
     ends_in_word,
     is_bookkeeping,
@@ -22,6 +26,171 @@ from shardwise.io.tables.words import (
     share_of_models,
     simplify_header,
 )
+
+Columns = Mapping[str, str | Sequence[str]]
+
+SAID = {"topic": "item", "value": "score"}  # what the caller calls our roles
+ROLES = {
+    **ROLE_OF, "cluster": "cluster", "score": "value", "value": "value", "measure": "measure", "repeat": "instance",
+}  # fmt: skip
+
+
+PLURALS = {"repeat": "repeats", "instance": "repeats"}
+"""Roles whose plural is another word."""
+MOST_NAMED = 8
+"""Columns that the words of a reading list."""
+
+
+class Choice(dict[str, str]):
+    """One of several readings of a table: columns by role, as a command spells them and as a person chooses them."""
+
+    def __str__(self) -> str:
+        return ",".join(f"{role}={name}" for role, name in self.items())
+
+    def describe(self) -> str:
+        """Return the reading in words, for a person to choose it.
+
+        >>> Choice({"item": "question", "system": "a+b"}).describe()
+        'items are in question, systems are the columns a, b'
+        """
+        parts = []
+        for role, names in self.items():
+            several = names.split("+")
+            noun = PLURALS.get(role, f"{role}s")
+            more = ", …" if len(several) > MOST_NAMED else ""
+            where = (
+                f"the columns {', '.join(several[:MOST_NAMED])}{more}" if len(several) > 1 else f"in {names}"
+            )
+            parts.append(f"{noun} are {where}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A table as it was understood: the column of every role, the columns of scores, and what was left out."""
+
+    sheet: Sheet
+    roles: dict[str, str]
+    scores: tuple[str, ...]  # of a long table measures, of a wide one systems
+    wide: bool
+    omitted: dict[str, str] = field(default_factory=dict)  # column -> why
+    flat: tuple[str, ...] = ()  # systems that have the same score everywhere
+    parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
+    notes: tuple[str, ...] = ()
+    measure: str = ""  # of a wide table, where its columns share the name of one
+    perhaps: Choice | None = None  # of one system, the columns by which there would be several
+
+    @property
+    def nouns(self) -> dict[str, str]:
+        """The user's words for dimensions, where they differ from ours and say something."""
+        words = {
+            role: clean_noun(simplify_header(name))
+            for role, name in self.roles.items()
+            if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
+        }
+        return {role: word for role, word in words.items() if word != role and not set(word) & {"#", "+"}}
+
+    @property
+    def repeats_kind(self) -> str:
+        """What repeats are by the name of their column: samples, seeds or, where it says nothing, unknown."""
+        if "instance" not in self.roles:
+            return ""
+        word = simplify_header(self.roles["instance"])
+        return "samples" if word in SAMPLED - {"epoch"} else "seeds" if "seed" in word else ""
+
+
+def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
+    """Return what the caller says of columns, under our roles; several columns of systems make a wide table.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    columns
+        item, system, repeat, score, cluster, task … -> the name of a column, or #1 for the first one.
+    """
+    named: dict[str, tuple[str, ...]] = {}
+    for word, given in columns.items():
+        role = ROLES.get(simplify_header(word))
+        if role is None:
+            raise InputError(
+                f"a column cannot be a {word!r}",
+                remedy="name item, system, repeat, score, cluster, task, shard, split or measure",
+                argument="columns",
+                value=word,
+            )
+        names = [given] if isinstance(given, str) else list(given)
+        if isinstance(given, str) and given.lower() not in map(str.lower, sheet.columns):
+            names = given.split("+")
+        matches = {name: find_column(sheet, name) for name in names}
+        for name in (name for name, match in matches.items() if match is None):
+            raise refuse_column(sheet, name)
+        named[role] = tuple(match for match in matches.values() if match is not None)
+        if len(names) > 1 and role not in ("system", "value"):
+            raise InputError(
+                f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
+            )
+    return named
+
+
+def find_column(sheet: Sheet, given: str) -> str | None:
+    """Return the column that the caller calls by its name, in whatever case, or by #1 for the first one."""
+    known = {f"#{k + 1}": name for k, name in enumerate(sheet.columns)}
+    known |= {name.lower(): name for name in reversed(sheet.columns)}
+    return given if given in sheet.columns else known.get(given.lower())
+
+
+def refuse_column(sheet: Sheet, given: str) -> InputError:
+    """Return the refusal of a name that no column has."""
+    return InputError(
+        f"has no column {given!r}",
+        where=sheet.source,
+        remedy=f"it has {', '.join(show_column(sheet, column) for column in sheet.columns)}",
+        argument="columns",
+        value=given,
+    )
+
+
+def show_column(sheet: Sheet, name: str) -> str:
+    """Return what the caller can call a column: its name, or its number where it has none that can be listed.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    name
+        A column of it.
+    """
+    listed = name == name.strip() and not set(name) & set(",+")
+    return name if name and listed else f"#{list(sheet.columns).index(name) + 1}"
+
+
+def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = None) -> tuple[str, ...]:
+    """Return the columns of these names that are no dimension of scores: judge, annotator, a second word for the item.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    names
+        Names of random factors.
+    columns
+        What the caller says of columns; one that is something already is no factor beside it.
+    """
+    known = {name.lower(): name for name in sheet.columns}
+    taken = {
+        name for given in (columns or {}).values() for name in ([given] if isinstance(given, str) else given)
+    }
+    seen: set[str] = {ROLES.get(simplify_header(word), word) for word in columns or {}}
+    factors = []
+    for word in dict.fromkeys(part for name in names for part in name.split(":")):
+        name = known.get(word.lower(), "")
+        roles = set(list_roles(word)) & set(DIMENSIONS) - {"task"}
+        if name and name not in taken and (not roles or roles <= seen):
+            factors.append(name)
+        seen |= roles
+    return tuple(factors)
+
 
 LOOK = 50  # names that are looked at
 FEW = 5  # rows from which a constant column says something

@@ -16,8 +16,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
 from shardwise.io.checksums import KEY, check_hash, hash_columns
 from shardwise.io.files import read_text
-from shardwise.io.tables.column import is_text
-from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, sheet_of_frame, strip_endings
+from shardwise.io.tables.sheet import Sheet, first_line, is_text, make_sheet, sheet_of_frame, strip_endings
 
 
 def read_parquet(path: Path) -> Sheet:

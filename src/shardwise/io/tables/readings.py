@@ -24,21 +24,21 @@ from shardwise.io.tables.candidates import (
     name_measure,
     prefer_id,
 )
-from shardwise.io.tables.column import ENDS_IN_ID
+from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows, find_number_sign, find_word_sign
 from shardwise.io.tables.facts import (
     FEW,
     MOST_ARMS,
+    Columns,
     Facts,
+    Reading,
     explain_text,
+    find_named,
     first_names,
     is_kept_beside,
     is_numeric,
 )
 from shardwise.io.tables.refusals import Doubt, quote_column, refuse_words, spell_choice, write_refusal
-from shardwise.io.tables.roles import Columns, Reading, find_named
-from shardwise.io.tables.sheet import Sheet, exchange_axes, fill_down, join_columns, melt_columns
-from shardwise.io.tables.summaries import drop_summary_rows
-from shardwise.io.tables.systems import choose_systems, find_number_sign, find_word_sign
+from shardwise.io.tables.sheet import ENDS_IN_ID, Sheet, exchange_axes, fill_down, join_columns, melt_columns
 from shardwise.io.tables.words import (
     PEOPLE,
     is_score,

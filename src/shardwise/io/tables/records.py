@@ -10,12 +10,10 @@ import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
-from shardwise.core.errors import InputError
-from shardwise.io.tables.column import Labels
+from shardwise.io.tables.facts import Columns, Reading, find_factors
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.refusals import refuse_words
-from shardwise.io.tables.roles import Columns, Reading, find_factors
-from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import find_headline, is_value
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
@@ -115,13 +113,13 @@ def records_of_reading(
     rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
     excluded |= {name for name in wishes.exclude if name in whole.columns}
     labels = {
-        role: _get_labels(sheet, name).take_rows(rows)
+        role: sheet.require_labels(name).take_rows(rows)
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     }
     # rows were dropped from both alike; the whole still has the columns of factors
     factored = whole if whole.rows == sheet.rows else sheet
-    labels |= {name: _get_labels(factored, name).take_rows(rows) for name in further}
+    labels |= {name: factored.require_labels(name).take_rows(rows) for name in further}
     numbered = "topic" not in labels
     if numbered:
         kept = np.arange(sheet.rows) if rows is None else rows
@@ -135,7 +133,7 @@ def records_of_reading(
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
         measures = Labels.repeat_name(wishes.measure or reading.measure or "score", times * count)
         if "measure" in reading.roles:
-            kinds = _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
+            kinds = sheet.require_labels(reading.roles["measure"]).take_rows(rows)
             measures = Labels(np.tile(kinds.codes, times), kinds.names)
     else:
         if "system" not in labels:
@@ -224,19 +222,11 @@ def _part_labels(reading: Reading, labels: dict[str, Labels], count: int) -> tup
     return labels, Labels(np.repeat(codes, count), measures)
 
 
-def _get_labels(sheet: Sheet, name: str) -> Labels:
-    labels = sheet.columns[name].labels
-    if "" in labels.names:
-        row = int(np.flatnonzero(labels.codes == list(labels.names).index(""))[0])
-        raise InputError(f"column {name!r} is empty", where=sheet.place(row), remedy="fill it in")
-    return labels
-
-
 def _label_measures(
     sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int
 ) -> Labels:
     if "measure" in reading.roles:
-        return _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
+        return sheet.require_labels(reading.roles["measure"]).take_rows(rows)
     nameless = len(reading.scores) == 1 and is_value(reading.scores[0])
     names = [
         (measure if measure and nameless else "score") if is_value(name) else name for name in reading.scores

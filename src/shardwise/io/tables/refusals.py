@@ -8,8 +8,7 @@ import numpy as np
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, Part
-from shardwise.io.tables.facts import explain_text, is_numeric
-from shardwise.io.tables.roles import Choice, show_column
+from shardwise.io.tables.facts import Choice, explain_text, is_numeric, show_column
 from shardwise.io.tables.sheet import Sheet
 
 MOST_OFFERED = 2  # readings that a refusal offers

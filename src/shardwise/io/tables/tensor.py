@@ -18,8 +18,8 @@ from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
-from shardwise.io.tables.column import Labels
 from shardwise.io.tables.records import ITEM_LABELS, Missing, Records
+from shardwise.io.tables.sheet import Labels
 
 ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
 
@@ -57,7 +57,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
                     where=part.source,
                     remedy="add it, or read the files apart",
                 )
-    labelled = {role: _join_labels([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
+    labelled = {role: Labels.join([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
     labelled |= _name_within_tasks(labelled)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
     axes_of = {
@@ -65,7 +65,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     }
     nested = [name for name in further if _is_nested(axes_of[name], axes_of["topic"])]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in axes_of and dim != "task" and dim not in nested]
-    measured = _Axis(*_join_labels([part.measures for part in parts])[:2])
+    measured = _Axis(*Labels.join([part.measures for part in parts])[:2])
     taken = next((name for name in measured.names if name in axes_of or name in DIMENSIONS), None)
     if taken is not None:
         raise InputError(
@@ -180,18 +180,6 @@ def describe_reading(
     sources = dict.fromkeys(part.what for part in parts if part.what)
     what = f"{', '.join(sources)}, " if sources else ""
     return "; ".join([f"read as {what}{' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
-
-
-def _join_labels(parts: Sequence[Labels]) -> Labels:
-    """Return labels of several parts under common codes, in the order in which the parts list them."""
-    if len(parts) == 1:
-        return parts[0]
-    names: dict[str, int] = {}
-    codes = []
-    for part in parts:
-        to = np.array([names.setdefault(name, len(names)) for name in part.names], dtype=np.int32)
-        codes.append(to[part.codes])
-    return Labels(np.concatenate(codes), list(names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,11 +13,10 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import clean_noun
 from shardwise.io.tables.candidates import POINTS, list_candidates
-from shardwise.io.tables.column import is_text as holds_text
-from shardwise.io.tables.facts import LOOK, Facts, is_numeric
+from shardwise.io.tables.facts import LOOK, Choice, Columns, Facts, find_column, is_numeric, refuse_column
 from shardwise.io.tables.numerals import is_number
-from shardwise.io.tables.roles import Choice, Columns
-from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.sheet import Labels, Sheet
+from shardwise.io.tables.sheet import is_text as holds_text
 from shardwise.io.tables.words import (
     FIRST_FIRST,
     ITEMS,
@@ -43,7 +42,9 @@ _OPPOSED = (
     ("links", "rechts"),
 )  # fmt: skip
 _OPPOSED_WORDS = frozenset(word for pair in _OPPOSED for word in pair)
-_UNORDERED = ("winner", "loser")
+_UNORDERED = {"winner", "loser"}
+_SIDES = {side: value for pair in _OPPOSED for side, value in zip(pair, (1.0, -1.0), strict=True)}
+_PARTIES = ("model", "system", "option", "response", "answer", "side")
 GRADES = "\0"
 """Between the names of two columns whose difference is the grade."""
 ROLES = ("first", "second", "winner", "grade", "voter", "order", "item", "category")
@@ -82,15 +83,8 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
     pair = _find_opponents(sheet, named, columns or {})
     if pair is None and not unknown.keys() - SHARED_ROLES:
         return None
-    if unknown:
-        given = next(iter(unknown.values()))
-        raise InputError(
-            f"has no column {given!r}",
-            where=sheet.source,
-            remedy=f"it has {', '.join(sheet.columns)}",
-            argument="columns",
-            value=given,
-        )
+    for given in unknown.values():
+        raise refuse_column(sheet, given)
     if pair is None:
         return None
     taken = {pair.first, pair.second, *named.values()}
@@ -126,7 +120,7 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
         prompt=prompt,
         voter=voter,
         graded=graded,
-        ordered=turned is not None or tuple(sorted(pair.ends)) != tuple(sorted(_UNORDERED)),
+        ordered=turned is not None or set(pair.ends) != _UNORDERED,
         system_noun=clean_noun(stem) if stem in ("model", "system", "player", "agent", "run") else "system",
         notes=(*sheet.notes, *notes),
     )
@@ -135,24 +129,21 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
 
 def _find_named(sheet: Sheet, columns: Columns) -> tuple[dict[str, str], dict[str, str]]:
     """Find the columns of votes that the caller names, and the names that no column has, by role."""
-    known = {name.lower(): name for name in sheet.columns}
-    known |= {f"#{k + 1}": name for k, name in enumerate(sheet.columns)}
     named: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for role, given in columns.items():
-        word = {"question": "item", "prompt": "item", "topic": "item", "task": "category"}.get(
-            simplify_header(role), simplify_header(role)
-        )
-        if word == "grade" and isinstance(given, str) and given.lower() not in known and "-" in given:
-            parts = [known.get(part.strip().lower(), "") for part in given.split("-", 1)]
-            if all(parts):
-                named[word] = GRADES.join(parts)
-                continue
-        if word in ROLES and isinstance(given, str):
-            if given.lower() in known:
-                named[word] = known[given.lower()]
-            else:
-                unknown[word] = given
+        word = simplify_header(role)
+        word = {"question": "item", "prompt": "item", "topic": "item", "task": "category"}.get(word, word)
+        if word not in ROLES or not isinstance(given, str):
+            continue
+        match = find_column(sheet, given)
+        parts = [find_column(sheet, part.strip()) for part in given.split("-", 1)]
+        if match is None and word == "grade" and len(parts) == 2 and None not in parts:
+            match = GRADES.join(map(str, parts))
+        if match is None:
+            unknown[word] = given
+        else:
+            named[word] = match
     return named, unknown
 
 
@@ -164,23 +155,27 @@ def _find_opponents(sheet: Sheet, named: Mapping[str, str], columns: Columns) ->
     of_scores = any({"system", "score"} & {role, *list_roles(role)} for role in columns)
     if of_scores or sheet.headerless:
         return None
-    # hundreds of systems make many pairs of headers; few of these have a word that opposes another
-    sides = [name for name in sheet.columns if not _OPPOSED_WORDS.isdisjoint(split_words(name))]
-    by_words = [
-        (first, second)
-        for first in sides
-        for second in sides
-        if (_find_ends(first, second) is not None and _share_stem(first, second))
-    ]
-    won = any(simplify_header(name) in WINNERS for name in sheet.columns)
+    by_words = [(first, second) for first, second, _ in _list_sides(sheet)]
+    won = bool(_find_header(sheet, WINNERS))
     texts = [] if by_words or not won else [name for name in sheet.columns if _is_label(sheet, name)][:12]
-    pairs = by_words or list(combinations(texts, 2))
     least = 1 if by_words else 2
-    for first, second in pairs:
+    for first, second in by_words or combinations(texts, 2):
         labels = all(_is_label(sheet, name, least) for name in (first, second))
         if labels and _are_opponents(sheet, first, second) and _is_ahead(sheet, won=won):
             return _Opponents(first, second, _find_ends(first, second) or ("first", "second"))
     return None
+
+
+def _find_header(sheet: Sheet, words: Iterable[str], taken: Iterable[str] = ()) -> str:
+    """The first column with one of some headers; nothing where there is none."""
+    return next((name for name in sheet.columns if simplify_header(name) in words and name not in taken), "")
+
+
+def _list_sides(sheet: Sheet) -> list[tuple[str, str, tuple[str, str]]]:
+    """Pairs of columns whose headers are opposed, with the words by which they are."""
+    # hundreds of systems make many pairs of headers; few of these have a word that opposes another
+    sides = [name for name in sheet.columns if not _OPPOSED_WORDS.isdisjoint(split_words(name))]
+    return [(a, b, ends) for a in sides for b in sides if (ends := _find_ends(a, b)) is not None]
 
 
 def _is_ahead(sheet: Sheet, *, won: bool) -> bool:
@@ -201,19 +196,12 @@ def _is_label(sheet: Sheet, name: str, least: int = 2) -> bool:
 
 
 def _find_ends(first: str, second: str) -> tuple[str, str] | None:
-    """The opposed words in two headers, in their order, such as a and b, or left and right."""
+    """The opposed words in two headers that are the same else, in their order, such as a and b, or left and right."""
     a, b = split_words(first), split_words(second)
     for left, right in _OPPOSED:
-        if left in a and right in b and left not in b and right not in a:
+        if left in a and right in b and [w for w in a if w != left] == [w for w in b if w != right]:
             return left, right
     return None
-
-
-def _share_stem(first: str, second: str) -> bool:
-    """Tell whether two headers are the same but for the opposed words."""
-    ends = _find_ends(first, second)
-    assert ends is not None
-    return [w for w in split_words(first) if w != ends[0]] == [w for w in split_words(second) if w != ends[1]]
 
 
 def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
@@ -221,46 +209,35 @@ def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
     a, b = sheet.columns[first].labels, sheet.columns[second].labels
     if len(a.names) > 5000 or len(b.names) > 5000:
         return False
-    names = set(a.names) | set(b.names)
     shared = set(a.names) & set(b.names)
-    if len(names) < 2:
+    joined = Labels.join([a, b])
+    if len(joined.names) < 2:
         return False
-    number = {name: k for k, name in enumerate(names)}
-    first_codes = np.array([number[name] for name in a.names])[a.codes]
-    second_codes = np.array([number[name] for name in b.names])[b.codes]
-    equal = float((first_codes == second_codes).mean())
-    opposed = _find_ends(first, second) is not None or _find_ends(second, first) is not None
-    if opposed and equal < 0.2:
-        models = share_of_models(list(names)[:LOOK]) > 0.5
-        called = not SYSTEMS.isdisjoint(split_words(first)) or 2 * len(shared) >= min(
-            len(a.names), len(b.names)
-        )
-        return models or (called and not (is_text(first) and is_text(second)))
-    role = any("system" in list_roles(name) for name in sheet.columns if name not in (first, second))
-    role = role or (
-        bool(list_roles(first) and list_roles(second)) and list_roles(first) != list_roles(second)
-    )
+    equal = float(np.equal(*np.split(joined.codes, 2)).mean())
+    texts = [is_text(first), is_text(second)]
+    if _find_ends(first, second) is not None and equal < 0.2:
+        called = not SYSTEMS.isdisjoint(split_words(first))
+        called = called or 2 * len(shared) >= min(len(a.names), len(b.names))
+        return share_of_models(list(joined.names)[:LOOK]) > 0.5 or (called and not all(texts))
+    roles = [list_roles(first), list_roles(second)]
+    others = any("system" in list_roles(name) for name in sheet.columns if name not in (first, second))
+    alike = equal == 0.0 and len(shared) > 1 and 2 * len(shared) >= len(joined.names)
     return (
-        not role
+        alike
         and sheet.rows >= 4
-        and equal == 0.0
-        and 2 * len(shared) >= len(names)
-        and len(shared) > 1
-        and not (is_text(first) or is_text(second))
+        and not others
+        and not any(texts)
+        and (not all(roles) or roles[0] == roles[1])
     )
 
 
 def _number_systems(sheet: Sheet, pair: _Opponents) -> tuple[tuple[str, ...], Ints, Ints]:
     """Names of the systems, and their numbers in the two columns."""
-    a, b = sheet.columns[pair.first].labels, sheet.columns[pair.second].labels
-    number = {name: k for k, name in enumerate(dict.fromkeys((*a.names, *b.names)))}
-    if "" in number:
-        column, labels = (pair.first, a) if "" in a.names else (pair.second, b)
-        row = int(np.flatnonzero(labels.codes == list(labels.names).index(""))[0])
-        raise InputError(f"column {column!r} is empty", where=sheet.place(row), remedy="fill it in")
-    first = np.array([number[name] for name in a.names], dtype=np.int64)[a.codes]
-    second = np.array([number[name] for name in b.names], dtype=np.int64)[b.codes]
-    return tuple(number), first, second
+    for name in (pair.first, pair.second):
+        sheet.require_labels(name)
+    joined = Labels.join([sheet.columns[name].labels for name in (pair.first, pair.second)])
+    first, second = np.split(joined.codes.astype(np.int64), 2)
+    return tuple(joined.names), first, second
 
 
 def _find_outcome(
@@ -272,51 +249,34 @@ def _find_outcome(
     second: Ints,
 ) -> tuple[Floats, bool, list[str]]:
     """The outcome of each vote, NaN without one; whether it is a grade; and the columns that say it."""
-    if tuple(sorted(pair.ends)) == tuple(sorted(_UNORDERED)):
+    if set(pair.ends) == _UNORDERED:
         return np.full(sheet.rows, 1.0 if pair.ends[0] == "winner" else -1.0), False, []
     if "grade" in named:
         # one column of grades, or the difference of two
-        columns = named["grade"].split(GRADES) if GRADES in named["grade"] else [named["grade"]]
-        grades = [sheet.columns[name].values for name in columns]
-        for name, own in zip(columns, grades, strict=True):
-            _refuse_infinite(sheet, name, own)
+        columns = named["grade"].split(GRADES)
+        grades = [_get_grades(sheet, name) for name in columns]
         return grades[0] - grades[1] if len(grades) > 1 else grades[0], True, columns
-    chosen = named.get("winner") or next(
-        (
-            name
-            for name in sheet.columns
-            if simplify_header(name) in WINNERS and name not in (pair.first, pair.second)
-        ),
-        "",
-    )
-    flags = _find_flags(sheet, pair) if not named.get("winner") else None
-    if flags is not None:
-        return flags
+    numeric = [
+        (a, b)
+        for a, b, ends in _list_sides(sheet)
+        if ends == pair.ends and is_numeric(sheet.columns[a]) and is_numeric(sheet.columns[b])
+    ]
+    # columns such as winner_model_a, winner_model_b, winner_tie, of which one is 1
+    flags = [(a, b) for a, b in numeric if split_words(a)[0] == "winner" and len(split_words(a)) > 1]
+    if len(flags) == 1 and "winner" not in named:
+        return sheet.columns[flags[0][0]].values - sheet.columns[flags[0][1]].values, False, [*flags[0]]
+    chosen = named.get("winner") or _find_header(sheet, WINNERS, (pair.first, pair.second))
     if chosen and _holds_words(sheet, chosen):
         outcome = _parse_winners(sheet, pair, chosen, systems, first, second)
-        tie = next(
-            (name for name in sheet.columns if simplify_header(name) in TIE_COLUMNS and name != chosen), ""
-        )
+        tie = _find_header(sheet, TIE_COLUMNS, (chosen,))
         if tie:
             outcome = np.where(np.isnan(outcome) & (sheet.columns[tie].values == 1.0), 0.0, outcome)
-        return outcome, False, [chosen, *([tie] if tie else [])]
-    if chosen:
+        return outcome, False, [chosen, tie]
+    if chosen and pair.ends in (("1", "2"), ("first", "second")):
         values = sheet.columns[chosen].values
-        if set(np.unique(values[np.isfinite(values)]).tolist()) <= {1.0, 2.0} and {pair.ends} & {
-            ("1", "2"),
-            ("first", "second"),
-        }:
+        if np.isin(values[np.isfinite(values)], (1.0, 2.0)).all():
             return np.where(np.isnan(values), np.nan, 3.0 - 2.0 * values), False, [chosen]
-    offered = [
-        f"{a}-{b}"
-        for a in sheet.columns
-        for b in sheet.columns
-        if _find_ends(a, b) == pair.ends
-        and _share_stem(a, b)
-        and is_numeric(sheet.columns[a])
-        and is_numeric(sheet.columns[b])
-    ]
-    grade = offered[0] if offered else chosen or "…"
+    grade = "-".join(numeric[0]) if numeric else chosen or "…"
     raise InputError(
         f"holds votes on {pair.first!r} and {pair.second!r}, and no column says in words which won",
         where=sheet.source,
@@ -337,29 +297,14 @@ def _holds_words(sheet: Sheet, name: str) -> bool:
     )
 
 
-def _refuse_infinite(sheet: Sheet, name: str, values: Floats) -> None:
-    words = np.isinf(values)
-    if words.any():
-        row = int(np.flatnonzero(words)[0])
+def _get_grades(sheet: Sheet, name: str) -> Floats:
+    """The numbers of a column of grades; a word among them is refused."""
+    values = sheet.columns[name].values
+    for row in np.flatnonzero(np.isinf(values)).tolist():
         raise InputError(
             f"{name}: a grade is not a number", where=sheet.place(row), remedy="correct or remove it"
         )
-
-
-def _find_flags(sheet: Sheet, pair: _Opponents) -> tuple[Floats, bool, list[str]] | None:
-    """Outcomes of columns such as winner_model_a, winner_model_b, winner_tie, of which one is 1."""
-    flags = [
-        (a, b)
-        for a in sheet.columns
-        for b in sheet.columns
-        if _find_ends(a, b) == pair.ends and split_words(a)[:1] == ["winner"] and len(split_words(a)) > 1
-        and is_numeric(sheet.columns[a]) and is_numeric(sheet.columns[b])
-    ]  # fmt: skip
-    if len(flags) != 1:
-        return None
-    a, b = flags[0]
-    outcome = sheet.columns[a].values - sheet.columns[b].values
-    return outcome, False, [a, b]
+    return values
 
 
 def _parse_winners(
@@ -367,53 +312,39 @@ def _parse_winners(
 ) -> Floats:
     """Outcomes of a column of words: a side, the name of a system, a tie, or nothing."""
     labels = sheet.columns[name].labels
-    sides = {side: value for left, right in _OPPOSED for side, value in ((left, 1.0), (right, -1.0))}
     number = {system: k for k, system in enumerate(systems)}
+    ends = {pair.first.lower(): 1.0, pair.second.lower(): -1.0}
     meaning = np.full(len(labels.names), np.nan)
-    winner = np.full(len(labels.names), -1, dtype=np.int64)
+    winner = np.array([number.get(label, -1) for label in labels.names])[labels.codes]
     for k, label in enumerate(labels.names):
         word = simplify_header(label).replace("(", "").replace(")", "").strip("_ ")
         words = split_words(label)
-        if label in number:
-            winner[k] = number[label]
-        elif word in TIES or (words and words[0] in ("tie", "draw")):
-            meaning[k] = 0.0
-        elif word in NO_VOTE:
+        if label in number or word in NO_VOTE:
             continue
-        elif label.lower() in (pair.first.lower(), pair.second.lower()):
-            meaning[k] = 1.0 if label.lower() == pair.first.lower() else -1.0
-        elif (
-            words
-            and words[-1] in sides
-            and (len(words) == 1 or words[0] in ("model", "system", "option", "response", "answer", "side"))
-        ):
-            meaning[k] = sides[words[-1]]
+        if word in TIES or words[:1] in (["tie"], ["draw"]):
+            meaning[k] = 0.0
+        elif label.lower() in ends:
+            meaning[k] = ends[label.lower()]
+        elif words and words[-1] in _SIDES and (len(words) == 1 or words[0] in _PARTIES):
+            meaning[k] = _SIDES[words[-1]]
         else:
-            row = int(np.flatnonzero(labels.codes == k)[0])
             raise InputError(
                 f"{name} {label!r} is neither {pair.first}, {pair.second}, one of the systems nor a tie",
-                where=sheet.place(row),
+                where=sheet.place(labels.find_row(label)),
                 remedy=f"correct it, or leave the cell empty; ties are {', '.join(sorted(TIES)[1:5])}",
             )
-    own = winner[labels.codes]
-    outcome = meaning[labels.codes]
-    by_name = own >= 0
-    strange = by_name & (own != first) & (own != second)
-    if strange.any():
-        row = int(np.flatnonzero(strange)[0])
+    for row in np.flatnonzero((winner >= 0) & (winner != first) & (winner != second)).tolist():
         raise InputError(
-            f"{name} {systems[int(own[row])]!r} took no part in this vote",
+            f"{name} {systems[int(winner[row])]!r} took no part in this vote",
             where=sheet.place(row),
             remedy="name one of the two systems, or a tie",
         )
-    return np.where(by_name, np.where(own == first, 1.0, -1.0), outcome)
+    return np.where(winner >= 0, np.where(winner == first, 1.0, -1.0), meaning[labels.codes])
 
 
 def _find_way(sheet: Sheet, given: str, words: frozenset[str], taken: set[str], default: str) -> Way | None:
     """The groups of a column that the caller names or whose header says what it is."""
-    name = given or next(
-        (one for one in sheet.columns if simplify_header(one) in words and one not in taken), ""
-    )
+    name = given or _find_header(sheet, words, taken)
     if not name:
         return None
     taken.add(name)
@@ -428,23 +359,22 @@ def _find_way(sheet: Sheet, given: str, words: frozenset[str], taken: set[str], 
 
 def _find_order(sheet: Sheet, given: str, taken: set[str]) -> Bools | None:
     """Tell whether the second system was shown first, where a column says it."""
-    name = given or next(
-        (one for one in sheet.columns if simplify_header(one) in ORDERS and one not in taken), ""
-    )
+    name = given or _find_header(sheet, ORDERS, taken)
     if not name:
         return None
     labels = sheet.columns[name].labels
     words = [simplify_header(label) for label in labels.names]
-    if not given and not all(word in SECOND_FIRST | FIRST_FIRST for word in words):
+    unclear = [
+        name for name, word in zip(labels.names, words, strict=True) if word not in SECOND_FIRST | FIRST_FIRST
+    ]
+    if unclear and not given:
         return None
-    for k, word in enumerate(words):
-        if word not in SECOND_FIRST | FIRST_FIRST:
-            row = int(np.flatnonzero(labels.codes == k)[0])
-            raise InputError(
-                f"{name} {labels.names[k]!r} does not say which system was shown first",
-                where=sheet.place(row),
-                remedy="write ab or ba",
-            )
+    if unclear:
+        raise InputError(
+            f"{name} {unclear[0]!r} does not say which system was shown first",
+            where=sheet.place(labels.find_row(unclear[0])),
+            remedy="write ab or ba",
+        )
     taken.add(name)
     # a flag that says "swapped" is turned where it is true, a position where it names the second
     flag = simplify_header(name) in ("swapped", "swap", "flipped", "reversed")
@@ -457,7 +387,7 @@ def _keep_categories(sheet: Sheet, given: str, categories: Sequence[str]) -> Boo
     if not categories:
         return np.ones(sheet.rows, dtype=np.bool_)
     words = TASKS | {"category", "language", "kategorie", "topic"}
-    name = given or next((one for one in sheet.columns if simplify_header(one) in words), "")
+    name = given or _find_header(sheet, words)
     if not name:
         raise InputError("has no categories", where=sheet.source, remedy=("leave out ", Option("task")))
     labels = sheet.columns[name].labels

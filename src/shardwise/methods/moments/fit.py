@@ -19,7 +19,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
-from shardwise.io.tables.roles import Columns
+from shardwise.io.tables.facts import Columns
 from shardwise.methods.base import Estimates, Outcome
 from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
