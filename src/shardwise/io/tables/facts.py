@@ -126,7 +126,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
         for name in (name for name, match in matches.items() if match is None):
             raise refuse_column(sheet, name)
         named[role] = tuple(match for match in matches.values() if match is not None)
-        if len(names) > 1 and role not in ("system", "value"):
+        if len(names) > 1 and role not in ("topic", "system", "value"):
             raise InputError(
                 f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
             )
@@ -193,6 +193,7 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
 
 
 LOOK = 50  # names that are looked at
+LONGEST = 100  # characters of a name; what is longer is a text
 FEW = 5  # rows from which a constant column says something
 MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
 
@@ -321,6 +322,14 @@ def first_names(column: Column) -> list[str]:
 def is_kept_beside(name: str) -> bool:
     """Tell whether a column is kept beside scores, by its name."""
     return is_bookkeeping(name) or (is_summary_header(name) and not is_score(name))
+
+
+def may_name_systems(column: Column) -> bool:
+    """Tell whether a column may be offered as that of the systems: by its word, or as it holds several short names."""
+    if column.distinct < 2 or "system" in list_roles(column.name):
+        return column.distinct > 1
+    short = max(map(len, first_names(column)), default=0) <= LONGEST
+    return short and not is_numeric(column) and not column.dates and not is_kept_beside(column.name)
 
 
 def explain_text(column: Column) -> str:

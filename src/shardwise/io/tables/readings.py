@@ -36,10 +36,12 @@ from shardwise.io.tables.facts import (
     first_names,
     is_kept_beside,
     is_numeric,
+    may_name_systems,
 )
 from shardwise.io.tables.refusals import Doubt, quote_column, refuse_words, spell_choice, write_refusal
 from shardwise.io.tables.sheet import ENDS_IN_ID, Sheet, exchange_axes, fill_down, join_columns, melt_columns
 from shardwise.io.tables.words import (
+    FOLDS,
     PEOPLE,
     is_score,
     is_text,
@@ -117,10 +119,11 @@ def _read_sheet(
     spared = {name for names in named.values() for name in names}
     sheet = sheet.without_columns([*factors, *(name for name in exclude if name not in spared)])
     sheet, notes = fill_down(sheet)
-    systems = named.get("system", ())
-    if len(systems) > 1 and not any(is_numeric(sheet.columns[name]) for name in systems):
-        sheet, joined = join_columns(sheet, systems)
-        named = named | {"system": (joined,)}
+    for role in ("topic", "system"):
+        names = named.get(role, ())
+        if len(names) > 1 and (role == "topic" or not any(is_numeric(sheet.columns[n]) for n in names)):
+            sheet, joined = join_columns(sheet, names)
+            named = named | {role: (joined,)}
     facts = Facts(sheet, named, measure, single)
     if len(named.get("system", ())) > 1:
         reading = _read_named_columns(facts)
@@ -138,9 +141,14 @@ def _has_one_score_a_cell(reading: Reading) -> bool:
     keys = [name for role, name in reading.roles.items() if role not in ("value", "cluster")]
     if any(np.isinf(sheet.columns[name].values).any() for name in reading.scores):
         return False
-    if "system" in reading.roles and sheet.columns[reading.roles["system"]].distinct < 2:
+    if "system" in reading.roles and not may_name_systems(sheet.columns[reading.roles["system"]]):
         return False
-    return "topic" not in reading.roles or facts.count(*keys) == sheet.rows
+    if "topic" not in reading.roles or facts.count(*keys) != sheet.rows:
+        return "topic" not in reading.roles
+    # numbers that go with the items are the same for all systems
+    item = reading.roles["topic"]
+    telling = [name for name in reading.scores if facts.count(item, name) > sheet.columns[item].distinct]
+    return bool(telling) or "system" not in reading.roles or sheet.columns[item].unique
 
 
 def _has_one_system(reading: Reading) -> bool:
@@ -347,7 +355,8 @@ def _doubt_header(sheet: Sheet) -> Doubt:
     likely = [c for c in list_candidates(facts) if c.shape in ("long", "wide") and c.item is not None]
     labels = [name for name in sheet.columns if name not in facts.numbers]
     if len(labels) > 1:
-        likely = [c for c in likely if c.shape == "long" and len(c.scores) == 1] or likely
+        # which of several columns holds the scores nothing says
+        likely = [c for c in likely if c.shape == "long" and len(c.scores) == 1]
     choices = [_spell_candidate(c) | ({"score": c.scores[0]} if c.shape == "long" else {}) for c in likely]
     nameless: dict[str, str | Sequence[str]] = {"system": facts.numbers}
     return Doubt(
@@ -541,6 +550,13 @@ def _settle_wide(facts: Facts, candidate: Candidate) -> Reading:
     numbers = [name for name in rest if name in candidate.scores]
     if "topic" not in roles:
         _doubt_doubled_names(facts, rest)
+    item, fold = str(candidate.item), candidate.repeat
+    parted = fold is not None and "instance" not in facts.named and simplify_header(fold) in FOLDS
+    if parted and any(np.isnan(sheet.columns[name].values).any() for name in numbers):
+        raise Doubt(
+            f"scores are missing, and {fold!r} may identify repeats or parts of {quote_column(sheet, item)}",
+            [{"item": item, "repeat": str(fold)}, {"item": [item, str(fold)]}],
+        )
     scores, others, parts = choose_systems(facts, rest, numbers, named="topic" in roles)
     filled = [name for name in scores if name not in sheet.empty]
     flat = [name for name in filled if sheet.rows >= FEW and sheet.columns[name].constant]

@@ -33,8 +33,8 @@ def _get_set(*names: str) -> frozenset[str]:
 
 ITEMS, PEOPLE, SYSTEMS, ARMS = (_get_set(name) for name in ("items", "people", "systems", "arms"))
 """Headers of the columns of what is scored, of people, who may see one system each, of systems, and of their groups."""
-REPEATS, SAMPLED = _get_set("repeats"), _get_set("sampled")
-"""Headers of the column that tells repeated scores apart; of repeats that were drawn anew for each item."""
+REPEATS, SAMPLED, FOLDS = _get_set("repeats"), _get_set("sampled"), _get_set("folds")
+"""Headers of the column that tells repeated scores apart; of repeats drawn anew for each item; of parts of the data."""
 TASKS, SLICES, CLUSTERS = _get_set("tasks"), _get_set("slices"), _get_set("clusters")
 """Headers of what items belong to: tasks of their own, kinds of items, what several items have in common."""
 MEASURE_COLUMNS = _get_set("measure_columns")
