@@ -316,10 +316,10 @@ def check_gate(scores: xr.DataArray, layout: str) -> set[str]:
         verdict = gate("s0", "s1", scores=scores, margin=margin, repeats=repeats)
     except InputError:
         return {"gate refused"}
-    return check_verdict(verdict)
+    return check_verdict(verdict, scores.name == "seconds")
 
 
-def check_verdict(verdict: Gate) -> set[str]:
+def check_verdict(verdict: Gate, lower_is_better: bool) -> set[str]:
     """Kinds of contradictions in a gate's row: p, interval and needed are the verdict's."""
     kinds = set()
     of_margin = verdict.verdict in ("no worse", "inconclusive")
@@ -329,6 +329,9 @@ def check_verdict(verdict: Gate) -> set[str]:
     holds = verdict.lower < 0.0 < verdict.upper
     if verdict.verdict in ("better", "worse") and holds:
         kinds.add("gate: significant, interval holds 0")
+    worst = -verdict.upper if lower_is_better else verdict.lower
+    if np.isfinite(worst) and (worst > -verdict.margin) != verdict.passes:
+        kinds.add("gate: passes, interval beyond the margin, or the reverse")
     if (verdict.needed is not None) and verdict.verdict != "inconclusive":
         kinds.add("gate: needed without need")
     if verdict.upper <= verdict.lower:
