@@ -4,7 +4,8 @@ python -m bench.sureness [part …]
 
 Parts: gate (false "no worse" at a loss of exactly the margin, and power of equal systems, beside Student's t), means
 (coverage of 95 % intervals), gaps (some pair of equal systems significant where scores are missing), rows (300 random
-analyses: a significant pair whose interval holds 0, p above the level beside "significant", an interval of no width).
+analyses: a significant pair whose interval holds 0, p above the level beside "significant", an interval of no width),
+and those of `bench.sure_statements`: contrasts, probabilities, tasks, judges, seeds, buyers, grid.
 No range is declared: it is found from the scores, as for any file. Each part writes docs/bench/sureness_<part>.csv;
 docs/bench/sureness.md sums them up.
 """
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bench import sure_statements
 from shardwise.analysis.gate import Gate, gate
 from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
@@ -316,10 +318,10 @@ def check_gate(scores: xr.DataArray, layout: str) -> set[str]:
         verdict = gate("s0", "s1", scores=scores, margin=margin, repeats=repeats)
     except InputError:
         return {"gate refused"}
-    return check_verdict(verdict)
+    return check_verdict(verdict, scores.name == "seconds")
 
 
-def check_verdict(verdict: Gate) -> set[str]:
+def check_verdict(verdict: Gate, lower_is_better: bool) -> set[str]:
     """Kinds of contradictions in a gate's row: p, interval and needed are the verdict's."""
     kinds = set()
     of_margin = verdict.verdict in ("no worse", "inconclusive")
@@ -329,6 +331,9 @@ def check_verdict(verdict: Gate) -> set[str]:
     holds = verdict.lower < 0.0 < verdict.upper
     if verdict.verdict in ("better", "worse") and holds:
         kinds.add("gate: significant, interval holds 0")
+    worst = -verdict.upper if lower_is_better else verdict.lower
+    if np.isfinite(worst) and (worst > -verdict.margin) != verdict.passes:
+        kinds.add("gate: passes, interval beyond the margin, or the reverse")
     if (verdict.needed is not None) and verdict.verdict != "inconclusive":
         kinds.add("gate: needed without need")
     if verdict.upper <= verdict.lower:
@@ -358,6 +363,7 @@ PARTS: dict[str, Callable[[], pd.DataFrame]] = {
     "gaps": run_gaps,
     "rows": run_rows,
 }
+EVERY = PARTS | sure_statements.PARTS
 
 
 def write_summary() -> None:
@@ -406,12 +412,12 @@ def write_summary() -> None:
 def main() -> None:
     """Run the parts asked for, and write a table of each, and of all where all were run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("parts", nargs="*", default=list(EVERY), choices=list(EVERY))
     for part in parser.parse_args().parts:
-        frame = PARTS[part]()
+        frame = EVERY[part]()
         frame.round(4).to_csv(OUT / f"sureness_{part}.csv", index=False)
         print(frame.to_string())
-    if all((OUT / f"sureness_{part}.csv").exists() for part in PARTS):
+    if all((OUT / f"sureness_{part}.csv").exists() for part in EVERY):
         write_summary()
 
 

@@ -68,7 +68,7 @@ def test_scores_without_bounds_have_students_interval(difference: float, spread:
     one_sided = stats.ttest_1samp(x[:, 1] - x[:, 0], -1.0, alternative="greater").pvalue
     assert found.p == pytest.approx(one_sided, rel=1e-9)
     # a loss that is significant but within the margin passes, and is said
-    assert ("though significantly worse" in found.to_sentence()) == (
+    assert ("significantly worse, but by less than the margin" in found.to_sentence()) == (
         difference < 0.0 and verdict == "no worse"
     )
     assert ("rarer or larger than those seen" in found.to_sentence()) == (verdict == "no worse")
@@ -308,7 +308,7 @@ def test_times_go_by_student_and_say_so() -> None:
     slower = judged(scores + np.array([0.0, 0.05]), margin=0.1)
     assert slower.verdict == "no worse"
     assert slower.difference > 0.0
-    assert "though significantly worse" in slower.to_sentence()
+    assert "significantly worse, but by less than the margin" in slower.to_sentence()
 
 
 def test_no_rare_failures_is_named_where_it_decides() -> None:
@@ -333,3 +333,37 @@ def test_p_and_interval_are_those_of_the_verdict(difference: float, lower_is_bet
         assert not found.lower <= 0.0 <= found.upper
         assert (found.upper < 0.0) == ((found.verdict == "better") == lower_is_better)
     assert found.needed is None or found.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+@pytest.mark.parametrize("spread", [0.01, 0.05])
+@pytest.mark.parametrize("difference", [-0.03, -0.01, -0.005, 0.0])
+def test_a_gate_passes_where_its_interval_lies_above_a_loss_of_the_margin(
+    difference: float, spread: float, lower_is_better: bool
+) -> None:
+    """AP that varies little: "significantly worse" stood beside an interval within the margin."""
+    sign = -1.0 if lower_is_better else 1.0
+    for items in (20, 60, 150):
+        for margin in (0.01, 0.02, 0.04):
+            scores = table(sign * difference, spread, items)
+            found = judged(scores, margin=margin, lower_is_better=lower_is_better)
+            worst = -found.upper if lower_is_better else found.lower
+            assert (worst > -margin) == found.passes
+            excluded = f"a loss of more than {margin:g} cannot be excluded" in found.to_sentence()
+            assert excluded == (found.verdict == "worse" and abs(found.difference) < margin)
+
+
+def test_scores_that_show_nothing_exclude_no_loss() -> None:
+    found = judged(answers("1" * 1000, "1" * 1000), margin=0.05)
+    assert (found.lower, found.upper) == (-0.05, 0.05)
+
+
+def test_a_sequential_gate_says_that_a_loss_within_the_margin_is_significant(tmp_path: Path) -> None:
+    slower = xr.DataArray(
+        np.tile([0.9, 0.8], (2000, 1)), dims=("topic", "system"), coords={"system": ["old", "new"]}
+    )
+    look = gate_sequentially("old", "new", tmp_path / "gate.json", scores=slower, margin=0.15)
+    assert (look.verdict, set(look.state.shown)) == ("no worse", {"no worse", "worse"})
+    assert "significantly worse, but by less than the margin" in str(look)
+    even = gate_sequentially("old", "new", tmp_path / "even.json", scores=batch(0, 200), margin=0.05)
+    assert "significantly" not in str(even)

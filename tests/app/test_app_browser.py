@@ -280,6 +280,34 @@ def test_a_table_with_two_readings_among_other_files(browser: Any, served: Serve
         assert {row["system"] for row in result(page, served)["systems"]} == set("abcdef")
 
 
+def test_the_direction_is_switched_before_the_answer(browser: Any, served: Served, tmp_path: Path) -> None:
+    """Points that are better when low: the switch turns the winner round, and the file's own name would have."""
+    rows = [f"q{q},{m},{((q * 31 + k) % 7 + 3 * k) / 20}" for q in range(20) for k, m in enumerate("abc")]
+    best = {}
+    for name in ("points", "seconds"):
+        file = tmp_path / f"{name}.csv"
+        file.write_text("\n".join([f"question,model,{name}", *rows]) + "\n")
+        for value in ("", "higher_is_better" if name == "seconds" else "lower_is_better"):
+            with visited(browser, served, **DESKTOP) as page:
+                sent(page, file)
+                page.click("summary:has-text('Settings')")
+                switch = page.locator(f"input[name=direction][value='{value}']")
+                switch.check()
+                assert switch.is_checked()
+                page.fill("input[name=calibration]", "0")
+                page.click("button.main")
+                page.wait_for_selector("#headline")
+                agrees(page, result(page, served))
+                best[name, value] = result(page, served)["systems"][0]["system"]
+                assert ("lower is better" in page.inner_text("main").lower()) == (best[name, value] == "a")
+    assert best == {
+        ("points", ""): "c",
+        ("points", "lower_is_better"): "a",
+        ("seconds", ""): "a",
+        ("seconds", "higher_is_better"): "c",
+    }
+
+
 @pytest.mark.parametrize("screen", ["desktop", "phone"])
 def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> None:
     with visited(browser, served, **(DESKTOP if screen == "desktop" else PHONE)) as page:

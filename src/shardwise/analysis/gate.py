@@ -45,7 +45,8 @@ class Gate(Shown):
     "inconclusive". Each of the first three is wrong with probability alpha/2 at most.
 
     p and the interval are those of the verdict: the two-sided test of 0 and its interval for "better" and "worse", the
-    one-sided test of a loss of the margin and its interval for "no worse" and "inconclusive".
+    one-sided test of a loss of the margin and its interval for "no worse" and "inconclusive". A system passes where its
+    interval lies above a loss of the margin, and only there: a loss that is not excluded is in the interval.
     """
 
     verdict: str
@@ -351,13 +352,19 @@ def _judge_candidate(
         verdict = "worse" if significant else "inconclusive"
     # p and interval are those of the verdict
     of_margin = verdict in ("no worse", "inconclusive")
+    limits = of_loss = evidence.limits(student_critical(share, evidence.df))
     if of_margin:
-        limits = evidence.limits(student_critical(share, evidence.df))
-        lower, upper = follow_test(limits, every.estimate, np.full(len(pairs), significant))
+        limits = follow_test(limits, every.estimate, np.full(len(pairs), significant))
     else:
-        lower, upper = pairs.limits(alpha=share)
-        lower, upper = (-upper, -lower) if turned else (lower, upper)
+        limits = pairs.limits(alpha=share)
+        limits = (-limits[1], -limits[0]) if turned else limits
+    lower, upper = (float(limit[pair]) for limit in limits)
     uninformative = bool(evidence.uninformative[pair])
+    # a loss that is not excluded is in the interval; where none could have shown, no gain could either
+    if verdict not in PASSING and (lower if every.sign > 0 else -upper) > -margin:
+        worst = float(of_loss[0 if every.sign > 0 else 1][pair])
+        held = (lower, upper, worst, -every.sign * margin, every.sign * margin if uninformative else worst)
+        lower, upper = min(held), max(held)
     inconclusive = verdict == "inconclusive"
     items, needed, clusters = two.sizes["topic"], None, None
     if inconclusive and comparisons is None and not uninformative:
@@ -372,7 +379,7 @@ def _judge_candidate(
     )
     return Gate(
         verdict, base, new, str(scores.name or "score"), float(values[base]), float(values[new]), difference,
-        float(lower[pair]), float(upper[pair]), p_loss if of_margin else p_default, margin, question.alpha,
+        lower, upper, p_loss if of_margin else p_default, margin, question.alpha,
         question.power, items, needed, clusters, kind, nouns.get("topic", "topic"),
         nouns.get("instance", "instance"), pairs.claim, pairs.procedure, significant,
         assumes_seen=not bool(evidence.in_range[pair]),

@@ -13,6 +13,9 @@ from shardwise.writing.numbers import format_interval, format_number, format_per
 NO_RARE_FAILURES = "no failures rarer or larger than those seen"
 """What Student's t assumes of scores that it is to find no worse."""
 
+WITHIN_MARGIN = "significantly worse, but by less than the margin"
+"""What is said of a significant loss that passes."""
+
 
 def write_verdict(gate: Gate) -> str:
     """Write what may be claimed, in one or two sentences.
@@ -34,11 +37,13 @@ def write_verdict(gate: Gate) -> str:
         return f"{new} is significantly better than {base} ({confidence})."
     if gate.verdict == "no worse":
         within = f"{new} is at most {margin} worse than {base} ({confidence})"
-        loss = ", though significantly worse than it" if gate.significant else ""
+        loss = f"; it is {WITHIN_MARGIN}" if gate.significant else ""
         assumption = f". Assumes {NO_RARE_FAILURES}" if gate.assumes_seen else ""
         return f"{within}{loss}{assumption}."
     if gate.verdict == "worse":
-        return f"{new} is significantly worse than {base} ({confidence}).{_name_option(gate)}"
+        small = abs(gate.difference) < gate.margin
+        more = f", and a loss of more than {margin} cannot be excluded" if small else ""
+        return f"{new} is significantly worse than {base}{more} ({confidence}).{_name_option(gate)}"
     shown = f"cannot show that {new} is at most {margin} worse than {base}."
     return f"{shown}{_write_advice(gate)}{_name_option(gate)}"
 
@@ -112,9 +117,10 @@ def write_sequential_gate(gate: SequentialGate) -> str:
     """
     new, base = shorten_names((gate.new, gate.base)).values()
     units = format_count(gate.state.units, gate.noun)
+    loss = f"; it is {WITHIN_MARGIN}" if "worse" in gate.state.shown else ""
     words = {
         "better": f"✅ PASS: {new} is significantly better than {base}",
-        "no worse": f"✅ PASS: {new} is at most {gate.margin:g} worse than {base}",
+        "no worse": f"✅ PASS: {new} is at most {gate.margin:g} worse than {base}{loss}",
         "worse": f"❌ FAIL: {new} is significantly worse than {base}",
         "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {pluralize_noun(gate.noun)}",
     }[gate.verdict]
