@@ -19,8 +19,7 @@ from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
 from shardwise.planning.variances import pool_variances, variance, variance_table
-from shardwise.plot.budgets import pool_chart
-from shardwise.plot.planning import reach_chart, topics_chart, variance_chart
+from shardwise.plot.planning import pool_chart, reach_chart, topics_chart, variance_chart
 
 
 def design(*arguments: object) -> Done:

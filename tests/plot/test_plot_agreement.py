@@ -15,7 +15,7 @@ from shardwise.comparing.stability import stability
 from shardwise.comparing.within_across import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD3
-from shardwise.plot.agreement import agreement_chart, stability_chart, width_chart
+from shardwise.plot.matrix import agreement_chart, stability_chart, width_chart
 
 
 @pytest.mark.parametrize("systems", [2, 12])

@@ -18,9 +18,8 @@ from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
 from shardwise.plot import saving
-from shardwise.plot.items import MOST_BARS, MOST_CELLS
-from shardwise.plot.power import power_by_items
-from shardwise.plot.rows import MOST_ROWS
+from shardwise.plot.forms import MOST_ROWS
+from shardwise.plot.items import MOST_BARS, MOST_CELLS, power_by_items
 
 GOLD = Path(__file__).parent.parent / "gold"
 EVERYWHERE = {"forest", "intervals", "p-values"}

@@ -11,8 +11,8 @@ import xarray as xr
 
 import shardwise as sw
 from report_pages import opened, simulated
-from shardwise.plot.rows import COLUMN
 from shardwise.plot.saving import render_svg
+from shardwise.plot.theme import COLUMN
 
 pytestmark = pytest.mark.browser
 

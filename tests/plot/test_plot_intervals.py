@@ -12,9 +12,9 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
-from shardwise.plot.intervals import interval_chart
-from shardwise.plot.rows import WIDTH
+from shardwise.plot.pairs import interval_chart
 from shardwise.plot.saving import save_chart
+from shardwise.plot.theme import WIDTH
 
 
 def comparisons(r: int, variance: float = 0.001, claim: str = "exactly these 50 topics") -> Comparisons:

@@ -15,7 +15,7 @@ from shardwise.comparing.equivalence import Equivalence, SettingSeries, equivale
 from shardwise.comparing.instances import compare_instances
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.plot.margins import difference_chart, margin_chart
+from shardwise.plot.pairs import difference_chart, margin_chart
 
 
 @pytest.mark.parametrize("side", ["both", "lower", "superior"])

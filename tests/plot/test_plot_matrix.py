@@ -16,8 +16,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.base import Estimates
-from shardwise.plot.intervals import interval_chart
 from shardwise.plot.matrix import matrix_chart
+from shardwise.plot.pairs import interval_chart
 from shardwise.plot.saving import save_chart
 
 

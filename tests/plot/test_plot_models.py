@@ -12,7 +12,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.plot.intervals import kind_chart, model_chart
+from shardwise.plot.pairs import kind_chart, model_chart
 
 
 def by_model(systems: int) -> dict[str, Comparisons]:

@@ -21,11 +21,12 @@ from shardwise.planning.shards import design_for_shards
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
-from shardwise.plot.budgets import p_spread_chart, pool_chart
 from shardwise.plot.fits import component_chart, posterior_chart
 from shardwise.plot.lab import truth_chart
 from shardwise.plot.planning import (
     generalizability_chart,
+    p_spread_chart,
+    pool_chart,
     reach_chart,
     shard_design_chart,
     simulated_power_chart,

@@ -9,7 +9,7 @@ import xarray as xr
 import shardwise as sw
 from chart_rows import rows_with
 from shardwise.core.errors import InputError
-from shardwise.plot.seeds import instance_means_chart, single_instance_chart
+from shardwise.plot.items import instance_means_chart, single_instance_chart
 
 
 @pytest.fixture(scope="module")

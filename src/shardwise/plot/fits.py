@@ -18,23 +18,23 @@ from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.bootstrap.fit import BootstrapFit
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.mixed.posterior import Posterior
-from shardwise.plot.theme import (
-    COLOURS,
-    CROWDED,
-    ON_AXIS,
-    bars_with_numbers,
-    chart_width,
-    encode_colour,
-    encode_dash,
-    finish_chart,
-    list_records,
-    make_data,
+from shardwise.plot.forms import (
+    STROKE,
+    Series,
+    draw,
+    draw_bars,
+    draw_curves,
+    draw_intervals,
+    finish_layers,
+    layer,
     make_legend,
-    name_axis,
-    number_tips,
-    system_axis,
-    text_tips,
+    name_columns,
+    name_field,
+    name_rows,
+    number,
+    tips,
 )
+from shardwise.plot.theme import COLOURS, CROWDED, DASH, ON_AXIS, chart_width, finish_chart, list_records
 
 
 def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
@@ -65,8 +65,8 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
         {"term": term, "share": square / total if total > 0 else 0.0, "ss": square, "df": int(df)}
         for term, square, df in zip(terms, squares, fit.table["df"], strict=False)
     ]
-    tips = [*number_tips(("ss", "sum of squares"), format=".4g"), *number_tips("df", format="d")]
-    return _draw_shares(rows, "term", "share of the total sum of squares", tips)
+    shown = ("ss:.4g=sum of squares", "df:d")
+    return _draw_shares(rows, "term", "share of the total sum of squares", *shown)
 
 
 def component_chart(
@@ -90,16 +90,19 @@ def component_chart(
     variances = dict(components) or {"error": 0.0}
     total = sum(variances.values())
     rows = [
-        {
-            "component": translate_term(name, nouns or {}),
-            "share": v / total if total > 0 else 0.0,
-            "variance": v,
-            "sd": v**0.5,
-        }
-        for name, v in variances.items()
+        {"component": translate_term(term, nouns or {}), "share": v / total if total > 0 else 0.0}
+        | {"variance": v, "sd": v**0.5}
+        for term, v in variances.items()
     ]
-    tips = number_tips("variance", ("sd", "standard deviation"), format=".4g")
-    return _draw_shares(rows, "component", "share of the variance of a score", tips)
+    shown = ("variance:.4g", "sd:.4g=standard deviation")
+    return _draw_shares(rows, "component", "share of the variance of a score", *shown)
+
+
+def _draw_shares(rows: list[dict[str, Any]], field: str, title: str, *shown: str) -> alt.LayerChart:
+    """Bars of shares, one a name."""
+    x = {"title": title, "axis": {"format": "%", "tickCount": 8}}
+    layers = draw_bars(rows, field, "share", x, ".1%", tips(field, "share:.1%", *shown))
+    return finish_layers(layers, 520, 28 * len(rows))
 
 
 def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerChart:
@@ -118,32 +121,17 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
         The chart, an altair object.
     """
     table = posterior.components_table(level)
-    names = [str(name) for name in table.index]
+    names = [str(component) for component in table.index]
     rows = [
-        {"component": name, "sd": sd, "lower": low, "upper": high}
-        for name, (sd, low, high) in zip(names, table.to_numpy(), strict=True)
+        {"component": component, "sd": sd, "lower": low, "upper": high}
+        for component, (sd, low, high) in zip(names, table.to_numpy(), strict=True)
     ]
-    base = alt.Chart(make_data(rows)).encode(
-        y=name_axis("component", names),
-        tooltip=[*text_tips("component"), *number_tips(("sd", "standard deviation"), "lower", "upper")],
-    )
-    x = alt.X("lower:Q", title=f"standard deviation (units of the score), {100 * level:g}% intervals")
-    bars = base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(x=x, x2="upper:Q")
-    points = base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x="sd:Q")
-    return finish_chart(alt.LayerChart(layer=[bars, points]).properties(width=420, height=34 * len(rows)))
-
-
-def _draw_shares(
-    rows: list[dict[str, Any]], field: str, title: str, tips: list[alt.Tooltip]
-) -> alt.LayerChart:
-    scale = alt.Scale(domain=[0, 1.15 * max(float(row["share"]) for row in rows) or 1.0])
-    base = alt.Chart(make_data(rows)).encode(
-        y=name_axis(field, [row[field] for row in rows]),
-        x=alt.X("share:Q", title=title, axis=alt.Axis(format="%", tickCount=8), scale=scale),
-        tooltip=[*text_tips(field), *number_tips("share", format=".1%"), *tips],
-    )
-    layers = bars_with_numbers(base, "share", ".1%")
-    return finish_chart(alt.LayerChart(layer=layers).properties(width=520, height=28 * len(rows)))
+    numbers = {"title": f"standard deviation (units of the score), {100 * level:g}% intervals"}
+    shown = tips("component", "sd:.4f=standard deviation", "lower:.4f", "upper:.4f")
+    y = name_rows("component", names)
+    fields = ("sd", "lower", "upper")
+    layers = draw_intervals(rows, y, numbers, fields, shown, thick=2.5, size=60)
+    return finish_layers(layers, 420, 34 * len(rows))
 
 
 MOST_POINTS = 200
@@ -162,10 +150,11 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     Chart
         The chart, an altair object.
     """
-    residuals, fitted = _list_finite_residuals(fit)
-    return finish_chart(
-        alt.hconcat(_draw_quantiles(residuals), _draw_density_map(fitted, residuals), spacing=40)
-    )
+    fitted = np.asarray(fit.fitted.values, np.float64)
+    residuals = np.asarray(fit.scores.values, np.float64) - fitted
+    finite = np.isfinite(residuals)
+    panels = _draw_quantiles(residuals[finite]), _draw_density_map(fitted[finite], residuals[finite])
+    return finish_chart(alt.hconcat(*panels, spacing=40))
 
 
 def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
@@ -188,63 +177,40 @@ def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats
 
 
 def _draw_quantiles(residuals: Floats) -> alt.LayerChart:
-    expected, observed = normal_quantiles(residuals)
-    rows = [{"expected": float(x), "found": float(y)} for x, y in zip(expected, observed, strict=True)]
+    """Quantiles of the residuals against those of the normal distribution, and the line on which they are equal."""
+    expected, found = normal_quantiles(residuals)
+    rows = [{"expected": x, "found": y} for x, y in zip(expected, found, strict=True)]
     end = float(np.abs(expected).max())
-    points = (
-        alt.Chart(make_data(rows))
-        .mark_point(filled=True, size=16, opacity=0.9, color=COLOURS[0])
-        .encode(
-            x=alt.X("expected:Q", title="expected of a normal distribution (sd)"),
-            y=alt.Y("found:Q", title="residual (sd)"),
-            tooltip=[alt.Tooltip("expected:Q", format=".2f"), alt.Tooltip("found:Q", format=".2f")],
-        )
-    )
-    line = (
-        alt.Chart(make_data([{"expected": -end, "found": -end}, {"expected": end, "found": end}]))
-        .mark_line(strokeDash=[4, 3], color=COLOURS[1], strokeWidth=1.5, aria=False)
-        .encode(x="expected:Q", y="found:Q")
-    )
-    return alt.LayerChart(layer=[line, points]).properties(width=330, height=270)
+    ends = [{"expected": -end, "found": -end}, {"expected": end, "found": end}]
+    channels = {
+        "x": number("expected", "expected of a normal distribution (sd)"),
+        "y": number("found", "residual (sd)"),
+    }
+    shown = {"tooltip": tips("expected:.2f", "found:.2f")}
+    layers = [
+        draw("line", ends, channels, strokeDash=DASH, color=COLOURS[1], strokeWidth=1.5, aria=False),
+        draw("point", rows, channels | shown, filled=True, size=16, opacity=0.9, color=COLOURS[0]),
+    ]
+    return layer(layers, 330, 270)
 
 
-def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.Chart:
+def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.LayerChart:
+    """Residuals against fitted values, as counts in cells."""
     counts, x, y = np.histogram2d(fitted, residuals, bins=(across, down))
     rows = [
-        {
-            "x": float(x[i]),
-            "x2": float(x[i + 1]),
-            "y": float(y[j]),
-            "y2": float(y[j + 1]),
-            "n": int(counts[i, j]),
-        }
+        {"x": x[i], "x2": x[i + 1], "y": y[j], "y2": y[j + 1], "n": int(counts[i, j])}
         for i, j in np.argwhere(counts > 0)
     ]
-    drawn: alt.Chart = (
-        alt.Chart(make_data(rows))
-        .mark_rect(color=COLOURS[0])
-        .encode(
-            x=alt.X("x:Q", title="fitted score", scale=alt.Scale(zero=False)),
-            x2="x2:Q",
-            y=alt.Y("y:Q", title="residual"),
-            y2="y2:Q",
-            opacity=alt.Opacity(
-                "n:Q",
-                scale=alt.Scale(type="log", domain=[1, max(2, counts.max())], range=[0.18, 1]),
-                legend=None,
-            ),
-            tooltip=[alt.Tooltip("n:Q", title="scores")],
-        )
-        .properties(width=330, height=270)
-    )
-    return drawn
-
-
-def _list_finite_residuals(fit: AnovaFit) -> tuple[Floats, Floats]:
-    fitted = np.asarray(fit.fitted.values, np.float64)
-    residuals = np.asarray(fit.scores.values, np.float64) - fitted
-    finite = np.isfinite(residuals)
-    return residuals[finite], fitted[finite]
+    scale = {"type": "log", "domain": [1, max(2.0, counts.max())], "range": [0.18, 1]}
+    channels = {
+        "x": number("x", "fitted score", scale={"zero": False}),
+        "x2": {"field": "x2"},
+        "y": number("y", "residual"),
+        "y2": {"field": "y2"},
+        "opacity": number("n", scale=scale, legend=None),
+        "tooltip": tips("n:d=scores"),
+    }
+    return layer([draw("rect", rows, channels, color=COLOURS[0])], 330, 270)
 
 
 THICK = (1.5, 5.0, 9.0)  # of the intervals of each fit, the first the widest
@@ -280,8 +246,8 @@ def effect_chart(
     order = first.effects.sort_values(ascending=first.means.lower_is_better, kind="stable").index
     systems = shorten_names(map(str, order), ON_AXIS)
     rows = [
-        row | {"system": systems[str(system)], "model": kinds[name]}
-        for name, fit in named.items()
+        row | {"system": systems[str(system)], "model": kinds[model]}
+        for model, fit in named.items()
         for system, row in zip(
             fit.effects.index,
             list_records(fit.intervals(level, **options)[["estimate", "lower", "upper"]]),
@@ -289,29 +255,27 @@ def effect_chart(
         )
     ]
     names, crowded = list(kinds.values()), len(systems) > CROWDED
-    widths = [t / 2 if crowded else t for t in THICK[: len(names)]]
-    key = make_legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(make_data(rows)).encode(
-        x=system_axis(list(systems.values()), f"{shorten_name(first.of)}, best first"),
-        color=encode_colour("model", names, key),
-        description="system:N",
-        tooltip=[*text_tips("system", "model"), *number_tips("estimate", "lower", "upper")],
-    )
+    series = Series("model", names, make_legend(names, **STROKE))
     measure = shorten_name(str(first.anova.scores.name or "score"))
-    y = alt.Y(
-        "lower:Q", title=f"effect on {measure}, {100 * level:g}% intervals", scale=alt.Scale(zero=False)
-    )
-    thickness = alt.StrokeWidth("model:N", scale=alt.Scale(domain=names, range=widths), legend=key)
-    bars = base.mark_rule().encode(y=y, y2="upper:Q", strokeWidth=thickness)
-    ends = alt.Chart(make_data(row for row in rows if row["model"] == names[0])).mark_tick(
-        color=COLOURS[0], size=5 if crowded else 10, thickness=1.5, aria=False
-    )
-    caps = [ends.encode(x="system:N", y=f"{end}:Q") for end in ("lower", "upper")]
-    points = base.mark_point(filled=True, size=8 if crowded else 26, opacity=1).encode(
-        y="estimate:Q", color=alt.value("black")
-    )
-    drawn = alt.LayerChart(layer=[bars, *caps, points])
-    return finish_chart(drawn.properties(width=chart_width(len(systems)), height=320))
+    numbers = {"title": f"effect on {measure}, {100 * level:g}% intervals", "scale": {"zero": False}}
+    x = {"x": name_columns("system", list(systems.values()), f"{shorten_name(first.of)}, best first")}
+    shown = tips("system", "model", "estimate:.4f", "lower:.4f", "upper:.4f")
+    common = x | {"tooltip": shown, "description": name_field("system")}
+    # One bar inside the other, the widest with ends.
+    widths = [thick / 2 if crowded else thick for thick in THICK[: len(names)]]
+    bars = series.encode("color", strokeWidth=widths)
+    bars |= {"y": number("lower", **numbers), "y2": {"field": "upper"}}
+    widest = [row for row in rows if row["model"] == names[0]]
+    cap = {"color": COLOURS[0], "size": 5 if crowded else 10, "thickness": 1.5, "aria": False}
+    centre = {"y": number("estimate", **numbers)}
+    layers = [
+        draw("rule", rows, common | bars),
+        *(draw("tick", widest, x | {"y": number(end, **numbers)}, **cap) for end in ("lower", "upper")),
+        draw(
+            "point", rows, common | centre, filled=True, size=8 if crowded else 26, opacity=1, color="black"
+        ),
+    ]
+    return finish_layers(layers, chart_width(len(systems)), 320)
 
 
 def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") -> alt.LayerChart:
@@ -336,47 +300,27 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     """
     if a == b:
         raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
-    distributions = {name: fit.effect_distribution(name, residuals=residuals) for name in (a, b)}
-    better, worse = sorted(distributions, key=lambda name: -distributions[name].estimate)
+    distributions = {system: fit.effect_distribution(system, residuals=residuals) for system in (a, b)}
+    better, worse = sorted(distributions, key=lambda system: -distributions[system].estimate)
     shown = shorten_names((better, worse), most=40)
-    names = list(shown.values())
-    curves = {name: distribution.curve(POINTS) for name, distribution in distributions.items()}
-    rows = [
-        {"system": shown[name], **row} for name in (better, worse) for row in list_records(curves[name])
-    ]  # fmt: skip
-    start, low = distributions[better].estimate, float(curves[worse]["value"].iloc[0])
-    tail = np.linspace(max(start, low), max(start, float(curves[worse]["value"].iloc[-1])), POINTS)
-    shaded = [
-        {"value": x, "density": y} for x, y in zip(tail, distributions[worse].density(tail), strict=True)
-    ]  # fmt: skip
+    curves = {system: distributions[system].curve(POINTS) for system in (better, worse)}
+    rows = [row | {"system": shown[system]} for system in curves for row in list_records(curves[system])]
+    start, values = distributions[better].estimate, curves[worse]["value"].to_numpy(float)
+    tail = np.linspace(max(start, values[0]), max(start, values[-1]), POINTS)
+    density = distributions[worse].density(tail)
+    shaded = [{"value": x, "density": y} for x, y in zip(tail, density, strict=True)]
     p = float(distributions[worse].sf(np.array([start]))[0])
     measure = shorten_name(str(fit.anova.scores.name or "score"))
-    x = alt.X(
-        "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
-    )
-    y = alt.Y("density:Q", title=f"density (per unit of {measure})")
-    key = make_legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(make_data(rows)).encode(
-        x=x, color=encode_colour("system", names, key), description="system:N"
-    )
-    tips = [*text_tips("system"), *number_tips("value", "density", "cdf")]
-    lines = base.mark_line(strokeWidth=2).encode(
-        y=y, strokeDash=encode_dash("system", names, key), tooltip=tips
-    )
-    area = alt.Chart(make_data(shaded)).mark_area(color="#8c8c8c", opacity=0.55, aria=False).encode(x=x, y=y)
-    means = [{"system": shown[name], "value": distributions[name].estimate} for name in (better, worse)]
-    bars = (
-        alt.Chart(make_data(means))
-        .mark_rule(strokeWidth=1.5)
-        .encode(
-            x=x,
-            color=encode_colour("system", names, key),
-            strokeDash=encode_dash("system", names, key),
-            description="system:N",
-            tooltip=[*text_tips("system"), *number_tips(("value", "effect"))],
-        )
-    )
-    title = f"shaded: p = {p:.3g}, one tail, not corrected"
-    return finish_chart(
-        alt.LayerChart(layer=[area, lines, bars]).properties(width=460, height=260, title=title)
-    )
+    x = number("value", f"effect on {measure}", scale={"zero": False}, axis={"tickCount": 6})
+    y = number("density", f"density (per unit of {measure})")
+    names = list(shown.values())
+    series = Series("system", names, make_legend(names, **STROKE))
+    means = [{"system": shown[system], "value": distributions[system].estimate} for system in curves]
+    bars = {"x": x, "tooltip": tips("system", "value:.4f=effect"), "description": name_field("system")}
+    bars |= series.encode("color", "strokeDash")
+    layers = [
+        draw("area", shaded, {"x": x, "y": y}, color="#8c8c8c", opacity=0.55, aria=False),
+        *draw_curves(rows, x, y, series, tips("system", "value:.4f", "density:.4f", "cdf:.4f")),
+        draw("rule", means, bars, strokeWidth=1.5),
+    ]
+    return finish_layers(layers, 460, 260, f"shaded: p = {p:.3g}, one tail, not corrected")

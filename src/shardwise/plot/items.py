@@ -1,4 +1,4 @@
-"""The items behind the means: a heat map of items and systems, and the sorted differences of two systems."""
+"""The scores behind the means: items and systems, wins and losses, power by items, and single repeats (J15)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,49 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.power import POWER, list_round_differences, round_below
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.text import shorten_names
-from shardwise.plot.rows import (
+from shardwise.core.errors import InputError
+from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of
+from shardwise.core.text import shorten_name, shorten_names
+from shardwise.planning.repeats import evaluate_design, repeat_power
+from shardwise.planning.topics import power_at
+from shardwise.plot.forms import (
     MOST_ROWS,
-    WIDTH,
-    encode_names,
-    estimate_width,
-    label_measure,
+    STROKE,
+    Channel,
+    Series,
+    draw,
+    draw_curves,
+    draw_level,
+    finish_layers,
+    fit_scale,
     lay_out_rows,
+    layer,
+    list_round_ticks,
+    make_legend,
     make_word_legend,
+    name,
+    name_field,
+    name_rows,
+    number,
+    tips,
+)
+from shardwise.plot.theme import (
+    COLOURS,
+    INK,
+    WIDTH,
+    check_columns,
+    estimate_width,
+    finish_chart,
+    label_measure,
+    list_records,
     wrap_text,
 )
-from shardwise.plot.theme import COLOURS, finish_chart, level_line, make_data, number_tips, text_tips
 
 MOST_CELLS = 3_600
 """Cells of a heat map; of more, neighbours are averaged."""
@@ -30,7 +57,7 @@ NAMED_ITEMS = 36
 """Items that a heat map names."""
 MOST_BARS = 240
 """Bars of a strip; of more, neighbours of one outcome are averaged."""
-SHADES = {"win": COLOURS[0], "tie": "#8c8c8c", "loss": COLOURS[1]}
+SHADES = (COLOURS[0], "#8c8c8c", COLOURS[1])
 EMPTY = "#ececec"
 
 
@@ -64,7 +91,7 @@ def heatmap_chart(analysis: Analysis, *, cells: int = MOST_CELLS, width: float =
     layout = lay_out_rows([names[i] if j - i == 1 else f"ranks {i + 1}–{j}" for i, j in spans], width)
     labels = list(layout.labels.values())
     topic = matrix.nouns.get("topic", "topic")
-    items = [str(name) for name in matrix.scores.index]
+    items = [str(item) for item in matrix.scores.index]
     single = len(column_edges) == len(items) + 1
     named = single and len(items) <= NAMED_ITEMS
     short = shorten_names(items, 20)
@@ -78,52 +105,30 @@ def heatmap_chart(analysis: Analysis, *, cells: int = MOST_CELLS, width: float =
     title += "" if single else f"; a column is the mean of {each - 1} to {each} {pluralize_noun(topic)}"
     title += "; grey: no score" if len(rows) < means.size else ""
     lines = wrap_text(title, layout.width, 11.5)
-    x: Any = alt.X(
-        "from:Q",
-        title=lines,
-        scale=alt.Scale(domain=[0, len(items)], nice=False),
-        axis=alt.Axis(grid=False, titleAnchor="start", labels=False, ticks=False, titleFontSize=11.5),
-    )
+    axis: Channel = {"grid": False, "titleAnchor": "start", "titleFontSize": 11.5}
     if named:
         extent = 6.0 + max(estimate_width(label, 9) for label in short.values())
-        axis = alt.Axis(grid=False, titleAnchor="start", labelAngle=-90, labelLimit=0, labelFontSize=9)
-        axis["minExtent"], axis["titleFontSize"] = extent, 11.5
-        x = alt.X("item:N", title=lines, scale=alt.Scale(domain=list(short.values())), axis=axis)
-    key = alt.Legend(
-        title=label_measure(matrix.measure, matrix.lower_is_better, 40),
-        orient="top",
-        gradientLength=160,
-        titleLimit=0,
-        offset=6,
-        format="~g",
-    )
-    shade = alt.Scale(scheme="viridis", zero=False, reverse=matrix.lower_is_better)
-    base = alt.Chart(make_data(rows)).encode(
-        x=x,
-        y=encode_names(layout),
-        color=alt.Color("score:Q", scale=shade, legend=key),
-        tooltip=[*text_tips("system"), *text_tips(("item", topic)) * single, *number_tips("score")],
-    )
-    drawn = base.mark_rect(aria=False) if named else base.mark_rect(aria=False).encode(x2="to:Q")
-    chart = alt.LayerChart(layer=[drawn], view=alt.ViewBackground(fill=EMPTY, stroke=None))
+        upright: Channel = {"labelAngle": -90, "labelLimit": 0, "labelFontSize": 9, "minExtent": extent}
+        across = {"x": name("item", short.values(), **axis, **upright) | {"title": lines}}
+    else:
+        scale = {"domain": [0, len(items)], "nice": False}
+        x = number("from", lines, scale=scale, axis=axis | {"labels": False, "ticks": False})
+        across = {"x": x, "x2": {"field": "to"}}
+    key = {"orient": "top", "gradientLength": 160, "titleLimit": 0, "offset": 6, "format": "~g"}
+    measure = label_measure(matrix.measure, matrix.lower_is_better, 40)
+    shade = {"scheme": "viridis", "zero": False, "reverse": matrix.lower_is_better}
+    channels = {
+        "y": layout.name_rows(),
+        "color": number("score", scale=shade, legend=key | {"title": measure}),
+        "tooltip": tips("system", *([f"item={topic}"] if single else []), "score:.4f"),
+    }
     step = max(layout.step - 4.0, layout.size + 2.0)
-    return finish_chart(chart.properties(width=layout.width, height=step * len(labels)))
+    drawn = layer([draw("rect", rows, channels | across, aria=False)], layout.width, step * len(labels))
+    return finish_chart(drawn.properties(view=alt.ViewBackground(fill=EMPTY, stroke=None)))
 
 
 def split_evenly(count: int, parts: int) -> Ints:
-    """Split a range into parts whose sizes differ by one at most.
-
-    Parameters
-    ----------
-    count : int
-        Number of things.
-    parts : int
-        Most parts.
-
-    Returns
-    -------
-    array of int
-        Edges of the parts, 0 and `count` included.
+    """Edges of at most so many parts of a range, 0 and `count` included, whose sizes differ by one at most.
 
     >>> split_evenly(7, 3).tolist(), split_evenly(2, 5).tolist()
     ([0, 2, 4, 7], [0, 1, 2])
@@ -132,19 +137,7 @@ def split_evenly(count: int, parts: int) -> Ints:
 
 
 def average_blocks(y: Floats, row_edges: Ints, column_edges: Ints) -> Floats:
-    """Average the values that are there in blocks of neighbouring rows and columns.
-
-    Parameters
-    ----------
-    y : array
-        (R, T) values, NaN where one is missing.
-    row_edges, column_edges : array of int
-        Edges of the blocks.
-
-    Returns
-    -------
-    array
-        Means, NaN where all values of a block are missing.
+    """Average the (R, T) values that are there in blocks of neighbours, NaN where all of a block are missing.
 
     >>> average_blocks(np.array([[1.0, 3.0, np.nan]]), np.array([0, 1]), np.array([0, 2, 3])).tolist()
     [[2.0, nan]]
@@ -200,52 +193,40 @@ def item_chart(
         "tie": f"tie: {counts['tie']:,}",
         "loss": f"{second} better: {counts['loss']:,}",
     }
-    names = shorten_names(map(str, known["item"]), 40)
-    rows = []
-    for kind, start, stop in _list_runs(outcome, bars):
-        group = known["item"].iloc[start]
-        label = names[str(group)] if stop - start == 1 else format_count(stop - start, topic)
-        rows.append(
-            {"from": start, "to": stop, "difference": float(difference[start:stop].mean())}
-            | {"outcome": words[kind], "items": label}
-        )
-    domain = list(words.values())
-    key = make_word_legend(domain, 11, width, symbolType="square")
-    shade = alt.Scale(domain=domain, range=[SHADES[kind] for kind in words])
-    plain = alt.Axis(grid=False, labels=False, ticks=False, titleAnchor="start", titleFontSize=11.5)
+    names = list(shorten_names(map(str, known["item"]), 40).values())
+    rows = [
+        {
+            "from": start,
+            "to": stop,
+            "difference": float(difference[start:stop].mean()),
+            "outcome": words[kind],
+        }
+        | {"items": names[start] if stop - start == 1 else format_count(stop - start, topic)}
+        for kind, start, stop in _list_runs(outcome, bars)
+    ]
+    key = make_word_legend(list(words.values()), 11, width, symbolType="square")
+    shade = Series("outcome", words.values(), key, SHADES).encode("color")
     missing = f"; {counts['missing']:,} lack a score" if counts["missing"] else ""
     below = f"{format_count(len(known), topic)} by difference{missing}; dashed: mean {items.difference:+.3g}"
-    measure = label_measure(items.measure, items.lower_is_better, 40)
-    scale = alt.Scale(zero=True, nice=False, padding=6)
     tall, wide = 240.0, width - 70.0
-    chart = (
-        alt.Chart(make_data(rows))
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X(
-                "from:Q",
-                title=wrap_text(below, wide, 11.5),
-                scale=alt.Scale(domain=[0, max(len(known), 1)], nice=False),
-                axis=plain,
-            ),
-            x2="to:Q",
-            y=alt.Y(
-                "difference:Q",
-                title=wrap_text(f"difference in {measure}", tall, 11.5),
-                scale=scale,
-                axis=alt.Axis(titleFontSize=11.5),
-            ),
-            y2=alt.datum(0),
-            color=alt.Color("outcome:N", scale=shade, legend=key),
-            tooltip=[*text_tips(("items", topic), "outcome"), *number_tips("difference")],
-        )
-    )
-    ties = alt.Chart(make_data([row for row in rows if row["outcome"] == words["tie"]]))
-    flat = ties.mark_rule(strokeWidth=3, aria=False).encode(
-        x="from:Q", x2="to:Q", y=alt.datum(0), color=alt.Color("outcome:N", scale=shade, legend=key)
-    )
-    layers = [chart, *([flat] if counts["tie"] else []), level_line(items.difference, "y", scale=scale)]
-    return finish_chart(alt.LayerChart(layer=layers).properties(width=wide, height=tall))
+    plain = {"grid": False, "labels": False, "ticks": False, "titleAnchor": "start", "titleFontSize": 11.5}
+    span = {"domain": [0, max(len(known), 1)], "nice": False}
+    across = {
+        "x": number("from", wrap_text(below, wide, 11.5), scale=span, axis=plain),
+        "x2": {"field": "to"},
+    }
+    measure = f"difference in {label_measure(items.measure, items.lower_is_better, 40)}"
+    scale = {"zero": True, "nice": False, "padding": 6}
+    up = {
+        "y": number("difference", wrap_text(measure, tall, 11.5), scale=scale, axis={"titleFontSize": 11.5}),
+        "y2": {"datum": 0},
+        "tooltip": tips(f"items={topic}", "outcome", "difference:.4f"),
+    }
+    layers = [draw("rect", rows, across | up | shade, aria=False)]
+    if counts["tie"]:
+        ties = [row for row in rows if row["outcome"] == words["tie"]]
+        layers.append(draw("rule", ties, across | shade | {"y": {"datum": 0}}, strokeWidth=3, aria=False))
+    return finish_layers([*layers, draw_level(items.difference, "y", scale=scale)], wide, tall)
 
 
 def _list_runs(outcome: np.ndarray, most: int) -> list[tuple[str, int, int]]:
@@ -258,3 +239,243 @@ def _list_runs(outcome: np.ndarray, most: int) -> list[tuple[str, int, int]]:
             cuts = (start + split_evenly(stop - start, share)).tolist()
             runs += [(str(outcome[start]), i, j) for i, j in pairwise(cuts)]
     return runs
+
+
+POINTS = 60
+"""Numbers of items of a curve."""
+MOST_TIMES = 20.0
+"""Largest number of items drawn, in units of the number at hand."""
+
+
+def power_curve_chart(
+    analysis: Analysis, *, differences: list[float] | None = None, width: float = WIDTH
+) -> alt.LayerChart:
+    """Draw the power to detect a difference against the number of items; points mark the number at hand.
+
+    Power is that of the default test of one pair, all pairs corrected: ``planning.power_at`` with the variance of the
+    analysis, or ``planning.repeat_power`` where scores have repeats, whose number stays.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The result of `shardwise.analyze`.
+    differences : list of float, optional
+        True differences, a curve each; without them the one that is detected here with 80% power, a smaller round one,
+        and that of the closest tie.
+    width : float
+        Pixels of the whole chart.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    now, detectable = find_present_design(analysis)
+    if differences is None:
+        tie = analysis.open_tie()
+        smaller = list_round_differences(round_below(0.7 * detectable))[1:3]
+        near = [tie.difference] if tie is not None and tie.difference > 0.1 * detectable else []
+        differences = sorted({float(f"{detectable:.2g}"), *smaller, *near}, reverse=True)
+    if not differences or min(differences) <= 0.0:
+        raise InputError("a difference to detect must be above 0", remedy="give numbers such as 0.05")
+    # As far as the smallest difference needs, within reason.
+    reach = now * min(max(2.0, 1.2 * (detectable / min(differences)) ** 2), MOST_TIMES)
+    counts = np.unique(np.append(np.geomspace(max(min(now / 4.0, 10.0), 3.0), reach, POINTS).round(), now))
+    labels = [f"{d:g}" for d in differences]
+    rows = [
+        {"items": float(n), "power": float(p), "difference": label}
+        for label, d in zip(labels, differences, strict=True)
+        for n, p in zip(counts, power_by_items(analysis, counts, d), strict=True)
+        if np.isfinite(p)
+    ]
+    key = {
+        "title": f"true difference in {shorten_name(analysis.measure, 40)}",
+        "orient": "top",
+        "direction": "horizontal",
+        "columns": max(int(width // 110), 1),
+        "symbolStrokeWidth": 2,
+        "labelLimit": 0,
+        "titleLimit": 0,
+        "columnPadding": 20,
+        **STROKE,
+    }
+    wide = width - 70.0
+    systems = analysis.format_count(len(analysis.systems), "system")
+    corrected = f", all pairs of {systems} corrected" if len(analysis.systems) > 2 else ""
+    below = f"{analysis.nouns_for('topic')}{corrected}; marked: the {now:,} at hand"
+    ends = [float(counts[0]), float(counts[-1])]
+    axis = {"titleAnchor": "start", "titleFontSize": 11.5, "format": ",d", "values": list_round_ticks(*ends)}
+    scale = {"type": "log", "nice": False, "domain": ends}
+    x = number("items", wrap_text(below, wide, 11.5), scale=scale, axis=axis)
+    shares = {"format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1], "titleFontSize": 11.5}
+    up: dict[str, Any] = {"scale": {"domain": [0, 1], "nice": False}, "axis": shares}
+    y = number("power", f"power; dashed: {POWER:.0%}", **up)
+    series, shown = Series("difference", labels, key), tips("difference", "items:,d", "power:.1%")
+    present = [row for row in rows if row["items"] == now]
+    marks = {"x": x, "y": y, "tooltip": shown, "description": name_field("difference")} | series.encode(
+        "color"
+    )
+    layers = [
+        draw_level(POWER, "y", **up),
+        draw("rule", [{"items": now}], {"x": x}, color=INK, opacity=0.5, aria=False),
+        *draw_curves(rows, x, y, series, shown),
+        draw("point", present, marks, filled=True, size=90, opacity=1, stroke="white"),
+    ]
+    return finish_layers(layers, wide, 260)
+
+
+def find_present_design(analysis: Analysis) -> tuple[int, float]:
+    """Return the number of items at hand, and the difference that they detect with 80% power.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The result of `shardwise.analyze`.
+
+    Returns
+    -------
+    tuple of int and float
+        Items, or clusters where these are the units, and the difference.
+    """
+    if analysis.repeats is not None and analysis.repeats.components is not None:
+        design = evaluate_design(
+            analysis.repeats.components,
+            analysis.repeats.kind,
+            items=analysis.topics,
+            repeats=(analysis.instances or (1, 1))[0],
+            systems=len(analysis.systems),
+            min_diff=1.0,
+            alpha=analysis.alpha,
+        )
+        return analysis.topics, design.detectable
+    assert analysis.power is not None
+    return analysis.power.topics, analysis.power.detectable
+
+
+def power_by_items(analysis: Analysis, counts: Floats, difference: float) -> Floats:
+    """Compute the power that numbers of items would have, with the variances of an analysis.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The result of `shardwise.analyze`.
+    counts : array
+        Numbers of items.
+    difference : float
+        True difference of two systems.
+
+    Returns
+    -------
+    array
+        Power of each number.
+    """
+    systems, alpha = len(analysis.systems), analysis.alpha
+    if analysis.repeats is not None and analysis.repeats.components is not None:
+        repeats = np.full(counts.shape, float((analysis.instances or (1, 1))[0]))
+        return repeat_power(
+            analysis.repeats.components,
+            counts,
+            repeats,
+            difference,
+            systems=systems,
+            kind=analysis.repeats.kind,
+            alpha=alpha,
+        )
+    assert analysis.power is not None
+    variance = analysis.power.sigma_sq
+    power = power_at(
+        n=counts, min_diff=difference, variance=variance, systems=systems, alpha=alpha, method="moderated"
+    )
+    return np.asarray(power, dtype=float)
+
+
+def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = WIDTH) -> alt.LayerChart:
+    """Draw the mean of each instance (seed, sample, repeat) of each system, and the mean over them.
+
+    Parameters
+    ----------
+    scores : DataArray, table or Analysis
+        Scores by topic, system and instance, or the analysis of such scores.
+    most : int
+        Most systems.
+    width : float
+        Pixels of the whole chart.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+
+    >>> import xarray as xr
+    >>> chart = instance_means_chart(xr.DataArray(np.zeros((4, 2, 3)), dims=("question", "model", "seed")))
+    >>> len(chart.to_dict()["layer"])
+    2
+    """
+    given = scores.scores if isinstance(scores, Analysis) else scores
+    table = as_scores(given, needs=("topic", "system", "instance"))
+    nouns = nouns_of(table)
+    instance, system = nouns.get("instance", "instance"), nouns.get("system", "system")
+    means = table.mean([d for d in table.dims if d not in ("system", "instance")], skipna=True)
+    values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
+    names = level_names(table, "system")
+    centres = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in values])
+    order = np.argsort(-measure_of(table).sign * centres, kind="stable")[:most]
+    layout = lay_out_rows([names[k] for k in order], width)
+    labels = [str(x) for x in level_names(table, "instance")]
+    rows, middles = (
+        [
+            {"system": layout.labels[names[k]], "instance": label, "mean": value}
+            for k in order
+            for label, value in zip(repeats, columns[k], strict=True)
+            if np.isfinite(value)
+        ]
+        for repeats, columns in ((labels, values), (["all"], centres[:, None]))
+    )
+    measure = f"{shorten_name(str(table.name), 40)}: " if table.name else ""
+    title = f"{measure}mean of each {instance}; bar: mean of all"
+    channels = {
+        "x": number("mean", **layout.scale_numbers(title, fit_scale(row["mean"] for row in rows))),
+        "y": layout.name_rows(),
+        "tooltip": tips(f"system={system}", f"instance={instance}", "mean:.4f"),
+        "description": name_field("system"),
+    }
+    size = 18 if layout.crowded else 45
+    layers = [
+        draw("point", rows, channels, filled=True, size=size, opacity=0.5, color=COLOURS[0]),
+        draw("tick", middles, channels, thickness=3, color=COLOURS[1], height=0.7 * layout.step),
+    ]
+    return finish_chart(layout.draw_panel(layers, len(names), pluralize_noun(system)))
+
+
+VERDICTS = ("better", "no difference", "worse")
+
+
+def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: str = "") -> alt.LayerChart:
+    """Draw the difference that each instance by itself would show, and what its test would say (J15 Fig. 7).
+
+    Parameters
+    ----------
+    tests : DataFrame
+        What `shardwise.instances.single_instance_tests` returns.
+    noun : str
+        The user's word for an instance.
+    pair : str
+        The systems, in words.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    check_columns(tests, "instance", "difference", "p", "verdict")
+    rows = [row | {"instance": str(row["instance"])} for row in list_records(tests)]
+    known = [verdict for verdict in VERDICTS if verdict in set(tests["verdict"])]
+    channels = {
+        "x": number("difference", "difference", scale={"zero": True, "padding": 14}),
+        "y": name_rows("instance", [row["instance"] for row in rows]),
+        "tooltip": tips(f"instance={noun}", "verdict", "difference:.4f", "p:.3g"),
+        **Series("verdict", known, make_legend(known)).encode("color", "shape"),
+    }
+    points = draw("point", rows, channels, filled=True, size=80, opacity=1)
+    title = f"{pair + ': ' if pair else ''}each {noun} by itself"
+    return finish_layers([draw_level(0.0, "x"), points], 460, 22 * len(rows), title)

@@ -1,4 +1,4 @@
-"""What the laboratory found: error rates and power of methods, reversals on held-out topics, a simulated truth."""
+"""What simulations and experiments found: error rates, power, reversals on held-out topics, truth, and papers."""
 
 from __future__ import annotations
 
@@ -8,38 +8,45 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name, shorten_names
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.lab.simulate_collection import SimulatedCollection
+from shardwise.papers.exhibit import Exhibit
+from shardwise.plot.forms import (
+    PLAIN,
+    Series,
+    draw,
+    draw_curves,
+    draw_intervals,
+    draw_level,
+    finish_layers,
+    layer,
+    make_legend,
+    name_columns,
+    name_field,
+    name_rows,
+    number,
+    tips,
+)
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
     DASH,
     ON_AXIS,
-    PLAIN,
     chart_width,
     check_columns,
-    encode_colour,
-    encode_dash,
-    encode_shape,
     finish_chart,
-    level_line,
     list_records,
     make_data,
-    make_legend,
-    name_axis,
-    number_tips,
-    system_axis,
-    text_tips,
 )
 
 RATES = ("method", "claim", "error_rate", "rate", "low", "high", "nominal")
 POWERS = ("method", "difference", "power", "low", "high")
-LOW_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1]
-HIGH_TICKS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99]
-LOW = alt.Scale(type="sqrt", domain=[0, 1])
-HIGH = alt.Scale(type="pow", exponent=6, domain=[0, 1])
+# Scales stretched near 0 and near 1, with the labels of their axes.
+LOW = {"type": "sqrt", "domain": [0, 1]}, [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1]
+HIGH = {"type": "pow", "exponent": 6, "domain": [0, 1]}, [0.5, 0.7, 0.8, 0.9, 0.95, 0.99]
 VERDICTS = ("below the level", "contains the level", "above the level")
 SHADES = (COLOURS[0], "#606060", COLOURS[1])
 SHAPES = ("triangle-left", "circle", "triangle-right")
@@ -68,15 +75,44 @@ def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     check_columns(rates, *RATES)
     single = not rates.duplicated(["claim", "method"]).any()
     groups = ["claim"] if single else ["claim", "error_rate"]
-    kinds = list(dict.fromkeys(map(str, rates["error_rate"])))
-    rows: dict[str, list[alt.LayerChart]] = {}
+    several = single and rates["error_rate"].nunique() > 1
+    panels: dict[str, list[alt.LayerChart]] = {}
     for (claim, *error_rate), of_claim in rates.groupby(groups, sort=False):
         title = "; ".join(shorten_name(str(part), 80) for part in (*error_rate, claim))
-        drawn = _draw_claim(list_records(of_claim[list(RATES)]), title, named=single and len(kinds) > 1)
-        rows.setdefault(str(claim), []).append(drawn)
-    panels = [alt.hconcat(*row, spacing=30) for row in rows.values()]
-    finished: alt.VConcatChart = alt.vconcat(*panels, spacing=24)
+        drawn = _draw_claim(list_records(of_claim[list(RATES)]), title, named=several)
+        panels.setdefault(str(claim), []).append(drawn)
+    finished: alt.VConcatChart = alt.vconcat(
+        *(alt.hconcat(*row, spacing=30) for row in panels.values()), spacing=24
+    )
     return finish_chart(finished)
+
+
+def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
+    """One claim; where methods promise different things, the promise stands beside the name."""
+    labels = [f"{row['method']} ({row['error_rate']})" if named else str(row["method"]) for row in rows]
+    names = shorten_names(labels)
+    for k, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        below, above = row["high"] < row["nominal"], row["low"] > row["nominal"]
+        rows[k] = row | {"method": names[label], "verdict": VERDICTS[1 - below + above]}
+    levels = list(dict.fromkeys(float(row["nominal"]) for row in rows))
+    scale, ticks = LOW if min(levels) <= 0.5 else HIGH
+    numbers = {"scale": scale, "axis": {"values": ticks, "format": ".2~f", "labelOverlap": False}}
+    key = {"title": "interval", "orient": "top", "titleOrient": "left", "symbolOpacity": 1}
+    shown = tips(
+        "method", "claim", "error_rate", "verdict=interval", "rate:.4f", "low:.4f", "high:.4f", "nominal:.4f"
+    )
+    few = len(names) <= 40
+    layers = draw_intervals(
+        rows,
+        name_rows("method", names.values(), labelPadding=8, labelOverlap=True),
+        numbers | {"title": "rate, with Monte-Carlo interval"},
+        ("rate", "low", "high"),
+        shown,
+        series=Series("verdict", VERDICTS, key, SHADES, SHAPES),
+        size=64 if few else 20,
+    )
+    lines = [draw_level(level, "x", **numbers) for level in levels]
+    return layer([*layers, *lines], 340, (20 if few else 8) * len(names), title)
 
 
 def power_chart(
@@ -102,87 +138,25 @@ def power_chart(
         powers = powers.power[powers.power["meant"]]
     check_columns(powers, *POWERS)
     names = shorten_names(map(str, powers["method"]))
-    groups = [name for name in ("claim", "null") if name in powers and powers[name].nunique() > 1]
+    groups = [group for group in ("claim", "null") if group in powers and powers[group].nunique() > 1]
     if not groups:
-        return finish_chart(_draw_power_curves(powers, names, measure).properties(width=460, height=300))
-    panels = [
-        _draw_power_curves(rows, names, measure).properties(
-            width=320, height=260, title="; ".join(shorten_name(str(part), 60) for part in parts)
-        )
-        for parts, rows in powers.groupby(groups, sort=False)
-    ]
+        return finish_layers(_draw_power_curves(powers, names, measure), 460, 300)
+    panels = []
+    for parts, rows in powers.groupby(groups, sort=False):
+        title = "; ".join(shorten_name(str(part), 60) for part in parts)
+        panels.append(layer(_draw_power_curves(rows, names, measure), 320, 260, title))
     return finish_chart(alt.hconcat(*panels, spacing=30))
 
 
-def _draw_power_curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.LayerChart:
+def _draw_power_curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> list[alt.Chart]:
+    """A curve a method, with its Monte-Carlo band."""
     methods = list(names.values())
     rows = [row | {"method": names[str(row["method"])]} for row in list_records(powers[list(POWERS)])]
-    key = make_legend(methods, columns=4, **PLAIN)
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X("difference:Q", title=f"true difference in {shorten_name(measure)}"),
-        color=encode_colour("method", methods, key),
-        description="method:N",
-        tooltip=[
-            *text_tips("method"),
-            *number_tips("difference"),
-            *number_tips("power", "low", "high", format=".1%"),
-        ],
-    )
-    y = alt.Y("low:Q", title="power", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
-    bands = base.mark_area(opacity=0.15).encode(y=y, y2="high:Q")
-    lines = base.mark_line(strokeWidth=1.8).encode(
-        y="power:Q", strokeDash=encode_dash("method", methods, None)
-    )
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        y="power:Q", shape=encode_shape("method", methods, key)
-    )
-    return alt.LayerChart(layer=[bands, lines, points])
-
-
-def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
-    """One claim; where methods promise different things, the promise stands beside the name."""
-    label = {
-        str(row["method"]): f"{row['method']} ({row['error_rate']})" if named else str(row["method"])
-        for row in rows
-    }
-    names = shorten_names(label.values())
-    marked = [
-        row | {"method": names[label[str(row["method"])]], "verdict": _decide_verdict(row)} for row in rows
-    ]
-    methods = list(names.values())
-    levels = list(dict.fromkeys(float(row["nominal"]) for row in rows))
-    scale, ticks = (LOW, LOW_TICKS) if min(levels) <= 0.5 else (HIGH, HIGH_TICKS)
-    step = 20 if len(methods) <= 40 else 8
-    axis = alt.Axis(values=ticks, format=".2~f", labelOverlap=False)
-    axis_of_names = alt.Axis(
-        labelLimit=0, labelPadding=8, ticks=False, domain=False, grid=False, labelOverlap=True
-    )
-    key = alt.Legend(title="interval", orient="top", titleOrient="left", symbolOpacity=1)
-    tips = [
-        *text_tips("method", "claim", "error_rate", ("verdict", "interval")),
-        *number_tips("rate", "low", "high", "nominal"),
-    ]
-    base = alt.Chart(make_data(marked)).encode(
-        y=alt.Y("method:N", scale=alt.Scale(domain=methods), title=None, axis=axis_of_names),
-        color=alt.Color("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(SHADES)), legend=key),
-        tooltip=tips,
-    )
-    x = alt.X("low:Q", title="rate, with Monte-Carlo interval", scale=scale, axis=axis)
-    bars = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
-    form = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(SHAPES)), legend=key)
-    points = base.mark_point(filled=True, size=64 if step > 8 else 20, opacity=1).encode(
-        x=alt.X("rate:Q", scale=scale, axis=axis), shape=form
-    )
-    drawn = alt.LayerChart(
-        layer=[bars, points, *(level_line(level, "x", scale=scale, axis=axis) for level in levels)]
-    )
-    return drawn.properties(width=340, height=step * len(methods), title=title)
-
-
-def _decide_verdict(row: dict[str, Any]) -> str:
-    if row["high"] < row["nominal"]:
-        return VERDICTS[0]
-    return VERDICTS[2] if row["low"] > row["nominal"] else VERDICTS[1]
+    x = number("difference", f"true difference in {shorten_name(measure)}")
+    y = number("power", "power", axis={"format": "%"}, scale={"domain": [0, 1]})
+    series = Series("method", methods, make_legend(methods, columns=4, **PLAIN))
+    shown = tips("method", "difference:.4f", "power:.1%", "low:.1%", "high:.1%")
+    return draw_curves(rows, x, y, series, shown, band=("low", "high"), points=40)
 
 
 SIDE = 300
@@ -211,72 +185,60 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
 
 
 def _draw_reversals(check: PredictiveCheck) -> alt.LayerChart:
+    """Reversals observed against predicted, and the line on which these are equal."""
     rows = []
     for row in list_records(check.curve):
         spread = 0.0 if pd.isna(row["spread"]) else row["spread"]  # of one repeat there is none
         limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
         rows.append(row | limits | {"prediction": _name_source(row, "prediction")})
     kinds = list(dict.fromkeys(row["prediction"] for row in rows))
-    key = make_legend(kinds, direction="vertical")
+    series = Series("prediction", kinds, make_legend(kinds, direction="vertical"))
+    x = number("predicted", "predicted reversals", axis={"format": "%"}, scale={"domain": [0.0, MOST]})
     highest = max(MOST, *(row["high"] for row in rows))
-    x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_scale_up_to(MOST))
-    y = alt.Y(
-        "observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_scale_up_to(highest)
-    )
-    base = alt.Chart(make_data(rows)).encode(x=x, y=y, color=encode_colour("prediction", kinds, key))
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=encode_shape("prediction", kinds, key),
-        tooltip=[
-            *text_tips("prediction"),
-            *number_tips("predicted", "observed", "spread", format=".1%"),
-            *number_tips(("pairs", "pairs a sample"), format=".1f"),
-        ],
-    )
-    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_scale_up_to(highest)), y2="high:Q")
-    ends = alt.Chart(make_data([{"p": 0.0}, {"p": MOST}]))
-    right = ends.mark_line(strokeDash=DASH, strokeWidth=1, color="black", aria=False).encode(x="p:Q", y="p:Q")
-    layers = [right, base.mark_line(strokeWidth=1.5), bars, points]
+    up = {"title": "observed reversals", "axis": {"format": "%"}, "scale": {"domain": [0.0, highest]}}
+    ends = {"x": x, "y": number("low", **up), "y2": {"field": "high"}} | series.encode("color")
+    equal = [{"predicted": 0.0, "observed": 0.0}, {"predicted": MOST, "observed": MOST}]
+    y = number("observed", **up)
+    shown = tips("prediction", "predicted:.1%", "observed:.1%", "spread:.1%", "pairs:.1f=pairs a sample")
+    layers = [
+        draw("line", equal, {"x": x, "y": y}, strokeDash=DASH, strokeWidth=1, color="black", aria=False),
+        draw("rule", rows, ends, opacity=0.5, aria=False),
+        *draw_curves(rows, x, y, series, shown, points=45),
+    ]
     title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
-    return alt.LayerChart(layer=layers).properties(width=SIDE, height=SIDE, title=title)
+    return layer(layers, SIDE, SIDE, title)
 
 
 def _draw_procedures(check: PredictiveCheck) -> alt.LayerChart:
-    detections = [row for row in list_records(check.table.reset_index()) if row["found"] > 0]
+    """Reversals of the pairs that each procedure found, observed and predicted."""
     rows = [
         {"procedure": _name_source(row, "procedure"), "kind": kind, "share": row[column]}
-        | {name: row[name] for name in ("found", "found_share")}
-        for row in detections
+        | {field: row[field] for field in ("found", "found_share")}
+        for row in list_records(check.table.reset_index())
         for kind, column in KINDS.items()
+        if row["found"] > 0
     ]
     order = list(dict.fromkeys(row["procedure"] for row in rows))
-    key = make_legend(list(KINDS))
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1~%")),
-        y=name_axis("procedure", order),
-        tooltip=[
-            *text_tips("procedure", "kind"),
-            *number_tips("share", format=".2%"),
-            *number_tips(("found", "pairs found"), format=".1f"),
-            *number_tips(("found_share", "of all pairs"), format=".1%"),
-        ],
-    )
-    marks = base.mark_point(filled=True, size=60, opacity=1)
-    points = marks.encode(
-        color=encode_colour("kind", list(KINDS), key), shape=encode_shape("kind", list(KINDS), key)
-    )
-    lines = base.mark_line(color="grey", strokeWidth=1).encode(detail="procedure:N")
-    height = max(60, min(SIDE, 26 * len(order)))
-    return alt.LayerChart(layer=[lines, points]).properties(width=SIDE, height=height, title="pairs found")
+    channels = {
+        "x": number("share", "of the pairs found, in the opposite order", axis={"format": ".1~%"}),
+        "y": name_rows("procedure", order),
+        "tooltip": tips(
+            "procedure", "kind", "share:.2%", "found:.1f=pairs found", "found_share:.1%=of all pairs"
+        ),
+    }
+    marks = Series("kind", KINDS, make_legend(list(KINDS))).encode("color", "shape")
+    joined = channels | {"detail": name_field("procedure")}
+    layers = [
+        draw("line", rows, joined, color="grey", strokeWidth=1),
+        draw("point", rows, channels | marks, filled=True, size=60, opacity=1),
+    ]
+    return layer(layers, SIDE, max(60, min(SIDE, 26 * len(order))), "pairs found")
 
 
 def _name_source(row: dict[str, Any], field: str) -> str:
     """A name, with the collection that was decided on where there are two."""
     where = f", from {escape_controls(row['decided_on'])}" if "decided_on" in row else ""
     return f"{row[field]}{where}"
-
-
-def _scale_up_to(highest: float) -> alt.Scale:
-    return alt.Scale(domain=[0.0, highest])
 
 
 def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
@@ -293,35 +255,83 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
         The chart, an altair object.
     """
     order = np.argsort(-made.difficulty, kind="stable")
-    halves = (
-        (made.systems, made.quality, "system", "true quality", "circle", COLOURS[0]),
-        (
-            [made.topics[k] for k in order],
-            made.difficulty[order],
-            "topic",
-            "difficulty",
-            "diamond",
-            COLOURS[1],
-        ),
-    )
+    topics = [made.topics[k] for k in order]
     panels = []
-    for names, values, what, title, form, shade in halves:
+    for names, values, what, first, title, shape, shade in (
+        (made.systems, made.quality, "system", "best", "true quality", "circle", COLOURS[0]),
+        (topics, made.difficulty[order], "topic", "hardest", "difficulty", "diamond", COLOURS[1]),
+    ):
         labels = shorten_names(names, ON_AXIS)
-        rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
-        crowded = len(rows) > CROWDED
-        points = (
-            alt.Chart(make_data(rows))
-            .mark_point(filled=True, shape=form, size=14 if crowded else 44, color=shade, opacity=1)
-            .encode(
-                x=system_axis(
-                    list(labels.values()), f"{what}, {'best' if what == 'system' else 'hardest'} first", what
-                ),
-                y=alt.Y("value:Q", title=f"{title} (units of the document score)"),
-                tooltip=[*text_tips(what), *number_tips(("value", title))],
-            )
-        )
-        layers = [level_line(0.0, "y"), points]
-        panels.append(
-            alt.LayerChart(layer=layers).properties(width=min(520, chart_width(len(rows), 14)), height=240)
-        )
+        rows = [{what: labels[each], "value": value} for each, value in zip(names, values, strict=True)]
+        channels = {
+            "x": name_columns(what, list(labels.values()), f"{what}, {first} first"),
+            "y": number("value", f"{title} (units of the document score)"),
+            "tooltip": tips(what, f"value:.4f={title}"),
+        }
+        size = 14 if len(rows) > CROWDED else 44
+        points = draw("point", rows, channels, filled=True, shape=shape, size=size, color=shade, opacity=1)
+        panels.append(layer([draw_level(0.0, "y"), points], min(520, chart_width(len(rows), 14)), 240))
     return finish_chart(alt.hconcat(*panels, spacing=40))
+
+
+WIDTH, HEIGHT = 380, 240
+MOST_PANELS = 2  # beside each other
+
+
+def exhibit_chart(exhibit: Exhibit) -> Any:
+    """Draw a figure of a replicated paper: one mark a row, a colour a series, a panel a value of the panel's column.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+        A figure of a `Replication`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    form, frame = exhibit.form, exhibit.data
+    if form is None:
+        raise InputError(
+            f"{exhibit.label} is a table, not a figure", remedy="draw a figure, or read its data"
+        )
+    wanted = [form.x, form.y, *(form.band or ()), *filter(None, (form.series, form.panel))]
+    check_columns(frame, *wanted)
+    names = list(map(str, dict.fromkeys(frame[form.series]))) if form.series else []
+    key = make_legend(names, **({"direction": "vertical"} if len(names) > 4 else {}))
+    series = Series(form.series or "", names, key)
+    numeric = pd.api.types.is_numeric_dtype(frame[form.x])
+    x = {
+        "field": form.x,
+        "type": "quantitative" if numeric else "nominal",
+        "title": form.titles[0],
+        "sort": None,
+    }
+    common = {"x": x} | (series.encode("color") if names else {})
+    up = {"title": form.titles[1], "scale": {"zero": form.mark == "bar"}}
+    data = make_data(list_records(frame[list(dict.fromkeys(wanted))]))
+    layers = []
+    if form.band is not None:
+        low, high = form.band
+        ends = common | {"y": number(low, **up), "y2": {"field": high}}
+        area = form.mark == "line"
+        layers.append(draw("area", data, ends, opacity=0.25) if area else draw("rule", data, ends))
+    dashes = series.encode("strokeDash") if names and form.mark == "line" else {}
+    styles: dict[str, Any] = {"line": {"strokeWidth": 1.2}, "point": {"filled": True, "size": 18}, "bar": {}}
+    layers.append(draw(form.mark, data, common | {"y": number(form.y, **up)} | dashes, **styles[form.mark]))
+    # reference lines, such as 0 and a margin
+    layers += [
+        draw("rule", data, {"y": {"datum": value}}, strokeDash=DASH, color="#555") for value in form.rules
+    ]
+    drawn = layer(layers, WIDTH, HEIGHT)
+    if not form.panel:
+        return finish_chart(drawn)
+    panels = list(map(str, dict.fromkeys(frame[form.panel])))
+    facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
+    whole = alt.FacetChart(data=data, spec=drawn, facet=facet, columns=min(len(panels), MOST_PANELS))
+    return (
+        whole.resolve_scale(y="independent")
+        .configure_view(stroke=None)
+        .configure_axis(gridColor="#e6e6e6", titleFontWeight="normal")
+    )

@@ -1,4 +1,4 @@
-"""All pairs of systems: which methods or claims tell them apart (V17 Fig. 4), and how sharply."""
+"""What several comparisons find: pair by pair (V17 Fig. 4 and 6), in p-values, and how far splits agree (FF21)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,34 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import discriminative_power
+from shardwise.comparing.split_tables import agreement_matrix
+from shardwise.comparing.stability import Stability
+from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_names
-from shardwise.plot.theme import (
-    CROWDED,
-    ON_AXIS,
-    encode_colour,
-    encode_dash,
-    finish_chart,
-    level_line,
-    make_data,
+from shardwise.plot.forms import (
+    PLACE,
+    STROKE,
+    Channel,
+    Series,
+    draw,
+    draw_curves,
+    draw_intervals,
+    draw_level,
+    draw_square,
+    finish_layers,
+    layer,
     make_legend,
-    number_tips,
-    reserve_room,
-    text_tips,
+    name,
+    name_rows,
+    number,
+    tips,
 )
+from shardwise.plot.theme import COLOURS, CROWDED, INK, ON_AXIS, finish_chart, mix_shades
 
 NEITHER = "none"
 MOST_NAMED = 3  # methods; of more it is told how many find a difference, not which
@@ -34,6 +44,7 @@ SHADES = ("#0072B2", "#E69F00", "#000000", "#009E73", "#F0E442", "#CC79A7", "#D5
 MARKS = ("", "circle", "cross", "square", "triangle-up", "diamond", "stroke")
 NOTHING = "#ececec"
 BLUES = ("#08306b", "#9ecae1")  # all of them to one of them
+GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
 
 
 def matrix_chart(
@@ -61,7 +72,6 @@ def matrix_chart(
     first = next(iter(given.values()))
     findings = _list_findings(list(given.values()), alpha)
     names = list(shorten_names(given, 40).values())
-    kinds = _list_kinds(names)
     labels = shorten_names(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
@@ -69,89 +79,13 @@ def matrix_chart(
         for better, worse, sign in ((a, b, 1.0), (b, a, -1.0)):
             methods = findings.get((better, worse), ())
             if methods or (sign > 0 and (worse, better) not in findings):
-                rows.append(
-                    {
-                        "a": labels[better],
-                        "b": labels[worse],
-                        "kind": _name_kind(methods, names),
-                        "difference": sign * difference,
-                    }
-                )
-    if len(names) > 2:
-        seen = {row["kind"] for row in rows}
-        kinds = [kind for kind in kinds if kind in seen]
-    styles = _choose_styles(kinds, len(names), len(labels)) | {NEITHER: (NOTHING, "")}
-    tips = [
-        *text_tips(("a", "better"), ("b", "worse")),
-        *number_tips("difference"),
-        *text_tips(("kind", "significant by")),
-    ]
+                cell = {"a": labels[better], "b": labels[worse], "kind": _name_kind(methods, names)}
+                rows.append(cell | {"difference": sign * difference})
+    styles = _choose_styles(names, {row["kind"] for row in rows}, len(labels))
     title = "significantly different" if len(names) == 1 else "significantly different by"
-    return draw_square(rows, list(labels.values()), styles, title, tips, ("worse system", "better system"))
-
-
-def draw_square(
-    rows: list[dict[str, Any]],
-    labels: Sequence[str],
-    kinds: Mapping[str, tuple[str, str]],
-    title: str,
-    tips: list[alt.Tooltip],
-    axes: tuple[str, str],
-) -> alt.LayerChart:
-    """Draw cells (b, a) of systems, each of a kind that has a colour and, where a letter would fit, a mark."""
-    size = max(160, min(900, 18 * len(labels)))
-    step = size / len(labels)
-    axis = alt.Axis(
-        labelOverlap=True,
-        ticks=False,
-        domain=False,
-        grid=False,
-        **reserve_room(labels, min(10, max(7, step))),
-    )
-    scale = alt.Scale(domain=list(labels))
-    key = alt.Legend(
-        title=title, labelLimit=400, orient="top", direction="vertical", symbolSize=90, symbolType="square"
-    )
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X("b:N", scale=scale, title=axes[0], axis=axis),
-        y=alt.Y("a:N", scale=scale, title=axes[1], axis=axis),
-        tooltip=tips,
-    )
-    cells = base.mark_rect(stroke="white", strokeWidth=0 if len(labels) > CROWDED else 0.5).encode(
-        color=alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=list(kinds), range=[fill for fill, _ in kinds.values()]),
-            legend=key,
-        ),
-    )
-    layers = [cells]
-    signs = {kind: mark for kind, (_, mark) in kinds.items() if mark}
-    if signs and any(row["kind"] in signs for row in rows):
-        inked = [row | {"ink": _choose_ink(kinds[row["kind"]][0])} for row in rows if row["kind"] in signs]
-        marked = alt.Chart(make_data(inked)).mark_point(
-            size=min(40.0, 0.22 * step**2), filled=step < 9, strokeWidth=1.2, opacity=1, aria=False
-        )
-        layers.append(
-            marked.encode(
-                x="b:N",
-                y="a:N",
-                tooltip=tips,
-                color=alt.Color("ink:N", scale=None),
-                shape=alt.Shape(
-                    "kind:N",
-                    scale=alt.Scale(domain=list(signs), range=list(signs.values())),
-                    legend=alt.Legend(
-                        title="marked",
-                        labelLimit=400,
-                        orient="top",
-                        direction="vertical",
-                        symbolStrokeColor="#404040",
-                    ),
-                ),
-            )
-        )
-    drawn = alt.LayerChart(layer=layers).properties(width=size, height=size)
-    return finish_chart(drawn)
+    shown = tips("a=better", "b=worse", "difference:.4f", "kind=significant by")
+    axes = ("worse system", "better system")
+    return finish_chart(draw_square(rows, list(labels.values()), styles, axes, shown, title=title))
 
 
 def _list_findings(
@@ -160,7 +94,7 @@ def _list_findings(
     """(better, worse) -> numbers of the comparisons that find so, for all pairs with such a finding."""
     findings: dict[tuple[str, str], tuple[int, ...]] = {}
     known: set[frozenset[str]] | None = None
-    for number, pairs_compared in enumerate(comparisons):
+    for order, pairs_compared in enumerate(comparisons):
         frame = pairs_compared.to_frame()
         pairs = list(zip(frame["a"], frame["b"], strict=True))
         unordered = set(map(frozenset, pairs))
@@ -171,21 +105,12 @@ def _list_findings(
             # Against a baseline the first of a pair may be the worse one.
             if sign:
                 ordered = (a, b) if sign > 0 else (b, a)
-                findings[ordered] = (*findings.get(ordered, ()), number)
+                findings[ordered] = (*findings.get(ordered, ()), order)
     return findings
 
 
-def _list_kinds(names: Sequence[str]) -> list[str]:
-    """All that may be found of a pair, most comparisons first."""
-    n = len(names)
-    if n > MOST_NAMED:
-        return [_name_kind(tuple(range(count)), names) for count in range(n, 0, -1)]
-    return [
-        _name_kind(chosen, names) for count in range(n, 0, -1) for chosen in combinations(range(n), count)
-    ]
-
-
 def _name_kind(methods: Sequence[int], names: Sequence[str]) -> str:
+    """Which comparisons find a difference, or how many of them."""
     n, count = len(names), len(methods)
     if not count:
         return NEITHER
@@ -199,30 +124,18 @@ def _name_kind(methods: Sequence[int], names: Sequence[str]) -> str:
     return f"only {chosen}" if count == 1 else chosen
 
 
-def _choose_styles(kinds: Sequence[str], methods: int, systems: int) -> dict[str, tuple[str, str]]:
-    if methods > MOST_NAMED:
-        return {kind: (fill, "") for kind, fill in zip(kinds, mix_shades(len(kinds)), strict=True)}
-    needless = methods < 3 and systems > CROWDED
-    marks = ["" if needless else mark for mark in MARKS]
-    return dict(zip(kinds, zip(SHADES, marks, strict=False), strict=False))
-
-
-def _choose_ink(fill: str) -> str:
-    """A colour that is seen on the fill: by its luminance as grey print has it."""
-    red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
-    return "#303030" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
-
-
-def mix_shades(count: int, ends: tuple[str, str] = BLUES) -> list[str]:
-    """So many steps from a dark colour to a pale one.
-
-    >>> mix_shades(3, ("#000000", "#ffffff"))
-    ['#000000', '#808080', '#ffffff']
-    """
-    dark, pale = ([int(end[k : k + 2], 16) for k in (1, 3, 5)] for end in ends)
-    last = max(count - 1, 1)
-    mixed = [[round(d + (p - d) * k / last) for d, p in zip(dark, pale, strict=True)] for k in range(count)]
-    return ["#" + "".join(f"{part:02x}" for part in parts) for parts in mixed]
+def _choose_styles(names: Sequence[str], seen: set[str], systems: int) -> dict[str, tuple[str, str]]:
+    """Colour and mark of all that may be found of a pair, most comparisons first; of many, what occurs."""
+    n = len(names)
+    subsets: list[Sequence[int]] = [range(count) for count in range(n, 0, -1)]
+    if n <= MOST_NAMED:
+        subsets = [chosen for count in range(n, 0, -1) for chosen in combinations(range(n), count)]
+    kinds = [_name_kind(chosen, names) for chosen in subsets]
+    kinds = [kind for kind in kinds if n <= 2 or kind in seen]
+    fills = mix_shades(len(kinds), BLUES) if n > MOST_NAMED else SHADES
+    unmarked = n > MOST_NAMED or (n < 3 and systems > CROWDED)
+    styles = {kind: (fills[k], "" if unmarked else MARKS[k]) for k, kind in enumerate(kinds)}
+    return styles | {NEITHER: (NOTHING, "")}
 
 
 MOST_POINTS = 200  # of a curve; more do not show
@@ -257,25 +170,188 @@ def p_curve_chart(
     """
     given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     labels = shorten_names(given, most=120)
-    named = {labels[name]: pairs for name, pairs in given.items()}
-    rows = []
-    curves = discriminative_power(named, column=column)
+    curves = discriminative_power({labels[name]: pairs for name, pairs in given.items()}, column=column)
     if highest is None:
         highest = 0.2 if float(curves["p"].min()) < 0.2 else 1.0
-    for name, frame in curves.groupby("name", sort=False):
+    rows = []
+    for claim, frame in curves.groupby("name", sort=False):
         share, p = frame["share"].to_numpy(np.float64), frame["p"].to_numpy(np.float64)
         shown = np.unique(np.linspace(0, int(np.searchsorted(p, highest, "right")), MOST_POINTS).astype(int))
-        shown = shown[shown < p.size]
-        rows += [{"claim": str(name), "share": float(share[k]), "p": float(p[k])} for k in shown]
-    names = list(named)
-    key = make_legend(names, direction="vertical", symbolType="stroke", symbolSize=300)
+        rows += [{"claim": str(claim), "share": share[k], "p": p[k]} for k in shown[shown < p.size]]
+    names = list(labels.values())
+    series = Series("claim", names, make_legend(names, **STROKE | {"direction": "vertical"}))
+    x = number("share", "share of pairs", axis={"format": "%"}, scale={"domain": [0, 1]})
     title = "p-value" if column == "p" else "corrected p-value"
-    x = alt.X("share:Q", title="share of pairs", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
-    y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, highest]))
-    base = alt.Chart(make_data(rows)).encode(x=x, y=y, color=encode_colour("claim", names, key))
-    lines = base.mark_line(clip=True, strokeWidth=2).encode(strokeDash=encode_dash("claim", names, key))
-    points = base.mark_point(clip=True, size=60, opacity=0).encode(
-        tooltip=[*text_tips("claim"), *number_tips("share", format=".1%"), *number_tips("p", format=".3g")]
-    )
-    layers = [lines, points, level_line(alpha, "y")]
-    return finish_chart(alt.LayerChart(layer=layers).properties(width=520, height=240))
+    y = number("p", title, scale={"domain": [0, highest]})
+    layers = draw_curves(rows, x, y, series, tips("claim", "share:.1%", "p:.3g"), clip=True)
+    return finish_layers([*layers, draw_level(alpha, "y")], 520, 240)
+
+
+def agreement_chart(
+    comparisons: Stability | Sequence[Comparisons],
+    below: Stability | Sequence[Comparisons] | None = None,
+    *,
+    alpha: float | None = None,
+    names: tuple[str, str] = ("", ""),
+) -> alt.LayerChart:
+    """Draw each pair of systems, darker the more evenly the splits are divided over it (V17 Fig. 6).
+
+    Systems are in the order of the first comparison.
+
+    Parameters
+    ----------
+    comparisons : Stability or sequence of Comparisons
+        One a split.
+    below : Stability or sequence of Comparisons, optional
+        What fills the half below the diagonal, such as the same for another measure.
+    alpha : float, optional
+        The level at which systems are told apart; by default that of a Stability, else 0.05.
+    names : tuple of str
+        What the halves above and below are called.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    above, splits = _square_agreement(comparisons, alpha)
+    under, others = _square_agreement(below, alpha) if below is not None else (above, splits)
+    if set(under.index) != set(above.index):
+        raise InputError("the two halves are not of the same systems", remedy="compare the same systems")
+    if others != splits:
+        raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
+    order = list(map(str, above.index))
+    labels, halves = shorten_names(order, ON_AXIS), shorten_names(names)
+    upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
+    rows: list[dict[str, Any]] = []
+    for i, a in enumerate(order):
+        for j, b in enumerate(order):
+            against = (upper if i < j else lower)[i, j]
+            if i == j or (i > j and below is None) or np.isnan(against):
+                continue
+            tally = f"{int(against)}:{splits - int(against)}"
+            half = halves[names[0] if i < j else names[1]]
+            rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": half})
+    most = max((int(row["splits"].split(":")[0]) for row in rows), default=0)
+    tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
+    fills = ["#f4f4f4", *reversed(mix_shades(len(tallies) - 1, GREYS))]
+    kinds = {tally: (fill, "") for tally, fill in zip(tallies, fills, strict=True)}
+    shown = tips("a=system", "b=other", "splits", *(["half=scores"] if any(names) else []))
+    key = {"title": "splits against the others", "direction": "horizontal", "symbolStrokeColor": "#999999"}
+    axes = ("system, best first", "system, best first")
+    drawn = draw_square(rows, list(labels.values()), kinds, axes, shown, "splits", **key)
+    if any(names):
+        title = f"above the diagonal: {halves[names[0]]}; below: {halves[names[1]]}"
+        drawn = drawn.properties(title=title)
+    return finish_chart(drawn)
+
+
+def _square_agreement(
+    comparisons: Stability | Sequence[Comparisons], alpha: float | None
+) -> tuple[pd.DataFrame, int]:
+    """How many splits are against the others on each pair, and the number of splits."""
+    level = 0.05 if alpha is None else alpha
+    if isinstance(comparisons, Stability):
+        level = comparisons.alpha if alpha is None else alpha
+        comparisons = comparisons.comparisons
+    return agreement_matrix(comparisons, level), len(comparisons)
+
+
+PROPORTIONS = {"PAA": "on what differs (PAA)", "PPA": "on what does not (PPA)"}
+COUNTS = {
+    "AA": "both, same system better (AA)",
+    "PA": "neither (PA)",
+    "PD": "one of them (PD)",
+    "AD": "both, opposite (AD)",
+}
+
+
+def stability_chart(stability: Stability) -> alt.HConcatChart:
+    """Draw the agreement of each two splits, and its mean with the t-interval (FF21 Table 6).
+
+    Left, the share of pairs by what the two splits find; right, the proportions of agreement PAA and PPA.
+
+    Parameters
+    ----------
+    stability : Stability
+        The result of `shardwise.stability.between_splits` and its like.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    splits, mean = stability.to_frame().to_dict("records"), stability.mean()
+    panels = []
+    for figures, heading, title, unit, pattern in (
+        (
+            COUNTS,
+            "two splits find a difference",
+            f"pairs, of {len(stability.comparisons[0])}",
+            "pairs",
+            ".1f",
+        ),
+        (PROPORTIONS, "two splits agree", "proportion of agreement", "proportion", ".3f"),
+    ):
+        ticks, means = [], []
+        for figure, label in figures.items():
+            centre, half = float(mean["mean"][figure]), float(mean["half_width"][figure])
+            means.append({"figure": label, "value": centre, "lower": centre - half, "upper": centre + half})
+            ticks += [
+                {"figure": label, "split": row["split"], "other": row["other"], "value": row[figure]}
+                for row in splits
+            ]
+        title_above = {
+            "titleAnchor": "end",
+            "titleAngle": 0,
+            "titleAlign": "right",
+            "titleY": -10,
+            "titleX": -10,
+        }
+        y = name_rows("figure", figures.values(), **title_above) | {"title": heading}
+        numbers = {"title": title, "scale": {"zero": figures is COUNTS}}
+        pair = tips("figure", "split", "other", f"value:{pattern}={unit}")
+        every = {"x": number("value", **numbers), "y": y, "tooltip": pair}
+        shown = tips("figure", f"value:{pattern}=mean", f"lower:{pattern}", f"upper:{pattern}")
+        style: Channel = {"size": 60, "color": {"value": INK}, "shape": {"value": "diamond"}}
+        marks = draw_intervals(means, y, numbers, ("value", "lower", "upper"), shown, **style)
+        spread = draw("tick", ticks, every, color=COLOURS[0], thickness=1.2, opacity=0.6)
+        panels.append(layer([spread, *marks], 260, 34 * len(figures)))
+    level = 100 * stability.level
+    note = f"ticks: each two of {len(stability.comparisons)} splits; diamond: mean with {level:g}% t-interval"
+    return finish_chart(alt.hconcat(*panels, spacing=40).properties(title=note))
+
+
+def width_chart(result: WithinAcross) -> alt.LayerChart:
+    """Draw the mean width of intervals of related systems by what the model was fitted to (V17 Table 6).
+
+    Parameters
+    ----------
+    result : WithinAcross
+        The result of `shardwise.stability.within_across`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    models = shorten_names(map(str, result.widths.columns), most=80)
+    rows = [
+        {
+            "condition": str(condition),
+            "model": models[str(model)],
+            "width": width,
+            "zero": 0.0,
+            "place": place,
+        }
+        for condition, widths in zip(result.widths.index, result.widths.to_numpy(), strict=True)
+        for place, (model, width) in enumerate(zip(result.widths.columns, widths, strict=True))
+    ]
+    names, conditions = list(models.values()), list(map(str, result.widths.index))
+    y = name("condition", conditions)
+    numbers = {"title": "mean width of the intervals (in units of the score)", "scale": {"zero": True}}
+    shown = tips("condition", "model", "width:.4f")
+    series = Series("model", names, make_legend(names))
+    style: Channel = {"series": series, "thick": 1.5, "size": 70, "yOffset": PLACE}
+    layers = draw_intervals(rows, y, numbers, ("width", "zero", "width"), shown, **style)
+    return finish_layers(layers, 420, 44 * len(conditions))

@@ -1,35 +1,40 @@
-"""How many topics: what they can find, how far a ranking would repeat, shards, simulations (S14 Fig. 1-3)."""
+"""What topics, shards, instances and judgments buy (S14 Fig. 1-4, J15 Fig. 9)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
 
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
+from shardwise.planning.instances import BudgetPlan
+from shardwise.planning.judgments import JudgmentPlan
+from shardwise.planning.pools import PoolStudy
 from shardwise.planning.shards import ShardDesign
 from shardwise.planning.simulated import SimulatedPower
 from shardwise.planning.tables import reach_curve
 from shardwise.planning.variances import VarianceEstimate
-from shardwise.plot.theme import (
-    COLOURS,
+from shardwise.plot.forms import (
+    PLACE,
     PLAIN,
-    SIZE,
-    check_columns,
-    encode_colour,
-    encode_dash,
-    encode_shape,
-    finish_chart,
-    level_line,
-    list_records,
-    make_data,
+    STROKE,
+    Channel,
+    Series,
+    draw,
+    draw_bars,
+    draw_curves,
+    draw_level,
+    finish_layers,
     make_legend,
-    number_tips,
-    text_tips,
+    name,
+    number,
+    tips,
 )
+from shardwise.plot.theme import COLOURS, SIZE, check_columns, list_records
 
 TOPICS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300, 400)
 TITLES = {
@@ -64,8 +69,7 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
         The chart, an altair object.
     """
     check_columns(curve, x, "topics", colour)
-    kind = "linear" if x == "systems" else "log"
-    return _draw_lines(curve, x, "topics", colour, kind)
+    return _draw_lines(curve, x, "topics", colour, "linear" if x == "systems" else "log")
 
 
 def reach_chart(
@@ -91,14 +95,31 @@ def reach_chart(
         check_columns(curve, "topics")
         curve = curve[curve["topics"].isin(topics)]
     check_columns(curve, "topics", "value", "goal", "measure")
-    named = curve
     if curve["measure"].nunique() > 1:
         goals = [
             f"{shorten_name(str(measure))}: {goal}"
             for measure, goal in zip(curve["measure"], curve["goal"], strict=True)
         ]
-        named = curve.assign(goal=goals)
-    return _draw_lines(named, "topics", "value", "goal", "linear")
+        curve = curve.assign(goal=goals)
+    return _draw_lines(curve, "topics", "value", "goal", "linear")
+
+
+def _draw_lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: str) -> alt.LayerChart:
+    """One line a name, on two axes of a kind."""
+    rows, series = _name_series(frame[[x, y, field]], field, **STROKE)
+    across = number(x, TITLES.get(x, x), scale={"type": kind, "zero": False, "nice": False})
+    title = TITLES["needed" if y == "topics" else y]
+    up = number(y, title, scale={"type": kind, "zero": kind == "linear"})
+    layers = draw_curves(rows, across, up, series, tips(field, f"{x}:~g", f"{y}:~g"))
+    return finish_layers(layers, **SIZE)
+
+
+def _name_series(frame: pd.DataFrame, field: str, **legend: Any) -> tuple[list[dict[str, Any]], Series]:
+    """Rows with short names in a field, and the series of these."""
+    short = shorten_names(map(str, frame[field]))
+    names = list(short.values())
+    rows = [row | {field: short[str(row[field])]} for row in list_records(frame)]
+    return rows, Series(field, names, make_legend(names, **legend))
 
 
 def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
@@ -114,51 +135,27 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    measures = shorten_names([str(name) or "score" for name in table.index])
+    measures = shorten_names([str(measure) or "score" for measure in table.index])
     methods = shorten_names(map(str, table.columns))
     rows = [
-        {"measure": measures[str(name) or "score"], "method": methods[str(method)], "variance": value}
-        | {"place": position}
-        for name, values in zip(table.index, table.to_numpy(float), strict=True)
-        for position, (method, value) in enumerate(zip(table.columns, values, strict=True))
+        {"measure": measure, "method": method, "variance": value, "place": place}
+        for measure, values in zip(measures.values(), table.to_numpy(float), strict=True)
+        for place, (method, value) in enumerate(zip(methods.values(), values, strict=True))
     ]
-    names, ways = list(measures.values()), list(methods.values())
-    key = make_legend(ways)
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X(
-            "measure:N", scale=alt.Scale(domain=names), title=None, axis=alt.Axis(labelAngle=0, grid=False)
-        ),
-        xOffset=alt.XOffset("place:O", sort="ascending"),
-        y=alt.Y("variance:Q", title=TITLES["variance"]),
-        color=encode_colour("method", ways, key),
-        tooltip=[*text_tips("measure", "method"), *number_tips("variance")],
-    )
-    bars = base.mark_bar(opacity=0.75)
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=encode_shape("method", ways, key))
-    width = max(300, min(900, 26 * len(rows)))
-    return finish_chart(alt.LayerChart(layer=[bars, points]).properties(width=width, height=SIZE["height"]))
-
-
-def _draw_lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.LayerChart:
-    named = shorten_names(map(str, frame[field]))
-    names = list(named.values())
-    rows = [row | {field: named[str(row[field])]} for row in list_records(frame[[x, y, field]])]
-    key = make_legend(names, symbolType="stroke", symbolSize=300)
-    base = alt.Chart(make_data(rows)).encode(
-        x=alt.X(f"{x}:Q", title=TITLES.get(x, x), scale=alt.Scale(type=kind, zero=False, nice=False)),
-        y=alt.Y(
-            f"{y}:Q",
-            title=TITLES["needed" if y == "topics" else y],
-            scale=alt.Scale(type=kind, zero=kind == "linear"),
-        ),
-        color=encode_colour(field, names, key),
-        tooltip=[*text_tips(field), *number_tips(x, y, format="~g")],
-    )
-    lines = base.mark_line(strokeWidth=2).encode(strokeDash=encode_dash(field, names, key))
-    points = base.mark_point(
-        size=40, opacity=0
-    )  # for the numbers under the mouse; seen, they would fray dashes
-    return finish_chart(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
+    ways = list(methods.values())
+    series = Series("method", ways, make_legend(ways))
+    channels = {
+        "x": name("measure", measures.values(), labelAngle=0, grid=False),
+        "xOffset": PLACE,
+        "y": number("variance", TITLES["variance"]),
+        "tooltip": tips("measure", "method", "variance:.4f"),
+        **series.encode("color"),
+    }
+    layers = [
+        draw("bar", rows, channels, opacity=0.75),
+        draw("point", rows, channels | series.encode("shape"), filled=True, size=50, opacity=1),
+    ]
+    return finish_layers(layers, max(300, min(900, 26 * len(rows))), SIZE["height"])
 
 
 def generalizability_chart(
@@ -181,40 +178,23 @@ def generalizability_chart(
         The chart, an altair object.
     """
     names = {"erho_sq": "Eρ², differences", "phi": "Φ, scores"}
-    counts = sorted({*map(int, topics), result.mean_squares.topics})
+    today = result.mean_squares.topics
     rows = []
-    for n in counts:
-        if result.error > 0:
-            table = result.intervals(n, level)
-            limits = {name: table.loc[name, ["low", "high"]].to_numpy(float).tolist() for name in names}
-        else:
-            limits = {name: [float("nan"), float("nan")] for name in names}
-        for name, value in (("erho_sq", result.erho_sq(n)), ("phi", result.phi(n))):
-            low, high = limits[name]
-            rows.append({"topics": n, "coefficient": names[name], "value": value, "low": low, "high": high})
-    shown = list(names.values())
-    key = make_legend(shown, symbolType="stroke", symbolSize=300)
-    x = alt.X("topics:Q", title="topics", scale=alt.Scale(type="log", nice=False))
-    base = alt.Chart(make_data(rows)).encode(
-        x=x,
-        color=encode_colour("coefficient", shown, key),
-        tooltip=[
-            *text_tips("coefficient"),
-            *number_tips("topics", format="d"),
-            *number_tips("value", "low", "high", format=".3f"),
-        ],
-    )
-    band = base.mark_area(opacity=0.18).encode(
-        y=alt.Y("low:Q", title="coefficient (0 to 1)", scale=alt.Scale(zero=False)), y2="high:Q"
-    )
-    lines = base.mark_line(strokeWidth=2).encode(
-        y="value:Q", strokeDash=encode_dash("coefficient", shown, key)
-    )
-    points = base.mark_point(size=40, opacity=0).encode(y="value:Q")
-    today = level_line(result.mean_squares.topics, "x")
+    for n in sorted({*map(int, topics), today}):
+        limits = result.intervals(n, level) if result.error > 0 else None
+        for coefficient, label in names.items():
+            row = {"topics": n, "coefficient": label, "value": getattr(result, coefficient)(n)}
+            for end in ("low", "high"):
+                row[end] = float("nan") if limits is None else float(limits[end][coefficient])
+            rows.append(row)
+    labels = list(names.values())
+    series = Series("coefficient", labels, make_legend(labels, **STROKE))
+    x = number("topics", "topics", scale={"type": "log", "nice": False})
+    y = number("value", "coefficient (0 to 1)", scale={"zero": False})
+    shown = tips("coefficient", "topics:d", "value:.3f", "low:.3f", "high:.3f")
+    layers = [*draw_curves(rows, x, y, series, shown, band=("low", "high")), draw_level(today, "x")]
     title = f"{result.mean_squares.systems} systems; bands: {100 * level:g}% limits"
-    layers = [band, lines, points, today]
-    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_layers(layers, **SIZE, title=title)
 
 
 def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
@@ -230,35 +210,32 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    known = design.table["topics"].notna().to_numpy(bool)
-    rows = list_records(design.table)
-    top = max((int(row["topics"]) for row, ok in zip(rows, known, strict=True) if ok), default=1)
-    x = alt.X("shards:Q", title="shards", scale=alt.Scale(zero=False, nice=False, padding=12),
-              axis=alt.Axis(tickMinStep=1, format="d"))  # fmt: skip
-    y = alt.Y("topics:Q", title="topics needed", scale=alt.Scale(domain=[0, 1.08 * top], nice=False))
-    enough = alt.Chart(make_data(row for row, ok in zip(rows, known, strict=True) if ok)).encode(
-        x=x,
-        y=y,
-        tooltip=[
-            *number_tips("shards", "topics", format="d"),
-            *number_tips("se", format=".4g"),
-            *number_tips("df", format=".1f"),
-        ],
+    known = design.table["topics"].notna()
+    top = int(design.table["topics"].max()) if known.any() else 1
+    x = number(
+        "shards",
+        "shards",
+        scale={"zero": False, "nice": False, "padding": 12},
+        axis={"tickMinStep": 1, "format": "d"},
     )
-    never = alt.Chart(
-        make_data({"shards": row["shards"], "topics": top, "why": f"more than {design.most_topics} topics, or none"}
-             for row, ok in zip(rows, known, strict=True) if not ok)
-    )  # fmt: skip
+    places = {
+        "x": x,
+        "y": number("topics", "topics needed", scale={"domain": [0, 1.08 * top], "nice": False}),
+    }
+    enough = list_records(design.table[known])
+    shown = {"tooltip": tips("shards:d", "topics:d", "se:.4g", "df:.1f")}
+    why = f"more than {design.most_topics} topics, or none"
+    never = [{"shards": n, "topics": top, "why": why} for n in design.table["shards"][~known]]
+    refused = {"tooltip": tips("shards:d", "why=topics")}
+    cross = {"shape": "cross", "size": 80, "color": COLOURS[1], "angle": 45}
     layers = [
-        enough.mark_line(strokeWidth=1.5, color=COLOURS[0]),
-        enough.mark_point(filled=True, size=50, color=COLOURS[0], opacity=1),
-        never.mark_point(shape="cross", size=80, color=COLOURS[1], filled=True, opacity=1, angle=45).encode(
-            x=x, y=y, tooltip=[*number_tips("shards", format="d"), *text_tips(("why", "topics"))]
-        ),
+        draw("line", enough, places | shown, strokeWidth=1.5, color=COLOURS[0]),
+        draw("point", enough, places | shown, filled=True, size=50, color=COLOURS[0], opacity=1),
+        draw("point", never, places | refused, filled=True, opacity=1, **cross),
     ]
     note = "" if known.all() else "; ×: no number of topics is enough"
-    title = alt.Title(f"{design.goal}{note}", subtitle=f"claim: {design.claim}")
-    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    title = {"text": f"{design.goal}{note}", "subtitle": f"claim: {design.claim}"}
+    return finish_layers(layers, **SIZE, title=title)
 
 
 def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
@@ -274,34 +251,165 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    detected, false = f"a difference of {result.min_diff:g} is detected", "equal systems differ significantly"
-    names = [detected, false]
+    columns = {
+        f"a difference of {result.min_diff:g} is detected": "power",
+        "equal systems differ significantly": "false_alarms",
+    }
+    table = list_records(result.table)
     rows = [
-        {"topics": row["topics"], "share": row[column], "what": name}
-        for row in list_records(result.table)
-        for name, column in ((detected, "power"), (false, "false_alarms"))
+        {"topics": row["topics"], "share": row[column], "what": what}
+        for row in table
+        for what, column in columns.items()
     ]
-    limits = [
-        {"topics": row["topics"], "low": row["power_low"], "high": row["power_high"]}
-        for row in list_records(result.table)
+    limits = [{"topics": row["topics"], "low": row["power_low"], "high": row["power_high"]} for row in table]
+    x = number("topics", "topics", scale={"zero": False})
+    numbers = {"title": "share of simulations", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}}
+    ends: Channel = {"x": x, "y": number("low", **numbers), "y2": {"field": "high"}}
+    ends |= {"tooltip": tips("low:.1%", "high:.1%")}
+    series = Series("what", columns, make_legend(list(columns), **PLAIN | {"direction": "vertical"}))
+    shown = tips("what", "topics:d", "share:.1%")
+    layers = [
+        draw("rule", limits, ends, color=COLOURS[0], strokeWidth=2),
+        *draw_curves(rows, x, number("share", **numbers), series, shown, points=50),
+        draw_level(result.alpha, "y"),
     ]
-    key = make_legend(names, direction="vertical", **PLAIN)
-    x = alt.X("topics:Q", title="topics", scale=alt.Scale(zero=False))
-    base = alt.Chart(make_data(rows)).encode(
-        x=x,
-        y=alt.Y(
-            "share:Q", title="share of simulations", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
-        ),
-        color=encode_colour("what", names, key),
-        tooltip=[*text_tips("what"), *number_tips("topics", format="d"), *number_tips("share", format=".1%")],
-    )
-    bars = (
-        alt.Chart(make_data(limits))
-        .mark_rule(color=COLOURS[0], strokeWidth=2)
-        .encode(x=x, y="low:Q", y2="high:Q", tooltip=number_tips("low", "high", format=".1%"))
-    )
-    lines = base.mark_line(strokeWidth=1.5)
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=encode_shape("what", names, key))
-    layers = [bars, lines, points, level_line(result.alpha, "y")]
     title = f"{result.systems} systems, dashed: alpha {result.alpha:g}; claim: {result.claim}"
-    return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+    return finish_layers(layers, **SIZE, title=title)
+
+
+def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
+    """Draw the instances and topics that a budget buys, with what they cost and reach in the title.
+
+    Parameters
+    ----------
+    plan : BudgetPlan
+        The result of `shardwise.planning.plan_budget`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    rows = [{"what": what, "number": getattr(plan, what)} for what in ("instances", "topics")]
+    layers = draw_bars(rows, "what", "number", {"title": "number"}, "d", tips("what", "number:d"))
+    title = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
+    return finish_layers(layers, SIZE["width"], 56, title)
+
+
+SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
+
+
+def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "instance") -> alt.LayerChart:
+    """Draw how much the p-value depends on which instances one has (J15 Fig. 9), as of `p_value_spread`.
+
+    The line is the median, the band holds the middle 90 % of the p-values; the axis is stretched near 0.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        What `shardwise.instances.p_value_spread` returns.
+    alpha : float
+        The level to mark.
+    noun : str
+        The user's word for an instance.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    check_columns(spread, "instances", "median", "lower", "upper", "share")
+    up: Channel = {
+        "scale": {"type": "sqrt", "domain": [0, 1]},
+        "axis": {"values": SMALL_P, "format": ".2~f", "labelOverlap": False},
+    }
+    x = number("instances", pluralize_noun(noun), scale={"type": "log", "nice": False})
+    figures = ("median:.3g", "lower:.3g", "upper:.3g", "share:.0%=share p ≤ .05")
+    rows = [row | {"figure": "median"} for row in list_records(spread)]
+    layers = draw_curves(
+        rows,
+        x,
+        number("median", "p-value", **up),
+        Series("figure", ["median"]),
+        tips(f"instances:d={pluralize_noun(noun)}", *figures),
+        band=("lower", "upper"),
+        points=40,
+    )
+    title = f"line: median; band: 5% to 95% of the p-values; dashed: {alpha:g}"
+    return finish_layers([*layers, draw_level(alpha, "y", **up)], **SIZE, title=title)
+
+
+def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
+    """Draw topics needed against documents to judge per topic, one line a measure (S14 Fig. 4).
+
+    A point is a pool depth, written beside it; the larger, the more judgments the design takes in all.
+
+    Parameters
+    ----------
+    study : PoolStudy
+        The result of `shardwise.planning.pool_depth_study`.
+    goal : {"power", "interval"}, optional
+        What the topics are for; by default power where the study has it.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    wanted = goal or ("power" if "topics_power" in study.table else "interval")
+    check_columns(study.table, f"topics_{wanted}")
+    columns = {f"topics_{wanted}": "topics", f"judgments_{wanted}": "judgments"}
+    frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
+    counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
+    key = {"title": "judgments in all", "values": counts, "format": ",.0f"}
+    size = {"size": number("judgments", scale={"range": [30, 500]}, legend=key)}
+    x = number("pooled", "documents to judge per topic", scale={"zero": False, "padding": 20})
+    y = number("topics", "topics needed", scale={"zero": False, "padding": 28})
+    layers = _draw_depths(frame, x, y, ["judgments:,"], "depth", size, -20)
+    title = study.goals[0 if wanted == "power" else -1]
+    subtitle = "numbers beside the points: pool depth"
+    return finish_layers(layers, **SIZE, title={"text": title, "subtitle": subtitle})
+
+
+def _draw_depths(
+    frame: pd.DataFrame, x: Channel, y: Channel, shown: list[str], label: str, size: Channel, up: int
+) -> list[alt.Chart]:
+    """The line of each measure over the depths of its pool, with a number above each point."""
+    rows, series = _name_series(frame, "measure", **PLAIN)
+    figures = tips("measure", "depth:d=pool depth", "topics:d", "pooled:.1f", *shown)
+    common = {"x": x, "y": y, "tooltip": figures} | series.encode("color")
+    dashes = series.encode("strokeDash", legend=False)
+    return [
+        draw("line", rows, common | dashes, strokeWidth=1.5),
+        draw("point", rows, common | series.encode("shape") | size, filled=True, opacity=0.9),
+        draw("text", rows, common | {"text": number(label)}, dy=up, fontSize=10),
+    ]
+
+
+def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
+    """Draw the smallest difference that a number of judgments finds against the depth of the pool, one line a measure.
+
+    The number beside a point is how many topics the judgments pay for at that depth.
+
+    Parameters
+    ----------
+    plan : JudgmentPlan
+        The result of `shardwise.planning.plan_judgments`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
+    frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
+    x = number("depth", "depth of the pool", scale={"type": "log", "padding": 20, "nice": False})
+    y = number(
+        "min_diff", "smallest difference found (units of the score)", scale={"zero": True, "padding": 20}
+    )
+    shown = ["min_diff:.4f", "min_diff_assured:.4f", "width:.4f"]
+    layers = _draw_depths(frame, x, y, shown, "topics", {"size": {"value": 50}}, -14)
+    title = f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}"
+    return finish_layers(
+        layers, **SIZE, title={"text": title, "subtitle": "numbers beside the points: topics"}
+    )

@@ -1,17 +1,19 @@
-"""What all charts share: marks that are told apart in colour, by colour-blind readers and in grey print."""
+"""What all charts share: colours and marks, sizes of text, data, and the frame around a chart."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.plot.rows import estimate_width
+from shardwise.core.text import MOST_SHOWN, shorten_name
 
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -22,6 +24,11 @@ DASH = [4, 3]  # of lines that are no data: levels, margins, zero
 ON_AXIS = 44  # characters of a name beside an axis, where there is less room than in a line
 CROWDED = 60  # systems; from here on marks and labels shrink
 SIZE: dict[str, Any] = {"width": 420, "height": 280}  # of charts of numbers against numbers
+WIDTH = 660
+"""Pixels of a whole chart: what a cell of a notebook has room for."""
+COLUMN = 229
+"""Points of the narrowest column of common two-column papers, 8 cm; a drawing has a pixel a point."""
+NARROW, WIDE = frozenset("iIjlftr.,:;'`|!()[]{}/\\- "), frozenset("mwMWGOQ@%…—")
 
 Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 ChartKind = TypeVar("ChartKind", alt.Chart, alt.LayerChart, alt.HConcatChart, alt.VConcatChart)
@@ -42,25 +49,9 @@ class _Offline:
         }
 
 
-class _OfflineChart(_Offline, alt.Chart):
-    """A chart of one layer."""
-
-
-class _OfflineLayerChart(_Offline, alt.LayerChart):
-    """A chart of several layers."""
-
-
-class _OfflineHConcatChart(_Offline, alt.HConcatChart):
-    """Charts side by side."""
-
-
-class _OfflineVConcatChart(_Offline, alt.VConcatChart):
-    """Charts one above the other."""
-
-
 _OFFLINE: dict[type, type] = {
-    cls.__bases__[1]: cls
-    for cls in (_OfflineChart, _OfflineLayerChart, _OfflineHConcatChart, _OfflineVConcatChart)
+    kind: type(f"_Offline{kind.__name__}", (_Offline, kind), {"__doc__": kind.__doc__})
+    for kind in (alt.Chart, alt.LayerChart, alt.HConcatChart, alt.VConcatChart)
 }
 
 
@@ -83,6 +74,19 @@ def make_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     return {"values": [{name: _simplify_value(value) for name, value in row.items()} for row in rows]}
 
 
+def _simplify_value(value: Any) -> Any:
+    """A value as JSON has it: numbers that are not finite are null, and all else is text."""
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return str(value)
+
+
 def list_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table."""
     return [dict(zip(map(str, frame.columns), row, strict=True)) for row in frame.itertuples(index=False)]
@@ -98,18 +102,6 @@ def check_columns(frame: pd.DataFrame, *columns: str) -> None:
         raise InputError("the table has no rows to draw")
 
 
-def _simplify_value(value: Any) -> Any:
-    if value is None or value is pd.NA:
-        return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return str(value)
-
-
 def in_turn(choices: Sequence[Any], count: int) -> list[Any]:
     """One choice each, shifted with every round: with colours of the same length no two pairs are alike."""
     n = len(choices)
@@ -121,66 +113,57 @@ def cycle_colours(count: int) -> list[str]:
     return [COLOURS[k % len(COLOURS)] for k in range(count)]
 
 
-def make_legend(
-    names: Sequence[str],
-    title: str | None = None,
-    direction: Literal["horizontal", "vertical"] | None = None,
-    **options: Any,
-) -> alt.Legend | None:
-    """A legend above the chart, none where there is nothing to tell apart."""
-    if len(names) < 2:
-        return None
-    lines: Any = direction or ("vertical" if sum(map(len, names)) > 60 else "horizontal")
-    common: dict[str, Any] = {"orient": "top", "labelLimit": 700, "symbolOpacity": 1, "symbolStrokeWidth": 2}
-    return alt.Legend(title=title, direction=lines, **(common | options))
+def mix_shades(count: int, ends: tuple[str, str]) -> list[str]:
+    """So many steps from a dark colour to a pale one.
 
-
-def encode_colour(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Color:
-    """The colour of each name."""
-    return alt.Color(
-        f"{field}:N", scale=alt.Scale(domain=list(names), range=cycle_colours(len(names))), legend=key
-    )
-
-
-def encode_shape(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.Shape:
-    """The shape of each name."""
-    marks = in_turn(SHAPES, len(names))
-    return alt.Shape(f"{field}:N", scale=alt.Scale(domain=list(names), range=marks), legend=key)
-
-
-PLAIN: dict[str, Any] = {
-    "symbolSize": 120,
-    "symbolStrokeWidth": 0,
-}  # of keys of filled shapes: a dashed rim frays them
-
-
-def encode_dash(field: str, names: Sequence[str], key: alt.Legend | None) -> alt.StrokeDash:
-    """The dashes of each name."""
-    lines = in_turn(DASHES, len(names))
-    return alt.StrokeDash(f"{field}:N", scale=alt.Scale(domain=list(names), range=lines), legend=key)
-
-
-def number_tips(*fields: str | tuple[str, str], format: str = ".4f") -> list[alt.Tooltip]:
-    """What hovering shows of numeric fields, each a name or a name and its title."""
-    named = [(field, field) if isinstance(field, str) else field for field in fields]
-    return [alt.Tooltip(f"{field}:Q", title=title, format=format) for field, title in named]
-
-
-def text_tips(*fields: str | tuple[str, str]) -> list[alt.Tooltip]:
-    """What hovering shows of fields that hold text."""
-    named = [(field, field) if isinstance(field, str) else field for field in fields]
-    return [alt.Tooltip(f"{field}:N", title=title) for field, title in named]
-
-
-def level_line(value: float, side: Literal["x", "y"], **channel: Any) -> alt.Chart:
-    """A dashed line across the chart at one value, in the colour of rules.
-
-    `channel` holds the scale and the axis of the chart, where these are not the usual ones: layers have to agree.
+    >>> mix_shades(3, ("#000000", "#ffffff"))
+    ['#000000', '#808080', '#ffffff']
     """
-    mark = alt.Chart(make_data([{"at": value}])).mark_rule(strokeDash=DASH, aria=False)
-    across = alt.X("at:Q", **channel) if side == "x" else alt.Y("at:Q", **channel)
-    drawn: alt.Chart = mark.encode(across)
-    return drawn
+    dark, pale = ([int(end[k : k + 2], 16) for k in (1, 3, 5)] for end in ends)
+    last = max(count - 1, 1)
+    mixed = [[round(d + (p - d) * k / last) for d, p in zip(dark, pale, strict=True)] for k in range(count)]
+    return ["#" + "".join(f"{part:02x}" for part in parts) for parts in mixed]
+
+
+def estimate_width(text: str, size: float) -> float:
+    """Estimate the pixels of a line in a wide sans-serif font, so that it fits in all common ones.
+
+    >>> estimate_width("iii", 10) < estimate_width("abc", 10) < estimate_width("漢字語", 10)
+    True
+    """
+    ems = 0.0
+    for character in text:
+        if unicodedata.east_asian_width(character) in "WF":
+            ems += 1.05
+        elif character in NARROW:
+            ems += 0.42
+        elif character in WIDE:
+            ems += 1.0
+        else:
+            ems += 0.72 if character.isupper() else 0.64
+    return ems * size
+
+
+def wrap_text(text: str, width: float, size: float) -> list[str]:
+    """Break a text at spaces into lines that fit; a word that is longer than a line has one of its own.
+
+    >>> wrap_text("difference in AP, dense − each system (95% CI)", 200, 11)
+    ['difference in AP, dense − each', 'system (95% CI)']
+    """
+    lines: list[str] = []
+    # a level stays beside its CI
+    for word in re.split(r" (?!CI\b)", text):
+        if lines and estimate_width(f"{lines[-1]} {word}", size) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def reserve_room(labels: Iterable[str], size: float) -> dict[str, Any]:
+    """Options of an axis with names: room for all of them, which were cut before, so that its title is beside them."""
+    extent = 8.0 + max((estimate_width(label, size) for label in labels), default=0.0)
+    return {"labelLimit": 0, "labelFontSize": size, "minExtent": extent, "maxExtent": extent}
 
 
 def chart_width(count: int, step: int = 26) -> int:
@@ -188,33 +171,10 @@ def chart_width(count: int, step: int = 26) -> int:
     return max(240, min(1100, step * count))
 
 
-def system_axis(labels: Sequence[str], title: str, field: str = "system") -> alt.X:
-    """Systems from left to right, in the order given."""
-    crowded = len(labels) > CROWDED
-    axis = alt.Axis(
-        labelAngle=-90,
-        labelOverlap=True,
-        **reserve_room(labels, 7 if crowded else 10),
-        ticks=not crowded,
-        grid=False,
-    )
-    return alt.X(f"{field}:N", scale=alt.Scale(domain=list(labels)), title=title, axis=axis)
+def label_measure(measure: str, lower_is_better: bool, most: int = MOST_SHOWN) -> str:
+    """Return a measure as axes call it, with its direction where lower is better.
 
-
-def reserve_room(labels: Sequence[str], size: float) -> dict[str, Any]:
-    """Options of an axis with names: room for all of them, which were cut before, so that its title is beside them."""
-    extent = 8.0 + max((estimate_width(label, size) for label in labels), default=0.0)
-    return {"labelLimit": 0, "labelFontSize": size, "minExtent": extent, "maxExtent": extent}
-
-
-def name_axis(field: str, names: Sequence[str]) -> alt.Y:
-    """Names from top to bottom, in the order given, one row a name."""
-    axis = alt.Axis(domain=False, ticks=False, grid=False, labelLimit=0, labelPadding=10)
-    return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), title=None, axis=axis)
-
-
-def bars_with_numbers(base: alt.Chart, field: str, format: str) -> list[alt.Chart]:
-    """Bars with the number of each at its end."""
-    bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
-    labels = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
-    return [bars, labels]
+    >>> label_measure("wer", True), label_measure("AP", False)
+    ('wer (lower is better)', 'AP')
+    """
+    return shorten_name(measure, most) + " (lower is better)" * lower_is_better

@@ -12,11 +12,11 @@ from shardwise.core.scores import nouns_of
 from shardwise.core.text import shorten_name
 from shardwise.planning.components import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
-from shardwise.plot.intervals import INTERVALS, draw_rows
+from shardwise.plot.items import instance_means_chart
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
+from shardwise.plot.pairs import INTERVALS, draw_means
 from shardwise.plot.saving import import_converter, specify_chart
-from shardwise.plot.seeds import instance_means_chart
 from shardwise.plot.theme import COLOURS, Chart, finish_chart, list_records
 
 INK: dict[str, Any] = {
@@ -125,7 +125,7 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
     comparison = all(result.has_comparison_intervals for result in content.claims)
     interval = INTERVALS["comparison" if comparison else "mean"]
     title = f"{shorten_name(content.measure)}, mean and {100 * (1.0 - content.alpha):g}% {interval}"
-    drawn = draw_rows(rows, "claim", title, content.systems, content.nouns_for("system"))
+    drawn = draw_means(rows, title, content.systems, content.nouns_for("system"))
     specification = specify_chart(finish_chart(drawn), validate=False)
     pdf: bytes = import_converter().vegalite_to_pdf(specification)
     return pdf, draw_svg(specification, "intervals")

@@ -13,8 +13,8 @@ from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import shorten_name
 from shardwise.io.atomic import write_atomically
-from shardwise.plot.rows import COLUMN
 from shardwise.plot.saving import import_converter, specify_chart
+from shardwise.plot.theme import COLUMN
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
 from shardwise.writing.methods import format_bibliography, methods_latex
