@@ -32,7 +32,7 @@ from bench.moderated_grid import (
 from bench.replication import markdown
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.methods.moderated.statistics import D0
+from shardwise.stats.moderation import PRIOR_DF as D0
 
 CHOSEN_ON = ("TREC-8 AP", "TREC-3 AP", "TREC-COVID AP")
 SYSTEMS = (5, 10, 22)

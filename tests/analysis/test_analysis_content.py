@@ -307,7 +307,7 @@ def test_every_method_makes_a_report(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
 def test_a_difference_counts_from_the_critical_one(method: str) -> None:
-    for claim in analyze(simulated(12), method=method).claims:
+    for claim in analyze(simulated(12), method=f"MD6 {method}").claims:
         assert ((claim.pairs.difference >= claim.critical_difference) == claim.pairs.reject(0.05)).all()
         assert 0 < claim.n_significant < 66
 

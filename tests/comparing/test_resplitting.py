@@ -204,7 +204,7 @@ def test_several_splits_are_averaged_unless_another_rule_is_named() -> None:
     each = sw.stability.over_splits(scores, sw.MD6, "hsd", generalize="topic")
     assert named.lead.n_significant == int(sw.stability.unanimous(each).reject().sum())
     assert (
-        parse_procedure("banova MD3 marginal-1 bh").for_all_splits().name
+        parse_procedure("banova MD3 marginal-1 bh").for_layout(SPLITS).name
         == "quantile banova MD3 marginal-1 bh"
     )
     with pytest.raises(InputError, match="cannot take scores by topic, system, shard"):

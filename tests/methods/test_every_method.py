@@ -21,7 +21,7 @@ from shardwise.methods.base import JOINT, Method
 from shardwise.methods.judges.method import with_human
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
-from shardwise.methods.tables import LAYOUTS, TABLE, Dims
+from shardwise.methods.tables import LAYOUTS, SPLITS, TABLE, Dims
 from shardwise.methods.votes.scores import score_votes
 from shardwise.writing.sources import find_source
 
@@ -257,7 +257,7 @@ def test_no_statement_contradicts_another_on_real_tables(data: object, trec3: ob
 def test_every_procedure_knows_its_facts_without_being_asked_its_class() -> None:
     for procedure in list_procedures().values():
         assert procedure.plain_title
-        assert procedure.for_all_splits().method == procedure.method
+        assert procedure.for_layout(SPLITS).method == procedure.method
         assert isinstance(procedure.draws, bool)
         assert replace(procedure).name == procedure.name
         assert procedure.correction == JOINT or procedure.correction in procedure.method.corrections

@@ -18,9 +18,10 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import sign_flips
-from shardwise.methods.paired.max_t import TIE, flip_topics, u_of
+from shardwise.methods.paired.max_t import flip_topics, u_of
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.stats.resampling import key_of
+from shardwise.stats.stepdown import TIE
 
 KEYS = st.integers(0, 2**32 - 1)
 

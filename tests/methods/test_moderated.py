@@ -17,7 +17,8 @@ import shardwise as sw
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.joint import BLOCK, ResampledDistribution
 from shardwise.methods.moderated.resample import resample_single, resample_topics
-from shardwise.methods.moderated.statistics import D0, moderated_statistics, pairs_of
+from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
+from shardwise.stats.moderation import PRIOR_DF as D0
 from shardwise.stats.resampling import key_of, topic_counts
 
 KEYS = st.integers(0, 2**32 - 1)

@@ -17,10 +17,11 @@ from shardwise.methods.moderated.draws import draw_noise
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
 from shardwise.methods.moderated.resample import resample_topics
-from shardwise.methods.moderated.statistics import D0, moderated_statistics, pairs_of
+from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
+from shardwise.stats.moderation import PRIOR_DF as D0
 from shardwise.stats.resampling import below, chi_squared, key_of, normal, start, topic_counts
 
 

@@ -22,7 +22,7 @@ from shardwise.analysis.diagnostics import (
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.compare import choose_default, choose_for_repeats
+from shardwise.comparing.choose import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
@@ -46,15 +46,12 @@ from shardwise.core.scores import (
 )
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.tables import SHARDS
 from shardwise.planning.repeats import repeat_components
 from shardwise.scoring.undefined import fill_undefined
-from shardwise.stats.corrections import CORRECTIONS
 
 HERE, LIKE = Claim(), Claim("topic")
 
@@ -292,7 +289,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         instead=tuple(
             make_result(
                 table,
-                _extend_to_splits(parse_procedure(advice.method), table),
+                choose_procedure(table, advice.method),
                 advice.alpha,
                 chosen.run_options,
             )
@@ -387,12 +384,8 @@ def _find_components(table: xr.DataArray, kind: str) -> VarianceComponents | Non
 def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """Choose the procedures of an analysis, that of these topics first, and say why none covers new topics."""
     dims, nouns = layout_of(table), nouns_of(table)
-    lead = _choose_lead_procedure(table, chosen)
-    within = dims if dims in lead.layouts else tuple(d for d in dims if d != "split")
-    without_split = tuple(d for d in dims if d != "split")
-    known = list_claims(lead, within) | {
-        c: p for c, p in list_claims(lead, without_split).items() if c == HERE
-    }
+    lead = choose_procedure(table, chosen.method, None, chosen.repeats, chosen.model)
+    known = list_claims_on(lead, dims)
     if not known:
         raise lead.make_refusal(f"cannot take scores by {', '.join(dims)}", f"it takes {lead.takes}")
     asked = lead.claim
@@ -401,13 +394,7 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
     elif asked == HERE and LIKE in known:
         asked = LIKE
     if asked not in known:
-        words = "; ".join(procedure.phrase(nouns) for procedure in known)
-        raise InputError(
-            f"{lead.method.name} cannot support a claim about {asked.phrase(nouns)}",
-            remedy=f"it supports claims about {words}",
-            argument="generalize",
-            value=asked.over,
-        )
+        raise refuse_claim(lead, asked, known, nouns)
     wanted = dict.fromkeys((HERE, LIKE if asked == HERE else asked))
     procedures = [known[claim] for claim in wanted if claim in known]
     procedures = [
@@ -418,34 +405,7 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
         if len(procedures) > 1 or procedures[0].claim.over
         else f"{lead.method.name} supports claims about {HERE.phrase(nouns)} only"
     )
-    return [_extend_to_splits(procedure, table) for procedure in procedures], unsupported
-
-
-def _extend_to_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
-    """Return the procedure that puts all splits of the scores to use."""
-    return procedure.for_all_splits() if "split" in table.dims else procedure
-
-
-def _choose_lead_procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
-    """Choose the procedure asked for by name, by a correction of a model, or by the layout of the scores."""
-    dims = layout_of(table)
-    if chosen.repeats is not None:
-        named = chosen.method if chosen.model is None else str(chosen.model)
-        return parse_procedure(choose_for_repeats(dims, named, chosen.repeats))
-    if chosen.method is None and chosen.model is None:
-        return parse_procedure(choose_default(table))
-    if chosen.method is None or chosen.method in CORRECTIONS:
-        model = chosen.model or (MD6 if "shard" in dims else MD1)
-        model = Model.parse(model) if isinstance(model, str) else model
-        anova_method = AnovaMethod(model)
-        return Procedure(anova_method, str(chosen.method or "hsd"), anova_method.default_claim)
-    if chosen.model is not None:
-        raise InputError(
-            f"{chosen.method} is a procedure of its own, and a model is given too",
-            remedy="name a correction with the model, or the procedure alone",
-            argument="method",
-        )
-    return parse_procedure(chosen.method)
+    return procedures, unsupported
 
 
 def _order_results(

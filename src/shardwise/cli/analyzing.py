@@ -30,7 +30,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import METHODS as VERDICTS
 from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
-from shardwise.comparing.instances import DESIGNS, METHODS
+from shardwise.comparing.instances import DESIGNS
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
@@ -40,9 +40,11 @@ from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
 from shardwise.methods.mixed.factors import FactorFit
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
-from shardwise.stats.corrections import CORRECTIONS, check_correction, correction_title
+from shardwise.stats.corrections import check_correction, correction_title
+
+OF_TWO = ("mixed", "t-means")
+"""Methods for repeats of two systems that are no procedures."""
 
 
 def check_choices(options: Comparing) -> None:
@@ -55,13 +57,11 @@ def check_choices(options: Comparing) -> None:
     ):
         if value not in choices:
             validate_choice(value, name, [choice for choice in choices if choice is not None])
-    bootstrap = bootstrap_asked(options.fit, options.resamples)
+    bootstrap_asked(options.fit, options.resamples)
     bootstrap_distribution(options)
     parse_fill(options.fill)
     if options.model:
         parse_model(options.model)
-    if not bootstrap and options.method and options.method not in (*CORRECTIONS, *METHODS):
-        parse_procedure(options.method)
 
 
 def refuse_single(read: Read) -> None:
@@ -236,7 +236,7 @@ def join_margin(
 
 def is_for_two(options: Comparing) -> bool:
     """Return whether a method for repeats of two systems is asked for, which is no procedure."""
-    return (options.method in METHODS and options.fit == "anova") or was_given("design")
+    return (options.method in OF_TWO and options.fit == "anova") or was_given("design")
 
 
 def list_files(options: Comparing, reader: InputReader, files: tuple[Path, ...]) -> tuple[str, ...]:

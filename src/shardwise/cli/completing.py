@@ -15,10 +15,10 @@ def filter_names(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def complete_methods(incomplete: str) -> list[str]:
-    """Names of procedures."""
-    from shardwise.methods.registry import list_procedures  # what completes nothing need not load it
+    """Methods, and the words that can follow one."""
+    from shardwise.methods.registry import complete_name  # what completes nothing need not load it
 
-    return filter_names(incomplete, list_procedures())
+    return complete_name(incomplete)
 
 
 def complete_models(incomplete: str) -> list[str]:

@@ -7,32 +7,22 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-import xarray as xr
-
+from shardwise.comparing.choose import choose_procedure
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import lend_executor, validate_choice, validate_count
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, refuse_unknown
-from shardwise.core.scores import Scores, as_scores, average_dimensions, is_unpaired, layout_of, nouns_of
+from shardwise.core.scores import as_scores, average_dimensions
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.clusters import by_units
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 from shardwise.methods.moments.fit import ScoreMoments
 from shardwise.methods.paired.method import TESTS
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import (
-    DEFAULTS,
-    OF_PEOPLE,
-    OF_SAMPLES,
-    OF_UNPAIRED,
-    OF_VOTES,
-    list_claims,
-    parse_procedure,
-)
-from shardwise.methods.repeats.kinds import KINDS, infer_repeats
+from shardwise.methods.registry import DEFAULTS, parse_procedure
 from shardwise.methods.repeats.method import TOPICS
-from shardwise.methods.tables import INSTANCES, TABLE, Dims
+from shardwise.methods.tables import TABLE
 from shardwise.stats.corrections import STEPWISE
 
 
@@ -59,10 +49,11 @@ def compare(
     source : object
         Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
     method : str or Procedure, optional
-        For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
-        ``sw.methods``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
-        "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
-        for a bootstrap, which has distributions of its own.
+        For scores a procedure or its name: a method, perhaps with a correction and a claim, such as ``t``, ``t holm``,
+        ``MD6 hsd topic+shard`` or ``max-t`` (see ``sw.methods``); or a correction alone, of the default test, or of the
+        analysis of variance that it belongs to. For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on
+        unequal variances), "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without
+        it "hsd", and "bh" for a bootstrap, which has distributions of its own.
     generalize : Claim, str or iterable of str, optional
         The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
     only : sequence of str or sequence of tuple of str, optional
@@ -178,7 +169,8 @@ def compare_moments(
     Comparisons
         The pairs asked for.
     """
-    procedure = parse_procedure(method or DEFAULTS[TABLE].procedure)
+    usual = parse_procedure(DEFAULTS[TABLE].procedure)
+    procedure = parse_procedure(method or usual, usual, TABLE)
     if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
         raise procedure.make_refusal(
             "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"
@@ -198,88 +190,6 @@ def compare_moments(
         estimates, procedure.correction, title=procedure.title, procedure=procedure.name, **pairs
     )
     return replace(compared, resamples=resamples if procedure.draws else None)
-
-
-def choose_default(scores: xr.DataArray) -> str:
-    """Return the name of the default procedure for scores of this layout; people's scores correct a judge."""
-    gated = Scores(scores)
-    if gated.human is not None:
-        return OF_PEOPLE
-    if gated.votes is not None:
-        return OF_VOTES
-    dims = layout_of(scores)
-    if dims in (TABLE, INSTANCES) and is_unpaired(scores):
-        return OF_UNPAIRED
-    if dims not in DEFAULTS:
-        raise InputError(
-            f"scores by {', '.join(dims)} have no default method",
-            remedy=("choose one split, or name a procedure by ", Option("method")),
-        )
-    # repeats that their source calls epochs, generations or attempts are drawn anew for each item
-    if dims == INSTANCES and infer_repeats(scores) == "samples":
-        return OF_SAMPLES
-    return DEFAULTS[dims].procedure
-
-
-def choose_for_repeats(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
-    """Return the default procedure of seeds or of samples; refused where repeats are lacking or a method decides."""
-    validate_choice(repeats, "repeats", KINDS)
-    if dims != INSTANCES:
-        raise InputError(
-            (Option("repeats", repeats), f" has no effect on scores by {', '.join(dims)}"),
-            remedy="leave it out, or give scores of several instances of a system",
-        )
-    if method is not None:
-        raise InputError(
-            (Option("repeats", repeats), " is given, and a method too"),
-            remedy="leave one out: unified takes instances as seeds, samples as samples",
-            argument="method",
-        )
-    return OF_SAMPLES if repeats == "samples" else DEFAULTS[INSTANCES].procedure
-
-
-def choose_procedure(
-    scores: xr.DataArray,
-    method: str | Procedure | None,
-    generalize: Claim | str | Iterable[str] | None,
-    repeats: str | None = None,
-) -> Procedure:
-    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Scores that passed the gate.
-    method, generalize, repeats
-        As for `compare`.
-
-    Returns
-    -------
-    Procedure
-        Method, correction and claim.
-    """
-    if repeats is not None:
-        method = choose_for_repeats(layout_of(scores), method, repeats)
-    procedure = parse_procedure(choose_default(scores) if method is None else method)
-    if generalize is None:
-        return procedure
-    return change_claim(procedure, Claim.of(generalize, nouns_of(scores)), scores)
-
-
-def change_claim(procedure: Procedure, claim: Claim, scores: xr.DataArray) -> Procedure:
-    """Return the same procedure for another claim about these scores, or refuse it and list those that it supports."""
-    dims, nouns = layout_of(scores), nouns_of(scores)
-    claim.check(dims)
-    known = list_claims(procedure, dims)
-    if claim not in known:
-        words = "; ".join(supported.phrase(nouns) for supported in known)
-        raise InputError(
-            f"{procedure.name} cannot support a claim about {claim.phrase(nouns)}",
-            remedy=f"it supports claims about {words}",
-            argument="generalize",
-            value=claim.over,
-        )
-    return known[claim]
 
 
 def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Estimates:

@@ -26,10 +26,10 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
 from shardwise.methods.base import ResampledUnits
 from shardwise.stats import student
-from shardwise.stats.corrections import TIE, step_down
 from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.rank_sets import upper_quantile
 from shardwise.stats.resampling import topic_counts
+from shardwise.stats.stepdown import TIE, step_down
 
 DRAWS = 100_000
 """Samples of the multivariate t distribution."""

@@ -16,13 +16,12 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
+from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
 from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.vote_units import WinShare
 
 if TYPE_CHECKING:
-    from shardwise.methods.tables import Dims, Tables
-
     fact = property
 else:
 
@@ -352,6 +351,11 @@ class Method(ABC):
         return True
 
     @fact
+    def warned(self) -> bool:
+        """Whether the docs warn of it: it is run by its full name, and neither completed nor suggested."""
+        return False
+
+    @fact
     def common_error(self) -> bool:
         """Whether one error serves all pairs, so that systems are taken to vary alike."""
         return False
@@ -493,8 +497,8 @@ class Method(ABC):
         """
         return self.takes_gaps_for(claim)
 
-    def averages_splits(self, claim: Claim) -> bool:
-        """Return whether estimates of single splits can be averaged: a fit of the shards of one split, by variances.
+    def choose_correction(self, claim: Claim) -> str:
+        """Return the correction that is meant where none is named: its joint distribution, Tukey's HSD or Holm's.
 
         Parameters
         ----------
@@ -503,25 +507,28 @@ class Method(ABC):
 
         Returns
         -------
-        bool
+        str
         """
-        layouts = self.layouts_for(claim)
-        sharded = any("shard" in dims and "split" not in dims for dims in layouts)
-        return sharded and not any("split" in dims for dims in layouts)
+        offered = self.corrections_for(claim)
+        return next(name for name in (JOINT, "hsd", "holm", *offered) if name in offered)
 
-    def combines_splits(self, correction: str) -> tuple[str, ...]:
-        """Return the rules by which decisions on single splits become one; none where all are taken at once.
+    def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
+        """Return the rules that make one answer of several splits: the mean of fits to the shards of one split.
 
         Parameters
         ----------
         correction : str
             Name of the correction; empty for tests corrected by construction.
+        claim : Claim
+            What a difference is about.
 
         Returns
         -------
         tuple of str
+            None where all splits are taken at once.
         """
-        return ()
+        layouts = self.layouts_for(claim)
+        return ("mean",) if SHARDS in layouts and SPLITS not in layouts and correction != JOINT else ()
 
     def draws(self, correction: str) -> bool:
         """Return whether p-values come from resamples.

@@ -235,17 +235,20 @@ class Procedure:
         """
         return InputError(f"{self.name} {problem}", remedy=remedy, argument="method", value=self.name)
 
-    def for_all_splits(self) -> Procedure:
-        """Return the procedure for several splits, where it is made for one: by the mean, or else by p-values.
+    def for_layout(self, dims: Dims) -> Procedure:
+        """Return the procedure for a layout: of several splits by their mean, or else by p-values, if made for one.
+
+        Parameters
+        ----------
+        dims : tuple of str
+            Dimensions of the scores.
 
         Returns
         -------
         Procedure
-            The procedure itself where it takes several splits.
+            The procedure itself where it takes the layout, or has no rule for it.
         """
-        if self.rule or SPLITS in self.layouts or SHARDS not in self.layouts:
+        if dims != SPLITS or dims in self.layouts or SHARDS not in self.layouts:
             return self
-        if self.method.averages_splits(self.claim) and self.correction != JOINT:
-            return replace(self, rule="mean")
-        rules = self.method.combines_splits(self.correction)
-        return replace(self, rule="quantile") if "quantile" in rules else self
+        rules = self.method.split_rules(self.correction, self.claim)
+        return replace(self, rule=next((rule for rule in ("mean", "quantile") if rule in rules), ""))

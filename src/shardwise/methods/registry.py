@@ -1,4 +1,4 @@
-"""List every method and parse the names of procedures, for the laboratory, ``compare``, the docs and the report.
+r"""Parse the names of procedures, *rule? method word\* correction? claim?*, and list the methods they are made of.
 
 >>> print(parse_procedure("MD6 hsd topic").title)
 MD6 analysis of variance, Tukey HSD, for new topics like these
@@ -6,25 +6,25 @@ MD6 analysis of variance, Tukey HSD, for new topics like these
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from pkgutil import iter_modules
 
-import shardwise.methods
-from shardwise.core.claim import Claim
+from shardwise.core.claim import SAMPLED, THESE, Claim
 from shardwise.core.errors import InputError
 from shardwise.methods.base import JOINT, Method
-from shardwise.methods.bootstrap.method import parse_bootstrap
 from shardwise.methods.procedure import Procedure
+from shardwise.methods.splits import RULES
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
-from shardwise.stats.corrections import CORRECTIONS
+from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 
 ENTRY_POINTS = "shardwise.methods"
 """The group of entry points by which other packages add methods."""
+FAMILIES = ("moderated", "paired", "repeats", "anova", "bootstrap", "unpaired", "judges", "votes")
+"""The packages of methods; a name is looked for in this order, and no further family is loaded once it is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +162,28 @@ def register_method(method: Method) -> None:
 
 
 @cache
-def _own_methods() -> tuple[Method, ...]:
-    """The methods of every family of the package, and those of installed plugins."""
-    families = sorted(module.name for module in iter_modules(shardwise.methods.__path__) if module.ispkg)
-    methods: list[Method] = []
-    for family in families:
-        names = {module.name for module in iter_modules([f"{shardwise.methods.__path__[0]}/{family}"])}
-        if "method" in names:
-            methods += import_module(f"shardwise.methods.{family}.method").METHODS
-    for plugin in entry_points(group=ENTRY_POINTS):
-        methods += plugin.load()
-    return tuple(methods)
+def _family_methods(family: str) -> dict[str, Method]:
+    """Return the methods of a family by name in small letters; those of installed plugins are a family too."""
+    if family == ENTRY_POINTS:
+        methods = [method for plugin in entry_points(group=ENTRY_POINTS) for method in plugin.load()]
+    else:
+        methods = import_module(f"shardwise.methods.{family}.method").METHODS
+    return {method.name.casefold(): method for method in methods}
+
+
+def _find_method(name: str) -> Method | None:
+    """Return the method of a name in small letters."""
+    for method in _ADDED:
+        if method.name.casefold() == name:
+            return method
+    for family in (*FAMILIES, ENTRY_POINTS):
+        if name in _family_methods(family):
+            return _family_methods(family)[name]
+    # a bootstrap has more variants than are listed
+    bootstrap: Method | None = import_module("shardwise.methods.bootstrap.method").parse_bootstrap(
+        name.split()
+    )
+    return bootstrap
 
 
 def list_methods() -> tuple[Method, ...]:
@@ -183,27 +194,12 @@ def list_methods() -> tuple[Method, ...]:
     tuple of Method
         Those of the package, of installed plugins, and those added by `register_method`.
     """
-    return (*_own_methods(), *_ADDED)
-
-
-def _make_procedures(methods: Iterable[Method]) -> Iterator[Procedure]:
-    for method in methods:
-        for claim in method.claims:
-            for correction in method.corrections_for(claim):
-                yield Procedure(method, correction, claim)
-                rules = ["mean"] if method.averages_splits(claim) and correction != JOINT else []
-                for rule in (*rules, *method.combines_splits(correction)):
-                    yield Procedure(method, correction, claim, rule)
-
-
-@cache
-def _procedures_by_name(methods: tuple[Method, ...], corrections: tuple[str, ...]) -> dict[str, Procedure]:
-    """All procedures by name, made once for the methods and corrections that there are."""
-    return {procedure.name: procedure for procedure in _make_procedures(methods)}
+    families = (*sorted(FAMILIES), ENTRY_POINTS)
+    return (*(method for family in families for method in _family_methods(family).values()), *_ADDED)
 
 
 def list_procedures(dims: Dims | None = None) -> dict[str, Procedure]:
-    """Return all procedures by name, or those for tables of these dimensions.
+    """Return every procedure by its full name, or those for tables of these dimensions.
 
     Parameters
     ----------
@@ -218,49 +214,172 @@ def list_procedures(dims: Dims | None = None) -> dict[str, Procedure]:
     >>> "MD6 holm topic+shard" in list_procedures(("topic", "system", "shard"))
     True
     """
-    known = _procedures_by_name(list_methods(), tuple(CORRECTIONS))
-    if dims is None:
-        return known
-    if tuple(dims) not in LAYOUTS:
+    if dims is not None and tuple(dims) not in LAYOUTS:
         layouts = "; ".join(", ".join(layout) for layout in LAYOUTS)
         raise InputError(f"unknown layout {', '.join(dims)}", remedy=f"use one of: {layouts}")
-    return {name: procedure for name, procedure in known.items() if tuple(dims) in procedure.layouts}
+    made = (procedure for method in list_methods() for procedure in _list_variants(method))
+    return {one.name: one for one in made if dims is None or tuple(dims) in one.layouts}
 
 
-def parse_procedure(name: str | Procedure) -> Procedure:
+def _list_variants(method: Method) -> Iterator[Procedure]:
+    """Yield the procedures of a method: all claims, corrections and rules over splits."""
+    for claim in method.claims:
+        for correction in method.corrections_for(claim):
+            for rule in ("", *method.split_rules(correction, claim)):
+                yield Procedure(method, correction, claim, rule)
+
+
+def complete_name(typed: str) -> list[str]:
+    """Return how a name can go on: methods that nobody is warned of, then their corrections and claims.
+
+    Parameters
+    ----------
+    typed : str
+        The beginning of a name, perhaps within a word.
+
+    Returns
+    -------
+    list of str
+        What was typed, with its last word completed.
+
+    >>> complete_name("wil"), complete_name("MD1 h"), complete_name("stratified by th")
+    (['wilcoxon'], ['MD1 hsd', 'MD1 holm'], ['stratified by these'])
+    """
+    begun = typed.casefold()
+    *words, _ = begun.split(" ")
+    method = _find_method(" ".join(word for word in words if word not in CORRECTIONS))
+    names = [known.name for known in list_methods() if not known.warned]
+    if method is not None:
+        prefix = " ".join([method.name, *(word for word in words if word in CORRECTIONS)])
+        corrections = () if words[-1] in CORRECTIONS else method.corrections
+        names += [
+            f"{prefix} {word}" for word in (*corrections, *(claim.name for claim in method.claims)) if word
+        ]
+    return [name for name in names if name.casefold().startswith(begun)]
+
+
+def parse_procedure(
+    name: str | Procedure,
+    default: Procedure | None = None,
+    dims: Dims | None = None,
+    suits: Callable[[Procedure], bool] | None = None,
+) -> Procedure:
     """Return the procedure of a name, in any case and with any spaces.
 
     Parameters
     ----------
     name : str or Procedure
-        Such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t``; a procedure is returned as it is.
+        *rule? method word\\* correction? claim?*, such as ``t``, ``MD6 hsd topic+shard`` or ``max-t``; a procedure is
+        returned as it is. Without a correction the method's default one is meant, without a claim its first one.
+    default : Procedure, optional
+        The default procedure of the scores, whose test a correction alone means.
+    dims : tuple of str, optional
+        Layout of the scores, for corrections that belong to an analysis of variance, and for suggestions.
+    suits : callable, optional
+        Whether a procedure runs on the scores; what is suggested does.
 
     Returns
     -------
     Procedure
         The procedure of that name.
 
-    >>> parse_procedure("md1  HSD").name
-    'MD1 hsd'
+    >>> parse_procedure("md1  HSD").name, parse_procedure("wilcoxon").name, parse_procedure("MD1").name
+    ('MD1 hsd', 'wilcoxon holm', 'MD1 hsd')
+    >>> parse_procedure("holm", parse_procedure("moderated"), ("topic", "system")).name
+    'moderated holm'
     """
     if isinstance(name, Procedure):
         return name
-    known = list_procedures()
-    plain = {key.casefold(): key for key in known}
-    asked = " ".join(str(name).split()).casefold()
-    if asked in plain:
-        return known[plain[asked]]
-    words = asked.split()
-    bootstrap = parse_bootstrap(words[:-1])
-    if bootstrap is not None and words[-1] in bootstrap.corrections:
-        return Procedure(bootstrap, words[-1], bootstrap.default_claim)
-    near = [plain[key] for key in get_close_matches(asked, plain, n=4, cutoff=0.5)]
+    words = str(name).casefold().split()
+    rule = words.pop(0) if words and words[0] in RULES else ""
+    over = words.pop() if words and _is_claim(words[-1]) else None
+    correction = words.pop() if words and words[-1] in CORRECTIONS else None
+    method = _find_method(" ".join(words)) if words else _method_of_correction(correction, default, dims)
+    if not words and method is not None and method.corrections == (JOINT,):
+        correction = JOINT
+    if method is None:
+        raise _refuse_unknown_name(str(name), dims, suits)
+    claim = method.default_claim if over is None else Claim.of(over)
+    if not words and over is None and default is not None and method == default.method:
+        claim = default.claim
+    if claim not in method.claims:
+        known = " or ".join(known.name for known in method.claims)
+        raise InputError(
+            f"{method.name} cannot support the claim {over!r}",
+            remedy=f"use {known}",
+            argument="method",
+            value=name,
+        )
+    offered = method.corrections_for(claim)
+    if correction is None:
+        correction = method.choose_correction(claim)
+    if correction not in offered:
+        remedy = f"use {', '.join(filter(None, offered))}" if any(offered) else "name it without a correction"
+        raise InputError(
+            f"{method.name} cannot take {correction}",
+            remedy=remedy,
+            argument="method",
+            value=name,
+            choices=offered,
+        )
+    rules = method.split_rules(correction, claim)
+    if rule and rule not in rules:
+        raise InputError(
+            f"{method.name} {correction} cannot take the rule {rule!r}",
+            remedy=f"use {', '.join(rules)}" if rules else "leave the rule out",
+            argument="method",
+            value=name,
+        )
+    return Procedure(method, correction, claim, rule)
+
+
+def _is_claim(word: str) -> bool:
+    return word == THESE[0] or set(word.split("+")) <= set(SAMPLED)
+
+
+def _method_of_correction(
+    correction: str | None, default: Procedure | None, dims: Dims | None
+) -> Method | None:
+    """Return the test that a correction alone means: the analysis of variance of Tukey's, or the default one."""
+    if correction is None or default is None or dims is None:
+        return None
+    if correction in default.method.corrections:
+        return default.method
+    if default.method.takes_single_items:
+        return _find_method("games-howell" if correction == "hsd" else "welch")
+    if correction in SIMULTANEOUS and not default.method.uses_people and not default.method.uses_votes:
+        return _find_method("md6" if "shard" in dims else "md1")
+    return default.method
+
+
+def _refuse_unknown_name(
+    name: str, dims: Dims | None, suits: Callable[[Procedure], bool] | None
+) -> InputError:
+    """Return the refusal of a name, with names like it that nobody is warned of and that run on the scores."""
+    if name.casefold() in CORRECTIONS:
+        return InputError(
+            f"{name} is a correction",
+            remedy=f"name a test with it, such as 'moderated {name}'",
+            argument="method",
+        )
+    offered = [method for method in list_methods() if not method.warned]
+    if dims is not None:
+        offered = [
+            method for method in offered if any(tuple(dims) in one.layouts for one in _list_variants(method))
+        ]
+    plain = {method.name.casefold(): method.name for method in offered}
+    plain |= {one.name.casefold(): one.name for method in offered for one in _list_variants(method)}
+    near = [plain[key] for key in get_close_matches(name.casefold(), plain, n=12, cutoff=0.5)]
+    if suits is not None:
+        near = [known for known in near if suits(parse_procedure(known))]
     remedy = (
-        f"did you mean {' or '.join(map(repr, near))}?"
+        f"did you mean {' or '.join(map(repr, near[:4]))}?"
         if near
         else "examples are 'moderated', 't holm' and 'MD6 hsd topic'"
     )
-    raise InputError(f"unknown method {name!r}", remedy=remedy, argument="method", value=name, choices=near)
+    return InputError(
+        f"unknown method {name!r}", remedy=remedy, argument="method", value=name, choices=near[:4]
+    )
 
 
 def list_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:

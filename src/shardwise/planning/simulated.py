@@ -26,7 +26,8 @@ from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.planning.variances import table_of
 from shardwise.stats import studentized_range
-from shardwise.stats.power import PRIOR_DF, TABLES, joint_critical
+from shardwise.stats.moderation import own_share, shrink_variances
+from shardwise.stats.power import TABLES, joint_critical
 
 TESTS = {
     "moderated": "moderated test of all pairs, the default",
@@ -273,8 +274,8 @@ def run_tests(
         y = tables - tables.mean(axis=2, keepdims=True)
         means = np.einsum("bt,btm->bm", weights, y) / n
         gaps = means[:, :, None] - means[:, None, :]
-        weight = 1.0 if m == 2 else (n - 1.0) / (n - 1.0 + PRIOR_DF)
-        variances = pair_variances(y, weights, means, weight if test == "moderated" else 0.0)
+        share = float(own_share(n - 1.0, m)) if test == "moderated" else 0.0
+        variances = pair_variances(y, weights, means, share)
         halves = critical * np.sqrt(variances / n)
         half, blur = halves[:, 0, partners], gaps[:, 0, partners]
         a, b = np.triu_indices(m, 1)
@@ -283,8 +284,8 @@ def run_tests(
     return detected.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
 
 
-def pair_variances(y: Floats, weights: Floats, means: Floats, weight: float) -> Floats:
-    """(B, R, R) variances of differences over topics: a share `own` of each pair's, the rest their mean.
+def pair_variances(y: Floats, weights: Floats, means: Floats, share: float) -> Floats:
+    """(B, R, R) variances of differences over topics: a share of each pair's, the rest their mean.
 
     Rows of y sum to 0, so that the mean over pairs is twice the sum of the systems' variances over R - 1.
     """
@@ -293,7 +294,7 @@ def pair_variances(y: Floats, weights: Floats, means: Floats, weight: float) -> 
     single = np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0)
     pairs = np.maximum(single[:, :, None] + single[:, None, :] - 2.0 * gram, 0.0)
     pooled = 2.0 * single.sum(axis=1)[:, None, None] / (m - 1.0)
-    return np.asarray((weight * pairs + (1.0 - weight) * pooled) * n / (n - 1.0))
+    return np.asarray(shrink_variances(pairs, pooled, share) * n / (n - 1.0))
 
 
 def summarize_results(n: int, blocks: list[Results], level: float) -> dict[str, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.stats.moderation import get_prior_df, own_share, spread_share
 
 # variances up to this are rounding, for values in [0, 1]
 NO_VARIANCE = 1e-14
@@ -167,7 +168,7 @@ class ClusterCare(NamedTuple):
 
 
 def care_for_clusters(
-    df: float, clusters: int, systems: int, *, prior_df: float = 20.0, alpha: float = 0.05
+    df: float, clusters: int, systems: int, *, prior_df: float | None = None, alpha: float = 0.05
 ) -> ClusterCare:
     """Compute how much wider intervals must be because resampled clusters count alike and real ones do not.
 
@@ -182,7 +183,7 @@ def care_for_clusters(
         G.
     systems : int
         R.
-    prior_df : float
+    prior_df : float, optional
         d0, the weight of the pooled variance.
     alpha : float
         Two-sided level.
@@ -198,8 +199,7 @@ def care_for_clusters(
     1.2273
     """
     own_df = clusters - 1.0
-    w = 1.0 if systems == 2 else own_df / (own_df + prior_df)
-    kappa = w**2 + (1.0 - w**2) / (systems - 1.0)
-    closed = df + min(prior_df, own_df * (systems - 2.0))
+    kappa = float(spread_share(own_share(own_df, systems, prior_df), systems))
+    closed = df + min(get_prior_df(prior_df), own_df * (systems - 2.0))
     factor = float(special.stdtrit(df / kappa, alpha / 2.0) / special.stdtrit(own_df / kappa, alpha / 2.0))
     return ClusterCare(max(factor, 1.0), df / kappa, own_df / kappa, min(df / kappa, closed))

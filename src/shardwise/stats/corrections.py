@@ -14,9 +14,6 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
 
-TIE = 1e-9
-"""Share by which a resampled statistic may be smaller and still count as large."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFamily:
@@ -130,21 +127,6 @@ def step_up(p: Floats, alpha: float) -> int:
     k = np.arange(1, p.size + 1)
     below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
     return int(below[-1]) + 1 if below.size else 0
-
-
-def step_down(t: Floats, drawn: Floats) -> Floats:
-    """Adjusted p of statistics by their joint distribution (Romano & Wolf 2005): t (K,), drawn (B, K) without effects.
-
-    >>> step_down(np.array([3.0, 0.5]), np.array([[0.1, -0.6], [2.0, 0.2], [-1.0, 0.4]])).tolist()
-    [0.25, 0.5]
-    """
-    order = np.argsort(-np.abs(t), kind="stable")
-    # the largest of each statistic and all less extreme ones
-    largest = np.maximum.accumulate(np.abs(drawn[:, order])[:, ::-1], axis=1)[:, ::-1]
-    exceeding = (largest >= np.abs(t[order]) * (1.0 - TIE)).sum(axis=0)
-    adjusted = np.empty(t.shape)
-    adjusted[order] = np.maximum.accumulate((exceeding + 1.0) / (len(drawn) + 1.0))
-    return adjusted
 
 
 def _hsd_p(t: Floats, df: Floats, systems: int) -> Floats:

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.stats.moderation import own_share, shrink_variances, spread_share
 from shardwise.stats.rank_sets import upper_quantile
 
-# d0, the weight of the pooled variance
-PRIOR_DF = 20.0
 # resamples of a table to find its joint critical value, and tables of a pilot that are averaged over
 RESAMPLES = 999
 TABLES = 12
@@ -20,7 +19,9 @@ TRIALS = 2000
 BLOCK = 128
 
 
-def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_DF) -> tuple[Floats, Floats]:
+def moderated_df(
+    topics: Floats | float, systems: int, prior_df: float | None = None
+) -> tuple[Floats, Floats]:
     """Compute the weight of a pair's own variance and the degrees of freedom of the moderated one.
 
     w = (T-1)/(T-1+d0), 1 for two systems, and df = (T-1)/(w² + (1-w²)/(R-1)).
@@ -31,7 +32,7 @@ def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_D
         T.
     systems : int
         R.
-    prior_df : float
+    prior_df : float, optional
         d0, the weight of the pooled variance.
 
     Returns
@@ -43,8 +44,8 @@ def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_D
     [1.0, 49.0]
     """
     own_df = np.asarray(topics, np.float64) - 1.0
-    w = np.ones_like(own_df) if systems == 2 else own_df / (own_df + prior_df)
-    return w, own_df / (w**2 + (1.0 - w**2) / (systems - 1.0))
+    w = own_share(own_df, systems, prior_df)
+    return w, own_df / spread_share(w, systems)
 
 
 class PilotPower(NamedTuple):
@@ -65,7 +66,7 @@ def pilot_power(
     rng: np.random.Generator,
     *,
     alpha: float = 0.05,
-    prior_df: float = PRIOR_DF,
+    prior_df: float | None = None,
     tables: int = TABLES,
     resamples: int = RESAMPLES,
     trials: int = TRIALS,
@@ -89,7 +90,7 @@ def pilot_power(
         Random numbers.
     alpha : float
         Family-wise error rate of all pairs of the R systems.
-    prior_df : float
+    prior_df : float, optional
         d0, the weight of the pooled variance.
     tables, resamples, trials : int
         Tables to average the critical value over, resamples of each, and draws to find the pair in.
@@ -126,7 +127,7 @@ def joint_critical(
     rng: np.random.Generator,
     alpha: float = 0.05,
     resamples: int = RESAMPLES,
-    prior_df: float = PRIOR_DF,
+    prior_df: float | None = None,
 ) -> float:
     """Draw a table of topics and find the joint critical value of |t| of all its pairs.
 
@@ -142,7 +143,7 @@ def joint_critical(
         Family-wise error rate.
     resamples : int
         Number of resamples of the table.
-    prior_df : float
+    prior_df : float, optional
         d0, the weight of the pooled variance.
 
     Returns
@@ -159,7 +160,7 @@ def joint_critical(
 
 
 def largest_t(
-    centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float = PRIOR_DF
+    centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float | None = None
 ) -> Floats:
     """Resample topics of a table of equal means and take the largest moderated |t| of all pairs.
 
@@ -171,7 +172,7 @@ def largest_t(
         Random numbers.
     resamples : int
         Number of resamples.
-    prior_df : float
+    prior_df : float, optional
         d0, the weight of the pooled variance.
 
     Returns
@@ -199,7 +200,7 @@ def largest_t(
 
 
 def _drawn_pairs(
-    centred: Floats, weights: Floats, ia: Ints, ib: Ints, prior_df: float
+    centred: Floats, weights: Floats, ia: Ints, ib: Ints, prior_df: float | None
 ) -> tuple[Floats, Floats]:
     """(B, P) mean differences and moderated variances of resamples; rows of `centred` sum to 0."""
     topics = weights[0].sum()
@@ -212,5 +213,5 @@ def _drawn_pairs(
     own_variances = (
         np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale
     )
-    weight = 1.0 if systems == 2 else (topics - 1.0) / (topics - 1.0 + prior_df)
-    return gaps, weight * own_variances + (1.0 - weight) * pooled[:, None]
+    share = own_share(topics - 1.0, systems, prior_df)
+    return gaps, shrink_variances(own_variances, pooled[:, None], share)

@@ -147,9 +147,9 @@ class AnovaMethod(Method):
         """Exactly these topics, as in F19."""
         return Claim()
 
-    def combines_splits(self, correction: str) -> tuple[str, ...]:
-        """Return the rules by which decisions on single splits become one."""
-        return list_split_rules(self.model, correction)
+    def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
+        """Return the mean, and the rules by which decisions on single splits become one."""
+        return (*Method.split_rules(self, correction, claim), *list_split_rules(self.model, correction))
 
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
         """Return the layouts in which the model has an error term for a claim."""

@@ -103,13 +103,18 @@ class BootstrapMethod(Method):
     def _on_means(self) -> bool:
         return self.model.on_shards is False
 
-    def averages_splits(self, claim: Claim) -> bool:
-        """Return whether estimates of single splits can be averaged: distributions cannot."""
-        return False
-
-    def combines_splits(self, correction: str) -> tuple[str, ...]:
-        """Return the rules by which decisions on single splits become one."""
+    def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
+        """Return the rules by which decisions on single splits become one; distributions have no mean."""
         return list_split_rules(self.model, correction)
+
+    def choose_correction(self, claim: Claim) -> str:
+        """Return the correction that is meant where none is named, as in the papers."""
+        return "bh"
+
+    @property
+    def warned(self) -> bool:
+        """Whether it measures a difference by the spread of one system, or of one tail."""
+        return not self.sound
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""

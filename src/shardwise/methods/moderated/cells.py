@@ -19,7 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.moderated.moments import sums_by_topic
 from shardwise.methods.moderated.noise import SHARDS, with_cells
-from shardwise.methods.moderated.statistics import D0, Statistics, moderate_variances, pairs_of
+from shardwise.methods.moderated.statistics import Statistics, moderate_variances, pairs_of
 from shardwise.stats.balanced import all_terms, decompose
 from shardwise.stats.student import NOISE
 from shardwise.stats.unbalanced import fit_incomplete
@@ -87,7 +87,7 @@ def _with_gaps(y: Floats) -> CellErrors:
 
 
 def cell_statistics(
-    y: Floats, ia: Ints | None = None, ib: Ints | None = None, *, d0: float = D0
+    y: Floats, ia: Ints | None = None, ib: Ints | None = None, *, d0: float | None = None
 ) -> Statistics:
     """Moderated statistics of pairs of systems for differences on these topics, from scores (…, T, R, S).
 

@@ -13,7 +13,7 @@ import numpy as np
 from shardwise.core.arguments import CHUNKS, borrow_executor, count_workers, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import BLOCK_SIZE as BLOCK
-from shardwise.methods.paired.max_t import TIE
+from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_targets
 
 
 class Targets(NamedTuple):
@@ -37,8 +37,7 @@ class ResampledDistribution:
 
     def critical(self, alpha: float) -> float:
         """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws."""
-        k = math.floor(alpha * (self.maxima.size + 1) * (1 + 1e-12))
-        return math.inf if k < 1 else math.sqrt(float(self.maxima[-k]) / (1.0 - TIE))
+        return math.sqrt(find_critical(self.maxima, alpha) / (1.0 - TIE))
 
 
 def distribution_of(
@@ -57,19 +56,16 @@ def distribution_of(
     ``counting`` says how draws are counted for pairs in the order given to it, by falling |t|. Pairs whose t is NaN are
     left out.
     """
-    order = np.argsort(-(t**2), kind="stable")[: np.count_nonzero(~np.isnan(t))]  # NaN is last
-    p_adjusted = np.full(t.size, np.nan)
-    ia, ib, t = ia[order], ib[order], t[order]
-    count = counting(ia, ib)
-    targets = Targets(ia, ib, t**2 * (1.0 - TIE))
+    order, least = order_targets(t**2)
+    targets = Targets(ia[order], ib[order], least)
+    count = counting(targets.ia, targets.ib)
     executor = None if jobs == 1 else borrow_executor()
     blocks = -(-n_resamples // BLOCK)
     step = max(1, -(-blocks // (4 * count_workers(jobs) if executor is None else CHUNKS)))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
     work = partial(_count_blocks, count, targets, key, n_resamples)
     counts, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
-    falling = np.sum(counts, axis=0) + 1
-    p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
+    p_adjusted = adjust_counts(np.sum(counts, axis=0), order, n_resamples, t.size)
     return ResampledDistribution(p_adjusted, np.sort(np.concatenate(peaks)))
 
 

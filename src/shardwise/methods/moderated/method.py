@@ -27,7 +27,6 @@ from shardwise.methods.moderated.noise import (
 from shardwise.methods.moderated.normal import normal_limit
 from shardwise.methods.moderated.resample import resample_single, resample_topics
 from shardwise.methods.moderated.statistics import (
-    D0,
     FEWEST_COMMON,
     Statistics,
     has_gaps,
@@ -45,6 +44,7 @@ from shardwise.methods.repeats.method import (
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
 from shardwise.stats import student
 from shardwise.stats.corrections import STEPWISE
+from shardwise.stats.moderation import get_prior_df
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 TOPICS, CELLS = Claim("topic"), Claim()
@@ -184,7 +184,7 @@ class ModeratedTest:
 
     tables: Tables
     claim: Claim
-    d0: float = D0
+    d0: float | None = None
 
     @property
     def name(self) -> str:
@@ -259,15 +259,15 @@ class ModeratedMethod(Method):
         The claims that it supports, the default one first, and the layouts of each.
     samples : bool
         Whether instances are samples, drawn anew for each topic, which topic means hold already.
-    d0 : float
-        Prior degrees of freedom; with 0 nothing is shrunk: the unified test with the joint distribution of all pairs.
+    shrinks : bool
+        Whether variances are shrunk; without it the unified test with the joint distribution of all pairs.
     """
 
     name: str = "moderated"
     title: str = "moderated paired t-test"
     layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...] = KINDS
     samples: bool = False
-    d0: float = D0
+    shrinks: bool = True
     reason: str = "holds its error rate even when some {systems} are more variable than others"
     takes_gaps: bool = True
 
@@ -284,15 +284,15 @@ class ModeratedMethod(Method):
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow; the joint distribution of all pairs first."""
-        return (JOINT, *STEPWISE) if self.d0 else (JOINT,)
+        return (JOINT, *STEPWISE) if self.shrinks else (JOINT,)
 
     @property
     def formula(self) -> str:
         """The statistic of a pair k over T topics."""
         added = " + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems"
-        if not self.d0:
+        if not self.shrinks:
             return f"Var(d) = s²/T{added}; the largest |t| of all pairs, topics and repeat effects resampled"
-        shrunk = f"v = ((T − 1)·s² + d0·s̄²)/(T − 1 + d0), d0 = {self.d0:g}, t = d/√(v/T)"
+        shrunk = f"v = ((T − 1)·s² + d0·s̄²)/(T − 1 + d0), d0 = {get_prior_df():g}, t = d/√(v/T)"
         pooled = (
             "s² a pair's variance over topics, s̄² its mean over all pairs; p-values step down by the"
             " largest |t*| of resampled topics"
@@ -305,7 +305,7 @@ class ModeratedMethod(Method):
     @property
     def limits(self) -> str:
         """Where it should not be used, with what was measured."""
-        if not self.d0:
+        if not self.shrinks:
             return "Each pair by its own variance alone, which is unstable with few topics."
         measured = "False alarms in 4.6% of tables on average in 744 designs (above 5% beyond chance in 9)."
         if self.samples:
@@ -321,7 +321,7 @@ class ModeratedMethod(Method):
     @property
     def bounded_statistic(self) -> bool:
         """The pooled variance keeps every statistic finite."""
-        return self.d0 > 0.0
+        return self.shrinks
 
     @property
     def repeats_kind(self) -> str:
@@ -362,7 +362,7 @@ class ModeratedMethod(Method):
             if joint:
                 return Clause(f"the studentised bootstrap of {{topics}} ({{resamples}} samples){added}")
             return Clause(f"a t-test with the variance over {over}{added}")
-        if not self.d0:
+        if not self.shrinks:
             text = "t-tests with the variance over {topics} and over each {system}'s own {instances}"
             citations: tuple[str, ...] = ("JayasingheEtAl2015",)
         else:
@@ -383,8 +383,10 @@ class ModeratedMethod(Method):
     def estimate(self, tables: Tables, claim: Claim) -> Estimates:
         """Estimate system means, and test their pairs."""
         # topic means hold the variance of samples already
-        test = ModeratedTest(tables, TOPICS if self.samples else claim, self.d0)
-        words = "moderated, each pair's variance shrunk towards the pooled one" if self.d0 else UNIFIED.title
+        test = ModeratedTest(tables, TOPICS if self.samples else claim, None if self.shrinks else 0.0)
+        words = (
+            "moderated, each pair's variance shrunk towards the pooled one" if self.shrinks else UNIFIED.title
+        )
         estimates = estimate_by_pairs(tables, test, words)
         if claim == CELLS and not tables.complete:
             # means are adjusted for the topics and shards of what is not there
@@ -455,6 +457,8 @@ METHODS: tuple[Method, ...] = (
     ModeratedMethod(
         "moderated samples", "moderated paired t-test of samples", ((BOTH, (INSTANCES,)),), samples=True
     ),
-    ModeratedMethod("unified max-t", f"{UNIFIED.title}, step-down max-t", ((BOTH, (INSTANCES,)),), d0=0.0),
+    ModeratedMethod(
+        "unified max-t", f"{UNIFIED.title}, step-down max-t", ((BOTH, (INSTANCES,)),), shrinks=False
+    ),
     StratifiedMethod(),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import count_normal
 from shardwise.methods.moderated.joint import ResampledDistribution, distribution_of
-from shardwise.methods.moderated.statistics import D0, Statistics, moderate_variances
+from shardwise.methods.moderated.statistics import Statistics, moderate_variances
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
 
 
@@ -25,7 +25,7 @@ class Limit(NamedTuple):
     precision: Floats  # (R, R) 1 / the variance of each difference that t is measured by; 0 without any
 
 
-def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float = D0) -> Statistics:
+def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float | None = None) -> Statistics:
     """Moderated statistics of pairs out of cross-products: those of the table itself, but for rounding.
 
     >>> from shardwise.methods.moments.gram import compute_gram

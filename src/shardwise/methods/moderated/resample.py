@@ -21,11 +21,11 @@ from shardwise.methods.moderated.statistics import (
     Statistics,
     doubly_centred,
     find_common,
-    own_share,
     pool_pairs,
 )
-from shardwise.methods.paired.max_t import TIE
+from shardwise.stats.moderation import own_share
 from shardwise.stats.resampling import topic_counts
+from shardwise.stats.stepdown import TIE
 from shardwise.stats.student import NOISE
 
 
@@ -100,7 +100,7 @@ def resample_topics(
     scenario = Centred(
         np.ascontiguousarray(unit * z.T),
         unit * NOISE * float(sizes.max()),
-        float(own_share(np.asarray(len(y) - 1.0), statistics.d0)),
+        float(own_share(len(y) - 1.0, prior_df=statistics.d0)),
         NO_NOISE if noise is None else noise.scaled(unit),
         pooling,
     )
@@ -175,7 +175,7 @@ def resample_single(
         return None
     z, pooling = centre_pairs(y, ia, ib)
     topics = len(z)
-    share = float(own_share(np.asarray(topics - 1.0), d0))
+    share = float(own_share(topics - 1.0, prior_df=d0))
     target = t**2 * (1.0 - TIE)
     squares, hits = z**2, np.zeros(t.size)
     floors = NOISE * np.abs(y).max(axis=0)

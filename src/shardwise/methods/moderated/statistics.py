@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +10,9 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
 from shardwise.stats.clusters import ClusterCare, care_for_clusters
+from shardwise.stats.moderation import get_prior_df, own_share, shrink_variances
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, student_critical, t_statistic, two_sided
 
-D0 = 20.0  # degrees of freedom that the common variance counts for
 FEWEST_COMMON = 5  # topics that a pair must share to be tested where scores are missing
 
 
@@ -66,7 +65,7 @@ def moderated_statistics(
     ia: Ints | None = None,
     ib: Ints | None = None,
     *,
-    d0: float = D0,
+    d0: float | None = None,
     noise: Noise | None = None,
     unit_df: float | None = None,
 ) -> Statistics:
@@ -149,7 +148,7 @@ def moderate_variances(
     own_variance: Floats,
     common: Floats,
     spare: Floats,
-    d0: float,
+    d0: float | None = None,
     extra: tuple[Floats, Floats] | None = None,
     *,
     weighed: bool = False,
@@ -161,8 +160,8 @@ def moderate_variances(
     variance of the difference besides that of its units, and half the variance of that estimate; ``weighed`` where it
     rests on few numbers. ``care`` is for units that count unequally.
     """
-    share = own_share(own_df, d0)
-    moderated = share * own_variance + (1.0 - share) * common[..., None]
+    d0 = get_prior_df(d0)
+    moderated = shrink_variances(own_variance, common[..., None], own_share(own_df, prior_df=d0))
     df = own_df + np.minimum(d0, spare)
     if care is not None:
         df = np.minimum(df, care.single_df)
@@ -205,14 +204,6 @@ def find_common(ia: Ints, ib: Ints) -> int | None:
         if bool(((ia == system) | (ib == system)).all()):
             return system
     return None
-
-
-def own_share(own_df: Floats, d0: float) -> Floats:
-    """df / (df + d0), the weight of a pair's own variance in its moderated one; 1 where both are 0."""
-    if math.isinf(d0):
-        return np.zeros(np.shape(own_df))
-    total = own_df + d0
-    return np.where(total > 0.0, own_df / np.where(total > 0.0, total, 1.0), 1.0)
 
 
 def pairs_of(systems: int, ia: Ints | None = None, ib: Ints | None = None) -> tuple[Ints, Ints]:

@@ -18,10 +18,10 @@ import numpy as np
 from shardwise.core.arguments import CHUNKS, borrow_executor, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.paired.kernels import count_flips
+from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_targets
 from shardwise.stats.student import t_statistic
 
 FEWEST = 256  # flips that are worth a task of their own
-TIE = 1e-9  # share of u by which rounding may part two equal statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,18 +57,16 @@ def flip_topics(
     squares = topics * (topics - 1.0) * se**2
     weight = np.where(squares > 0.0, 1.0 / np.where(squares > 0.0, topics * squares, 1.0), 0.0)
     u = u_of(t_statistic(difference, se), topics)
-    order = np.argsort(-u, kind="stable")
-    target = u[order] * (1.0 - TIE)
+    order, target = order_targets(u)
     executor = None if jobs == 1 else borrow_executor()
     step = max(FEWEST, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
     work = partial(_count_flips, d, ia[order], ib[order], weight[order], target, key)
     owns, fallings, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
     own_counts, falling, maxima = sum(owns), sum(fallings), np.concatenate(peaks)
-    p, p_adjusted = np.empty(u.size), np.empty(u.size)
+    p = np.empty(u.size)
     p[order] = (own_counts + 1) / (n_resamples + 1)
-    p_adjusted[order] = np.maximum.accumulate(falling + 1) / (n_resamples + 1)
-    return Flips(p, p_adjusted, np.sort(maxima))
+    return Flips(p, adjust_counts(falling, order, n_resamples, u.size), np.sort(maxima))
 
 
 def _count_flips(
@@ -94,8 +92,5 @@ def u_of(t: Floats, topics: int) -> Floats:
 
 def critical_t(maxima: Floats, alpha: float, topics: int) -> float:
     """The |t| above which a pair is told apart in a single step; ∞ if there are too few flips or topics for it."""
-    k = math.floor(alpha * (maxima.size + 1) * (1 + 1e-12))
-    if k < 1:
-        return math.inf
-    u = float(maxima[-k]) / (1.0 - TIE)
+    u = find_critical(maxima, alpha) / (1.0 - TIE)
     return math.inf if u >= 1.0 else math.sqrt((topics - 1.0) * u / (1.0 - u))

@@ -235,6 +235,8 @@ class RepeatsMethod(Method):
         How a pair is tested.
     limits : str
         Where it should not be used, with what was measured.
+    warned : bool
+        Whether the docs warn of it.
     """
 
     name: str
@@ -252,6 +254,7 @@ class RepeatsMethod(Method):
     formula: str = ""
     limits: str = ""
     layouts: tuple[Dims, ...] = (INSTANCES,)
+    warned: bool = False
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""
@@ -429,6 +432,7 @@ PAIRWISE = (
             f"a mixed model of each pair of {{systems}}, {words}",
             VARIES,
             paper="J15" * (df == "paper"),
+            warned=df == "paper",
             formula=(
                 "score = system + topic + system:topic + repeat + error by restricted maximum likelihood,"
                 " a pair at a time"
@@ -448,6 +452,7 @@ PAIRWISE = (
         paper="J15",
         formula="t of the averaged differences against t* of resampled topics of every repeat",
         limits="Leaves out the variance of repeats: 9.2% false alarms with five.",
+        warned=True,
     ),
     RepeatsMethod(
         "bootstrap per-instance",
@@ -471,6 +476,7 @@ PAIRWISE = (
         paper="J15",
         formula="t = d/√(s²/T) of the first repeat",
         limits="Says nothing about other seeds: 22.6% false alarms for a claim about any seed.",
+        warned=True,
     ),
     RepeatsMethod(
         "t-independent",
@@ -481,6 +487,7 @@ PAIRWISE = (
         AS_THEY_ARE,
         formula="t = d/√(s²/(T·M)) of all T·M differences",
         limits="Counts the repeats of a topic as independent topics. J15 warns against it.",
+        warned=True,
     ),
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.stats.clusters import cluster_variance
-from shardwise.stats.corrections import TIE
+from shardwise.stats.stepdown import TIE
 
 PERMUTATIONS = 1_999
 MANY_EVENTS = 100

@@ -23,13 +23,12 @@ from functools import cached_property
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.methods.moderated.statistics import D0
 from shardwise.stats import student
+from shardwise.stats.moderation import own_share, shrink_variances, spread_share
 from shardwise.stats.resampling import topic_counts
+from shardwise.stats.stepdown import adjust_counts, find_critical, order_targets
 from shardwise.stats.vote_units import VoteUnits
 
-TIE = 1e-9
-"""Relative difference of statistics that are taken as equal."""
 BLOCK = 2_000_000
 """Numbers that a block of bootstrap samples holds."""
 LEVEL = 0.05
@@ -65,7 +64,9 @@ class VoteStatistics:
         return np.asarray(np.maximum(wide, 1.0))
 
 
-def measure_pairs(values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: float = D0) -> VoteStatistics:
+def measure_pairs(
+    values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: float | None = None
+) -> VoteStatistics:
     """Measure the differences of pairs of strengths by their moderated variances.
 
     Parameters
@@ -87,7 +88,7 @@ def measure_pairs(values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: floa
     return _moderate(values[ia] - values[ib], units, _Contrast(ia, ib), len(np.union1d(ia, ib)), d0)
 
 
-def measure_systems(values: Floats, units: VoteUnits, d0: float = D0) -> VoteStatistics:
+def measure_systems(values: Floats, units: VoteUnits, d0: float | None = None) -> VoteStatistics:
     """Measure single strengths by their moderated variances, as `measure_pairs` does differences.
 
     Parameters
@@ -146,7 +147,7 @@ class _Contrast:
 
 
 def _moderate(
-    difference: Floats, units: VoteUnits, contrast: _Contrast, systems: int, d0: float
+    difference: Floats, units: VoteUnits, contrast: _Contrast, systems: int, d0: float | None
 ) -> VoteStatistics:
     """Variances of contrasts over one way or two, with their design effects drawn towards the mean of all."""
     lead = contrast.between(units.lead)
@@ -164,10 +165,10 @@ def _moderate(
     effect = np.divide(own, model, out=np.zeros(len(contrast)), where=model > 0.0)
     df = np.divide(own**2, spread, out=np.full(len(contrast), lead_df), where=spread > 0.0)
     drawn = np.divide(own**2, drawn_spread, out=np.full(len(contrast), lead_df), where=drawn_spread > 0.0)
-    share = 1.0 if systems < 3 else float(lead_df / (lead_df + d0))
-    variance = model * (share * effect + (1.0 - share) * effect.mean())
+    share = float(own_share(lead_df, max(systems, 2), d0))
+    variance = model * shrink_variances(effect, effect.mean(), share)
     # the mean design effect rests on the contrasts of all systems, R - 1 of which are independent
-    kappa = share**2 + (1.0 - share**2) / max(systems - 1.0, 1.0)
+    kappa = spread_share(share, systems)
     return VoteStatistics(difference, own, model, share, variance, share_of_other, df / kappa, drawn / kappa)
 
 
@@ -187,9 +188,7 @@ class VoteJoint:
     def _draws(self) -> tuple[Floats, Floats, Floats]:
         """Step-down p-values, p-values of single pairs, and the largest t² of every bootstrap sample in order."""
         found = self.statistics
-        squared = (found.t / found.care) ** 2 * (1.0 - TIE)
-        order = np.argsort(-squared, kind="stable")
-        targets = squared[order]
+        order, targets = order_targets((found.t / found.care) ** 2)
         ia, ib = self.ia[order], self.ib[order]
         model, beyond = found.model[order], found.other_share[order]
         lead = self.units.lead[:, ia] - self.units.lead[:, ib]
@@ -212,14 +211,13 @@ class VoteJoint:
                 variance += np.maximum(counts @ square - part**2 / g, 0.0) * (g / (g - 1.0))
             effect = np.divide(variance, model, out=np.zeros_like(variance), where=model > 0.0)
             pooled = effect.mean(axis=1, keepdims=True)
-            moderated = model * (found.share * effect + (1.0 - found.share) * pooled)
+            moderated = model * shrink_variances(effect, pooled, found.share)
             t = np.divide(difference**2, moderated, out=np.zeros_like(variance), where=moderated > 0.0)
             single += (t >= targets).sum(axis=0)
             t = np.maximum.accumulate(t[:, ::-1], axis=1)[:, ::-1]
             falling += (t >= targets).sum(axis=0)
             maxima.append(t[:, 0])
-        adjusted, alone = np.empty(len(ia)), np.empty(len(ia))
-        adjusted[order] = np.maximum.accumulate((1.0 + falling) / (self.n_resamples + 1.0))
+        adjusted, alone = adjust_counts(falling, order, self.n_resamples, len(ia)), np.empty(len(ia))
         alone[order] = (1.0 + single) / (self.n_resamples + 1.0)
         return adjusted, np.minimum(alone, adjusted), np.sort(np.concatenate(maxima))
 
@@ -235,7 +233,5 @@ class VoteJoint:
 
     def half_width(self, alpha: float) -> Floats:
         """Return half-widths of simultaneous intervals: standard errors times the 1 - alpha quantile of max |t*|."""
-        maxima = self._draws[2]
-        k = math.floor(alpha * (maxima.size + 1) * (1 + 1e-12))
-        critical = math.inf if k < 1 else math.sqrt(float(maxima[-k]))
+        critical = math.sqrt(find_critical(self._draws[2], alpha))
         return np.asarray(self.statistics.se * self.statistics.care * critical)
