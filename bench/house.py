@@ -14,11 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
-from typing import get_args, get_type_hints
 
 import shardwise as sw
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.options import Declaration
+from shardwise.cli.commands import list_commands
 
 ROOT = Path(__file__).parents[1]
 BLANK = (
@@ -93,10 +91,12 @@ def measure_rooms(package: Path) -> dict[str, Size]:
 
 def count_options() -> tuple[int, int]:
     """Return the number of options, and of pairs of a command and an option that it takes."""
-    taken = []
-    for command in list_leaf_options().values():
-        for hint in get_type_hints(command, include_extras=True).values():
-            taken += [note.key for note in get_args(hint)[1:] if isinstance(note, Declaration)]
+    taken = [
+        row.name
+        for command in list_commands().values()
+        for row in command.rows.values()
+        if not row.positional
+    ]
     return len(set(taken)), len(taken)
 
 

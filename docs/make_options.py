@@ -6,15 +6,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
-from shardwise.cli import options as opt
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.groups import Comparing
+from shardwise.cli.commands import COMPARING, list_commands
+from shardwise.cli.options import GROUPS, TABLE, Row
 from shardwise.cli.schema import RESULTS, Result, field_names
-from shardwise.cli.shared import GROUPS
 
 FOLDER = Path(__file__).parent
 OPTIONS, FIELDS = FOLDER / "options.md", FOLDER / "output.md"
@@ -35,26 +31,19 @@ def escape(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def uses(key: str) -> tuple[list[str], set[str]]:
+def uses(name: str) -> tuple[list[str], set[str]]:
     """Return the commands that have an option, and its defaults."""
-    commands, defaults = [], set()
-    for words, command in list_leaf_options().items():
-        kinds = get_type_hints(command, include_extras=True)
-        for one in fields(command):
-            info = next(
-                (note for note in get_args(kinds[one.name])[1:] if isinstance(note, opt.Declaration)), None
-            )
-            if info is not None and info.key == key:
-                commands.append(" ".join(words))
-                defaults.add(default_text(one))
-    return commands, defaults
+    rows = {
+        command.title: command.rows[name]
+        for command in list_commands().values()
+        if name in command.rows and not command.rows[name].positional
+    }
+    return list(rows), {default_text(row) for row in rows.values()}
 
 
-def default_text(one: Any) -> str:
-    """Return the default of a field as a user writes it; nothing where there is none to write."""
-    value = one.default if one.default is not MISSING else None
-    if one.default_factory is not MISSING:
-        value = ", ".join(map(str, one.default_factory()))
+def default_text(row: Row) -> str:
+    """Return the default of an option as a user writes it; nothing where there is none to write."""
+    value = ", ".join(map(str, row.default)) if row.several else row.default
     return "" if value in (None, "", False) else str(value)
 
 
@@ -65,7 +54,7 @@ def commands_text(commands: list[str]) -> str:
         shown.append("comparing")
         commands = [name for name in commands if name not in FAMILY]
     for group in ("design", "replicate"):
-        members = [" ".join(words) for words in list_leaf_options() if words[0] == group]
+        members = [" ".join(words) for words in list_commands() if words[0] == group]
         if set(members) <= set(commands):
             shown.append(group)
             commands = [name for name in commands if name not in members]
@@ -76,23 +65,23 @@ def commands_text(commands: list[str]) -> str:
 
 def options_page() -> str:
     """Return the page of all options."""
-    declared = [value for value in vars(opt).values() if isinstance(value, opt.Declaration)]
     parts = [HEAD]
-    shared = {one.name.replace("_", "-") for one in fields(Comparing)}
+    shared = set(COMPARING.split())
+    table = {name: row for name, row in TABLE.items() if not row.positional}
+    table["inputs"] = list_commands()["repeat",].rows["inputs"]
     for group in GROUPS:
         rows = []
-        for info in (one for one in declared if one.group is group):
-            commands, defaults = uses(info.key)
-            names = ", ".join(f"`{name}`" for name in info.param_decls or ())
-            value = f" `{info.metavar}`" if info.metavar else ""
+        for row in (row for row in table.values() if row.group is group):
+            commands, defaults = uses(row.name)
+            names = ", ".join(f"`{name}`" for name in row.flags)
+            value = f" `{row.metavar}`" if row.metavar else ""
             default = defaults.pop() if len(defaults) == 1 else ""
             listed = (
                 "comparing"
-                if set(commands) == set(FAMILY) and info.key in shared
+                if set(commands) == set(FAMILY) and row.name in shared
                 else commands_text(commands)
             )
-            help_text = escape(str(info.help))
-            rows.append(f"| {names}{escape(value)} | {help_text} | {escape(default)} | {listed} |")
+            rows.append(f"| {names}{escape(value)} | {escape(row.help)} | {escape(default)} | {listed} |")
         title = group.title.partition(" (")[0]
         head = f"\n## {title}\n\n| option | | default | commands |\n|---|---|---|---|\n"
         parts.append(head + "\n".join(rows) + "\n")

@@ -32,6 +32,7 @@ import shardwise as sw
 from fuzz.cases import FOLDER, Target, Wrong
 from fuzz.guard import guarded
 from fuzz.mutate import NASTY, mutated
+from shardwise.cli.commands import list_commands
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
 from shardwise.comparing.compare import paired_tests
@@ -520,7 +521,7 @@ def _try_page(case: tuple[str, bytes]) -> str:
     if kind == "report":
         read_report(_path("x.html", content))
     else:
-        AnalysisFile.read_file(_path("x.toml", content)).read_values(["compare"], (), ["compare"])
+        AnalysisFile.read_file(_path("x.toml", content)).read_values(list_commands()["compare",], ["compare"])
     return "read"
 
 

@@ -6,11 +6,15 @@ import io
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from shardwise.cli.commands import list_commands
+from shardwise.cli.inputs import InputReader
 from shardwise.cli.main import main
+from shardwise.cli.parsing import Options, make_options
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,16 @@ def shardwise(*arguments: object) -> Done:
     ):
         main()
     return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def options_of(command: str, **values: object) -> Options:
+    """The options of a command with these values."""
+    return make_options(list_commands()[tuple(command.split())], values)
+
+
+def reader_of(*inputs: Path, **values: object) -> InputReader:
+    """What reads the inputs of a comparison with these options."""
+    return InputReader(options_of("compare", inputs=list(inputs), **values))
 
 
 PAIR_COLUMNS = [

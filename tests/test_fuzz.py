@@ -20,8 +20,7 @@ from fuzz.mutate import minimised
 from fuzz.nulls import SHAPES, exceeds_limit, has_circle, run_shape
 from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.shared import parameters_of_options
+from shardwise.cli.commands import list_commands
 from shardwise.io.files import PADDING
 
 FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15, "changes": 12, "formats": 3}
@@ -50,14 +49,9 @@ def test_alarms_beyond_chance_and_wins_in_a_circle_are_noticed() -> None:
 
 
 def test_every_command_and_option_is_tried_or_left_out_for_a_reason() -> None:
-    leaves = list_leaf_options()
+    leaves = list_commands()
     assert {" ".join(words) for words in leaves} == {*WEIGHTS, *LEFT_OUT}
-    keys = {
-        item.key
-        for options in leaves.values()
-        for item in parameters_of_options(options)
-        if not item.argument
-    }
+    keys = {row.key for command in leaves.values() for row in command.rows.values() if not row.positional}
     assert keys == {*CHOICES, *UNTRIED}
 
 

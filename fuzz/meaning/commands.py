@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -16,12 +15,11 @@ import jsonschema
 from fuzz.cases import Wrong
 from fuzz.meaning.inputs import DEPTH, INPUTS, Given
 from fuzz.meaning.terminal import Done, run_line, write_inputs
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.conditions import Situation
-from shardwise.cli.groups import Printed
-from shardwise.cli.options import Format, format_of
+from shardwise.cli.commands import Command, list_commands
+from shardwise.cli.conditions import Situation, idle_options
+from shardwise.cli.options import Format
+from shardwise.cli.parsing import Options
 from shardwise.cli.schema import RESULTS, make_schema
-from shardwise.cli.shared import parameters_of_options
 from shardwise.methods.registry import list_procedures
 
 WEIGHTS = {
@@ -187,13 +185,11 @@ class Line:
 def make_line(g: random.Random) -> Line:
     """Return a random command line."""
     command = g.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    options = list_leaf_options()[tuple(command.split())]
+    called = list_commands()[tuple(command.split())]
     kinds = [name for name, made in INPUTS.items() if made.suits(command)]
     given = INPUTS[g.choice(kinds)].make(g)
     given = given.with_out(OUTPUTS[g.choice(list(OUTPUTS))])
-    declared = {
-        item.key: item for item in parameters_of_options(options) if not item.argument and item.key in CHOICES
-    }
+    declared = {row.key: row for row in called.rows.values() if not row.positional and row.key in CHOICES}
     base = DEMANDED.get(command, lambda given: [])(given)
     if len(given.measures) > 1 and not given.runs and g.random() < 0.8:
         base = [*base, "--measure", given.measures[0]]
@@ -209,10 +205,10 @@ def make_line(g: random.Random) -> Line:
     if "out" in chosen and command.split()[0] in ("score",):
         chosen["out"] = ["o.csv"]
     _agree_on_format(chosen)
-    idle = _list_idle(chosen, base, declared, options, given)
+    idle = _list_idle(chosen, called, given)
     if idle and g.random() < 0.85:
         chosen = {key: values for key, values in chosen.items() if key not in idle}
-        while more := _list_idle(chosen, base, declared, options, given):
+        while more := _list_idle(chosen, called, given):
             chosen = {key: values for key, values in chosen.items() if key not in more}
         idle = []
     parts = [
@@ -231,37 +227,15 @@ def _agree_on_format(chosen: dict[str, list[str]]) -> None:
         del chosen["format"]
 
 
-def _list_idle(
-    chosen: Mapping[str, Sequence[str]],
-    base: Sequence[str],
-    declared: Mapping[str, Any],
-    options: type,
-    given: Given,
-) -> list[str]:
+def _list_idle(chosen: Mapping[str, Sequence[str]], command: Command, given: Given) -> list[str]:
     """Options whose declared conditions do not hold here, by the declarations alone."""
-    values = {item.name: _find_default(item) for item in fields(options)}
-    for key, texts in chosen.items():
-        parameter = declared[key]
-        parsed = [parameter.parse_value(text) if text else True for text in texts]
-        values[parameter.name] = parsed if parameter.several else parsed[-1]
-    printed = issubclass(options, Printed)
-    shown = (
-        values.get("format") or Format.text if printed else format_of(values.get("format"), values.get("out"))
-    )
-    now = Situation(SimpleNamespace(**values, chosen_format=shown), runs=given.runs, dims=given.dims)
-    ignored = set(getattr(options, "ignored", ()))
-    return [
-        key
-        for key in chosen
-        if not all(condition.holds(now) for condition in declared[key].only_with)
-        or declared[key].name in ignored
-    ]
-
-
-def _find_default(item: Any) -> Any:
-    if item.default is not MISSING:
-        return item.default
-    return item.default_factory() if item.default_factory is not MISSING else None
+    values = {name: row.default for name, row in command.rows.items()}
+    for row in command.rows.values():
+        if row.key in chosen:
+            values[row.name] = row.parse_texts(chosen[row.key])
+    now = Situation(Options(command, values), runs=given.runs, dims=given.dims)
+    idle = {*idle_options(command.rows, now), *command.ignored}
+    return [key for key in chosen if key.replace("-", "_") in idle]
 
 
 @cache
@@ -331,8 +305,6 @@ def _may_be_idle(part: tuple[str, ...], words: Sequence[str]) -> bool:
 
 
 def _is_default(line: Line, part: tuple[str, ...]) -> bool:
-    options = list_leaf_options()[tuple(command_of(line.words).split())]
-    parameter = next(item for item in parameters_of_options(options) if f"--{item.key}" == part[0])
-    default = next(_find_default(item) for item in fields(options) if item.name == parameter.name)
-    value = parameter.parse_value(part[1]) if len(part) > 1 else True
-    return value == default or default == [value]
+    rows = list_commands()[tuple(command_of(line.words).split())].rows
+    row = rows[part[0].removeprefix("--").replace("-", "_")]
+    return bool(row.parse_texts(part[1:]) == row.default)

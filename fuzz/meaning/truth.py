@@ -12,7 +12,9 @@ import numpy as np
 import xarray as xr
 
 from fuzz.cases import Wrong
+from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
+from shardwise.cli.parsing import make_options
 from shardwise.cli.wording import format_error, spell_option
 from shardwise.core.errors import InputError
 
@@ -116,8 +118,9 @@ def read_files(files: tuple[Path, ...], options: Mapping[str, tuple[str, ...]]) 
         for name, values in options.items()
         if name in ("decimal", "sheet", "pair_by", "missing")
     }
-    several = {name: values for name, values in options.items() if name not in alone}
-    return InputReader(inputs=files, quiet=True, **alone, **several).read_input().scores
+    several = {name: list(values) for name, values in options.items() if name not in alone}
+    values = {"inputs": list(files), "quiet": True, **alone, **several}
+    return InputReader(make_options(list_commands()["compare",], values)).read_input().scores
 
 
 def _judge_refusal(truth: Truth, files: tuple[Path, ...], error: InputError, line: str) -> str:

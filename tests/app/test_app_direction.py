@@ -9,9 +9,9 @@ import pytest
 from shardwise.app.choices import from_form, validate_choices
 from shardwise.app.reading import describe_files
 from shardwise.app.together import compare_reports
-from shardwise.cli.commands import CompareOptions
+from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
-from shardwise.cli.shared import call_command
+from shardwise.cli.parsing import call_command
 from shardwise.core.scores import Scores
 
 HEAD, FORM = {"columns": [], "kind": "scores"}, [("range", "0,10")]
@@ -37,8 +37,8 @@ def test_what_is_chosen_is_done(tmp_path: Path) -> None:
     file.write_text(f"question,model,points\n{rows}\n")
     assert describe_files(tmp_path, {})["lower"] == []
     choices = {"lower_is_better": ["true"], "range": ["0,10"]}
-    with call_command("compare", CompareOptions, [file], choices) as options:
-        scores = Scores(InputReader.from_options(options).read_input().first_measure())
+    options = call_command(list_commands()["compare",], [file], choices)
+    scores = Scores(InputReader(options).check().read_input().first_measure())
     assert scores.lower_is_better
     assert scores.range == (0, 10)
     file.write_text(f"question,model,wer\n{rows}\n")

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app_server import TOKEN
-from command_line import shardwise
+from command_line import options_of, shardwise
 from shardwise.analysis.analyze import analyze
 from shardwise.app import uploads
 from shardwise.app.answering import describe_plan
@@ -32,7 +32,6 @@ from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
 from shardwise.app.together import compare_reports
 from shardwise.app.wording import describe_result, spell_settings
-from shardwise.cli.commands import ServeOptions
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
@@ -466,7 +465,7 @@ def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> 
     assert (told.returncode, "choose a secret with --token" in told.stderr) == (2, True)
     for token, host in (("short", "127.0.0.1"), (TOKEN, "not an address")):
         with pytest.raises(InputError):
-            serve(ServeOptions(port=0, host=host, token=token, folder=tmp_path))
+            serve(options_of("serve", port=0, host=host, token=token, folder=tmp_path))
 
 
 def test_the_browser_is_opened_with_a_token_of_its_own(
@@ -486,7 +485,7 @@ def test_the_browser_is_opened_with_a_token_of_its_own(
 
     monkeypatch.setattr("uvicorn.Server.run", run)
     for open_ in (True, True, False):
-        serve(ServeOptions(port=0, token=TOKEN, folder=tmp_path, open=open_))
+        serve(options_of("serve", port=0, token=TOKEN, folder=tmp_path, open=open_))
     assert capsys.readouterr().out.count(f"/?token={TOKEN}\n") == 3
     assert len(set(opened)) == len(opened) == 2
     settings = [app.user_middleware[0].kwargs["settings"] for app in apps]

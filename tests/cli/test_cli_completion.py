@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import shardwise
-from shardwise.cli.main import COMMANDS, PANELS
+from shardwise.cli.commands import COMMANDS, PANELS
 
 PROGRAM = [sys.executable, "-c", "from shardwise.cli.main import main; main()"]
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import shardwise
-from shardwise.cli.config import SHARED, AnalysisFile, parameters_of, to_toml
-from shardwise.cli.main import COMMANDS
+from shardwise.cli.commands import COMMANDS, list_commands
+from shardwise.cli.config import SHARED, AnalysisFile, to_toml
 from shardwise.core.errors import InputError
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -143,7 +143,7 @@ def test_what_has_no_place_in_an_analysis_is_refused(value: object) -> None:
 def test_any_text_is_an_analysis_or_one_clear_error(text: str) -> None:
     said = "a.toml"
     try:
-        AnalysisFile(text, "a.toml", None).read_values(["compare"], parameters_of({}), COMMANDS)
+        AnalysisFile(text, "a.toml", None).read_values(list_commands()["compare",], COMMANDS)
     except InputError as error:
         said = str(error)
     assert said.startswith("a.toml")

@@ -18,8 +18,9 @@ import make_options
 from command_line import PAIR_COLUMNS, shardwise
 from generated import STALE
 from report_pages import HOSTILE
+from shardwise.cli.commands import COMMANDS, Command, list_commands
 from shardwise.cli.config import AnalysisFile
-from shardwise.cli.main import COMMANDS, build_app
+from shardwise.cli.parsing import list_rows
 from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, list_described, make_schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -178,14 +179,14 @@ def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None
     text = re.findall(r"```toml.*?\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)[0]
     analysis = AnalysisFile(text, "shardwise.toml", tmp_path)
     found = {
-        name: analysis.read_values(name.split(), command.callback.parameters, COMMANDS)
+        name: analysis.read_values(command, COMMANDS)
         for name, command in leaves().items()
         if name in ("compare", "stability", "design power")
     }
     assert found["compare"]["splits"] == 11
-    assert found["compare"]["inputs"] == [str(tmp_path / "qrels.txt"), str(tmp_path / "runs/*.gz")]
+    assert found["compare"]["inputs"] == [tmp_path / "qrels.txt", tmp_path / "runs/*.gz"]
     assert found["stability"]["measure"] == ["AP"]
-    assert found["design power"]["inputs"] == [str(tmp_path / "last-year.csv")]
+    assert found["design power"]["inputs"] == [tmp_path / "last-year.csv"]
 
 
 def test_schemas_are_strict() -> None:
@@ -242,24 +243,24 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
     assert table.count(" \\\\\n") == 66 + 1
 
 
-def leaves() -> dict[str, Any]:
-    """Every command as typer has it."""
-    top = build_app()
-    found = {}
-    for name, command in top.commands.items():
-        inside = getattr(command, "commands", None)
-        found.update({f"{name} {sub}": one for sub, one in inside.items()} if inside else {name: command})
-    return found
+def leaves() -> dict[str, Command]:
+    """Every command by its words."""
+    return {command.title: command for command in list_commands().values()}
+
+
+def flags(command: Command) -> set[str]:
+    """Names of the options of a command."""
+    return {flag for row in list_rows(command) if not row.positional for flag in row.flags}
 
 
 def test_every_command_has_the_options_of_all() -> None:
     found = leaves()
     assert {name.split()[0] for name in found} == set(COMMANDS)
     for name, command in found.items():
-        options = {option for parameter in command.params for option in parameter.opts}
+        options = flags(command)
         if name not in NOT_ANALYSES:
             assert set(EVERYWHERE) <= options, name
-    assert {"--format", "--out", "--jobs", "--quiet"} <= {o for p in found["repeat"].params for o in p.opts}
+    assert {"--format", "--out", "--jobs", "--quiet"} <= flags(found["repeat"])
 
 
 def test_every_command_has_an_example_that_it_understands() -> None:
@@ -267,7 +268,7 @@ def test_every_command_has_an_example_that_it_understands() -> None:
     for name, command in leaves().items():
         lines = re.findall(r"Example: shardwise (.*)", command.help)
         assert lines, name
-        known = {option for parameter in command.params for option in parameter.opts}
+        known = flags(command)
         for line in lines:
             assert line.startswith(name), name
             words = line.removeprefix(name).split()
@@ -276,7 +277,7 @@ def test_every_command_has_an_example_that_it_understands() -> None:
 
 def test_an_option_without_effect_is_none() -> None:
     """What is random nowhere has no seed, and what one processor does no number of workers."""
-    has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
+    has = {name: flags(one) for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools",
         "design budget", "design repeats", "design equivalence",

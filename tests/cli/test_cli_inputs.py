@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from command_line import shardwise
-from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
+from command_line import reader_of, shardwise
+from shardwise.cli.inputs import fill_gaps, pick_measure
 from shardwise.core.errors import InputError
 from shardwise.io import reader as io_reader
 
@@ -19,7 +19,7 @@ RUNS = (INPUTS / "qrels.txt", INPUTS / "runs")
 
 
 def test_runs_become_scores_with_notes_and_files() -> None:
-    read = InputReader(inputs=RUNS, measure=("AP", "P@5"), shards=2, splits=3).read_input()
+    read = reader_of(*RUNS, measure=["AP", "P@5"], shards=2, splits=3).read_input()
     assert list(read.scores.data_vars) == ["AP", "P@5"]
     assert dict(read.scores.sizes) == {"split": 3, "topic": 8, "system": 4, "shard": 2}
     assert [path.name for path in read.files] == [
@@ -33,21 +33,21 @@ def test_runs_become_scores_with_notes_and_files() -> None:
 
 
 def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
-    assert list(InputReader(inputs=RUNS).read_input().scores.data_vars) == ["AP"]
-    table = InputReader(inputs=(INPUTS / "long.csv",)).read_input()
+    assert list(reader_of(*RUNS).read_input().scores.data_vars) == ["AP"]
+    table = reader_of(INPUTS / "long.csv").read_input()
     assert list(table.scores.data_vars) == ["AP", "RR"]
     assert table.files == (INPUTS / "long.csv",)
     with pytest.raises(InputError, match="has 2 measures; choose one with measure: AP, RR"):
         pick_measure(table)
-    chosen = InputReader(inputs=(INPUTS / "long.csv",), measure=("RR",)).read_input()
+    chosen = reader_of(INPUTS / "long.csv", measure=["RR"]).read_input()
     assert pick_measure(chosen).equals(table.scores["RR"])
 
 
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
-    table = InputReader(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read_input()
+    table = reader_of(INPUTS / "scores.csv", measure=["nDCG@10"]).read_input()
     assert pick_measure(table).name == "nDCG@10"
     with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
-        InputReader(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read_input()
+        reader_of(INPUTS / "long.csv", measure=["nDCG@10"]).read_input()
 
 
 def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return reader(runs, qrels, **choices)  # type: ignore[arg-type]
 
     monkeypatch.setattr(io_reader, "read_collection", counted)
-    read = InputReader(inputs=RUNS, measure=("AP", "P@5")).read_input()
+    read = reader_of(*RUNS, measure=["AP", "P@5"]).read_input()
     assert asked == [tuple(map(str, read.files))]
 
 
@@ -219,7 +219,7 @@ def logs(folder: Path) -> tuple[Path, ...]:
 
 
 def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Path) -> None:
-    source = InputReader(inputs=logs(tmp_path))
+    source = reader_of(*logs(tmp_path))
     assert source.is_table
     read = source.read_input()
     assert pick_measure(read).name == "acc"
@@ -228,31 +228,31 @@ def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Pa
         "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1; higher is better",
         "measure acc of acc, f1; choose another with --measure",
     )
-    assert pick_measure(InputReader(inputs=source.inputs, measure=("f1",)).read_input()).name == "f1"
-    named = InputReader(inputs=source.inputs, system=("x", "y")).read_input()
+    assert pick_measure(reader_of(*source.inputs, measure=["f1"]).read_input()).name == "f1"
+    named = reader_of(*source.inputs, system=["x", "y"]).read_input()
     assert pick_measure(named)["system"].values.tolist() == ["x", "y"]
-    folder = InputReader(inputs=(tmp_path,)).read_input()
-    assert folder.files == source.inputs
+    folder = reader_of(tmp_path).read_input()
+    assert list(folder.files) == source.inputs
 
 
 def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("w,x,y\n" + "".join(f"{k},{s},{k % 2}\n" for k in range(4) for s in "ab"))
-    read = InputReader(inputs=(path,), columns=("item=w,system=x", "score=y")).read_input()
+    read = reader_of(path, columns=["item=w,system=x", "score=y"]).read_input()
     assert dict(pick_measure(read).sizes) == {"topic": 4, "system": 2}
     with pytest.raises(
         InputError, match="does not name a column; write for instance item=question,system=model"
     ):
-        InputReader(inputs=(path,), columns=("item",)).read_input()
+        reader_of(path, columns=["item"]).read_input()
 
 
 def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,model,correct\n1,a,1\n1,b,0\n2,a,1\n")
-    read = InputReader(inputs=(path,)).read_input()
+    read = reader_of(path).read_input()
     assert read.notes == (
         "read as 2 questions × 2 models (a, b), score = correct; 1 of 4 missing; higher is better",
     )
     assert int(pick_measure(read).isnull().sum()) == 1
     with pytest.raises(InputError, match="1 score is missing"):
-        InputReader(inputs=(path,), missing="refuse").read_input()
+        reader_of(path, missing="refuse").read_input()

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import shardwise as sw
-from command_line import shardwise
-from shardwise.cli.inputs import BYTES_NEEDED, SHARE_OF_MEMORY, InputReader
+from command_line import reader_of, shardwise
+from shardwise.cli.inputs import BYTES_NEEDED, SHARE_OF_MEMORY
 from shardwise.cli.main import NO_THREAD
 from shardwise.io import bounds
 from shardwise.io.bounds import most_inside, parse_size, raise_limit
@@ -53,7 +53,7 @@ def test_the_machine_decides_where_no_limit_is_given(table: Path, monkeypatch: p
     enough = SHARE_OF_MEMORY * BYTES_NEEDED * size
     for memory, streamed in ((enough, False), (enough - 1, True)):
         monkeypatch.setattr("shardwise.cli.inputs.usable_memory", lambda memory=memory: memory)
-        assert InputReader(inputs=(table,)).is_streamed is streamed
+        assert reader_of(table).is_streamed is streamed
 
 
 def test_moments_are_saved_and_added(table: Path, tmp_path: Path) -> None:

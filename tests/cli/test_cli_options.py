@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
-from inspect import cleandoc
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from command_line import shardwise
-from shardwise.cli import groups, options
-from shardwise.cli.commands import COMMANDS, list_leaf_options
-from shardwise.cli.config import parameters_of
-from shardwise.cli.main import build_app
-from shardwise.cli.options import COMMON, Declaration
+from shardwise.cli.commands import COMMANDS, COMPARING, list_commands
+from shardwise.cli.options import BUILT_IN, COMMON, TABLE
+from shardwise.cli.parsing import list_rows
 
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
 MOST = 102
-BUILT_IN = {"config", "json-schema"}
-DECLARED = {name: value for name, value in vars(options).items() if isinstance(value, Declaration)}
 
 
-def used() -> dict[str, set[int]]:
-    """The declarations that commands use, by key."""
-    found: dict[str, set[int]] = {}
-    for command in list_leaf_options().values():
-        for annotation in get_type_hints(command, include_extras=True).values():
-            for note in get_args(annotation)[1:]:
-                if isinstance(note, Declaration):
-                    found.setdefault(note.key, set()).add(id(note))
-    return found
-
-
-def test_each_option_is_declared_once_and_used() -> None:
-    keys = [one.key for one in DECLARED.values()]
-    assert len(keys) == len(set(keys))
-    assert {key: len(ids) for key, ids in used().items() if len(ids) != 1} == {}
-    assert set(used()) == set(keys), "declared and used"
+def test_each_option_is_used() -> None:
+    used = {name for command in list_commands().values() for name in command.rows}
+    assert used == set(TABLE)
 
 
 def test_there_are_few_options() -> None:
-    assert len(DECLARED) + len(BUILT_IN) <= MOST
+    assert len(TABLE) - 1 + len(BUILT_IN) <= MOST, "the argument is none"
 
 
 def test_no_option_is_declared_elsewhere() -> None:
     """What the parser takes is what is declared."""
-    for words in list_leaf_options():
-        command = build_app()
-        for word in words:
-            command = command.commands[word]
-        keys = {name.lstrip("-") for p in command.params for name in p.opts if name.startswith("--")}
-        assert keys <= {one.key for one in DECLARED.values()} | BUILT_IN | {"help"}, words
-
-
-def test_the_key_is_the_name_of_the_field() -> None:
-    for command in list_leaf_options().values():
-        for name, annotation in get_type_hints(command, include_extras=True).items():
-            if any(isinstance(note, Declaration) for note in get_args(annotation)[1:]):
-                (parameter,) = parameters_of({name: annotation})
-                assert parameter.key == name.replace("_", "-"), (command, name)
+    for words, command in list_commands().items():
+        names = {row.name for row in list_rows(command)}
+        assert names <= {*TABLE, *(row.name for row in BUILT_IN)}, words
 
 
 def test_thirteen_commands() -> None:
@@ -79,35 +49,29 @@ def test_help_begins_with_ten_options_and_has_groups() -> None:
         *("Arguments", COMMON, "Question", "Input", "Method", "Shards (runs only)", "Output", "Running")
     ]
     first = shown.partition(f"─ {COMMON} ─")[2].partition("╰")[0]
-    listed = [word for word in first.split() if word.startswith("--")]
-    named = [f"--{one.key}" for one in DECLARED.values() if one.common and one.key in {"measure", "columns"}]
+    listed = [word.rstrip(",") for word in first.split() if word.startswith("--")]
+    named = [f"--{name}" for name in ("measure", "columns")]
     assert len([line for line in first.splitlines() if line.startswith("│ --")]) == 11, "and --help"
     assert set(named) <= set(listed)
 
 
-@pytest.mark.parametrize("words", list_leaf_options(), ids="-".join)
+@pytest.mark.parametrize("words", list_commands(), ids="-".join)
 def test_help_shows_all_that_is_written(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what stands in brackets, which rich would take for marks of style."""
-    command = list_leaf_options()[words]
+    command = list_commands()[words]
+    rows = {name: replace(row, help=f"{row.help} [red]") for name, row in command.rows.items()}
+    marked = replace(command, help=f"{command.help}\n\nNeeds '.[app]', [bold].", rows=rows)
     monkeypatch.setenv("COLUMNS", "2000")
-    monkeypatch.setattr(command, "__doc__", f"{cleandoc(str(command.__doc__))}\n\nNeeds '.[app]', [bold].")
-    for declaration in DECLARED.values():
-        monkeypatch.setattr(declaration, "help", f"{declaration.help} [red]")
-    build_app.cache_clear()
+    group = COMMANDS if len(words) == 1 else COMMANDS[words[0]]
+    monkeypatch.setitem(group, words[-1], marked)
     shown = "".join(shardwise(*words, "--help").stdout.split())
-    build_app.cache_clear()
-    assert "".join(str(command.__doc__).split()) in shown
-    notes = [get_args(kind)[1:] for kind in get_type_hints(command, include_extras=True).values()]
-    # a text of its own stands in for that of the declaration
-    declared = [each for each in notes if any(isinstance(note, Declaration) for note in each)]
-    assert shown.count("[red]") == sum(not any(isinstance(note, str) for note in each) for each in declared)
+    assert "".join(marked.help.split()) in shown
+    assert shown.count("[red]") == len(rows)
 
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_family_takes_the_same_input_question_and_method(name: str) -> None:
-    command = list_leaf_options()[(name,)]
-    assert issubclass(command, groups.Comparing)
-    assert {one.name for one in fields(groups.Comparing)} <= {one.name for one in fields(command)}
+    assert set(COMPARING.split()) <= set(list_commands()[name,].rows)
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +198,7 @@ ELSEWHERE = {"quiet", "jobs", "cluster", "inputs"}
 
 
 def test_the_matrix_has_every_option() -> None:
-    assert set(MATRIX) == {one.name for one in fields(groups.Comparing)} - ELSEWHERE
+    assert set(MATRIX) == set(COMPARING.split()) - ELSEWHERE
 
 
 REFUSED = {

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import pytest
 
-from shardwise.cli import options
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.options import Declaration
+from shardwise.cli.commands import list_commands
+from shardwise.cli.options import TABLE
 from shardwise.cli.schema import FIELDS, RESULTS
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
@@ -139,11 +136,10 @@ def test_pages_are_plain(path: Path) -> None:
 
 def help_texts() -> Iterator[str]:
     """Everything that help and schemas say."""
-    yield from (str(one.help) for one in vars(options).values() if isinstance(one, Declaration))
-    for command in list_leaf_options().values():
-        yield command.__doc__ or ""
-        for annotation in get_type_hints(command, include_extras=True).values():
-            yield from (note for note in get_args(annotation)[1:] if isinstance(note, str))
+    yield from (row.help for row in TABLE.values())
+    for command in list_commands().values():
+        yield command.help
+        yield from (row.help for row in command.rows.values())
     yield from (description for _, description in FIELDS.values())
     yield from (result.description for result in RESULTS.values())
 
@@ -153,10 +149,9 @@ def test_help_and_schemas_are_plain() -> None:
 
 
 def test_help_says_what_an_option_does_in_few_words() -> None:
-    for one in vars(options).values():
-        if isinstance(one, Declaration):
-            assert len(str(one.help).split()) <= 28, one.key
-            assert str(one.help)[-1] in ".…", one.key
+    for row in TABLE.values():
+        assert len(row.help.split()) <= 28, row.name
+        assert row.help[-1] in ".…", row.name
 
 
 @pytest.mark.parametrize("phrase", ["'x' is no level", "no side is called 'upper'", "pairs are told apart"])
@@ -171,5 +166,5 @@ def test_plain_words_are_left_alone(phrase: str) -> None:
     assert offences(phrase) == []
 
 
-def test_every_command_has_a_docstring() -> None:
-    assert all(command.__doc__ and fields(command) for command in list_leaf_options().values())
+def test_every_command_has_help() -> None:
+    assert all(command.help and command.rows for command in list_commands().values())

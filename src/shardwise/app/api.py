@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import shardwise
-from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, parameters_of_kind
+from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, ROWS
 from shardwise.app.desk import NO_TRUST, SIMULATED, SIMULATING, Desk, Refused
 from shardwise.app.store import (
     CANCELLED,
@@ -299,9 +299,9 @@ def _describe_numbers() -> dict[str, Any]:
         name: {"type": kinds[option.kind]}
         | ({} if option.least is None else {"minimum": option.least})
         | ({} if option.most is None else {"maximum": option.most})
-        for kind, names in ALLOWED.items()
-        for name, option in parameters_of_kind(kind).items()
-        if name in names and option.kind in kinds
+        for rows in ROWS.values()
+        for name, option in rows.items()
+        if option.kind in kinds
     }
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
-from shardwise.cli.commands import list_leaf_options
-from shardwise.cli.config import Parameter
-from shardwise.cli.shared import parameters_of_options, parse_texts
+from shardwise.cli.commands import list_commands
+from shardwise.cli.options import Row
+from shardwise.cli.parsing import parse_texts
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 
@@ -19,15 +18,11 @@ ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "spl
 
 FLAGS = ("lower_is_better", "higher_is_better")
 """Options without a value."""
-_READING = ("files", "measure", "columns", "missing", "names", "depth", "range", *FLAGS)
-ALLOWED: dict[str, tuple[str, ...]] = {
-    "compare": (
-        *_READING, "generalize", "baseline", "shards", "splits", "kind", "corpus", "human", "model", "method", "alpha",
-        "fill", "repeats", "seed", "calibration",
-    ),
-    "calibrate": (*_READING, "shards", "kind", "corpus", "alpha", "fill", "seed", "method", "repetitions", "budget"),
-    "repeat": (),
-}  # fmt: skip
+ROWS: dict[str, dict[str, Row]] = {
+    kind: {name: row for name, row in list_commands()[kind,].rows.items() if kind in row.web.split()}
+    for kind in ("compare", "calibrate", "repeat")
+}
+ALLOWED = {kind: ("files", *rows) if rows else () for kind, rows in ROWS.items()}
 """Options that may be chosen: none of them names a file, but files and people's scores some of those that were sent."""
 
 SHARDS = "5"  # how many are suggested
@@ -77,12 +72,6 @@ class Misplaced(InputError):
     """A choice that another analysis may have, but not this one."""
 
 
-@cache
-def parameters_of_kind(kind: str) -> dict[str, Parameter]:
-    """Return the options of a command by name, as the command line has them."""
-    return {parameter.name: parameter for parameter in parameters_of_options(list_leaf_options()[kind,])}
-
-
 def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
     """Return choices that are lists of text under names of options, or refuse what the command line would refuse.
 
@@ -101,13 +90,12 @@ def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
     if not isinstance(given, dict):
         raise InputError("the choices are not an object", remedy='give for instance {"measure": ["AP"]}')
     choices: Choices = {}
-    known = parameters_of_kind(kind)
     for name, value in given.items():
         if name not in ALLOWED[kind]:
             if any(name in names for names in ALLOWED.values()):
                 raise Misplaced(f"{kind} has no option {name}", remedy="leave it out")
             raise refuse_unknown("option", name, ALLOWED[kind])
-        if not typed and name != "files" and known[name].kind in (int, float):
+        if not typed and name != "files" and ROWS[kind][name].kind in (int, float):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{name} must be a number", remedy="give it without quotes and brackets")
             # JSON has one kind of numbers: 20.0 is whole
@@ -129,7 +117,7 @@ def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
                     if file != str(sanitize_name(file)):
                         raise not_sent(file)
             choices[name] = kept
-    parse_texts(kind, known, {name: texts for name, texts in choices.items() if name != "files"})
+    parse_texts(list_commands()[kind,], {name: texts for name, texts in choices.items() if name != "files"})
     return choices
 
 

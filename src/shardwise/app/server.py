@@ -33,7 +33,7 @@ from shardwise.app.settings import (
     usual_memory,
 )
 from shardwise.app.store import Store
-from shardwise.cli.commands import ServeOptions
+from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
@@ -107,7 +107,7 @@ def _render_refusal(request: Request, status: int, why: str) -> Response:
     return pages.render_page(request, "refused.html", status, why=why)
 
 
-def serve(options: ServeOptions) -> None:
+def serve(options: Options) -> None:
     """Serve until interrupted.
 
     Parameters

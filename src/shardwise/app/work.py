@@ -9,11 +9,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import leaderboard
@@ -26,12 +23,12 @@ from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
 from shardwise.cli.calibrate import describe_calibration
-from shardwise.cli.commands import CalibrateOptions, CompareOptions, RepeatOptions
+from shardwise.cli.commands import list_commands
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
 from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, redirect_progress, render_table
+from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat
-from shardwise.cli.shared import call_command
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.io.atomic import write_atomically
@@ -44,6 +41,7 @@ from shardwise.writing.html import render_report
 from shardwise.writing.item_view import render_items
 from shardwise.writing.paper import make_paper
 
+COMPARE, CALIBRATE, REPEAT = (list_commands()[name,] for name in ("compare", "calibrate", "repeat"))
 Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
 RESULTS = Path("results")
@@ -90,9 +88,9 @@ def rehearse_work() -> Iterator[str]:
     with EXAMPLES["models"].open_path() as path:
         read_scores([path])
         yield "read"
-        with call_command("compare", CompareOptions, [path], {}, report=Path("report.html")) as options:
-            source = opt.InputReader.from_options(replace(options, quiet=True))
-            analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
+        options = call_command(COMPARE, [path], {}, report=Path("report.html"), quiet=True)
+        source = opt.InputReader(options).check()
+        analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
         yield "compare"
     summarize_analyses(analyses)
     leaderboard(*analyses).to_html(page=True)
@@ -142,28 +140,28 @@ def compare_systems(inputs: Sequence[Path], choices: Texts, tell: Listener) -> s
     tell
         Called with the progress.
     """
-    with call_command("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
-        source = opt.InputReader.from_options(options)
-        read = source.read_input()
-        analyses = analyze_measures(options, source, read, report=True, calibration=0)
-        ranked = analyses
-        if options.baseline:  # ranks need all pairs
-            ranked = analyze_measures(replace(options, baseline=[]), source, read)
-        tell("writing the report", 0, 0)
-        board = leaderboard(*ranked, baseline=options.baseline or None)
-        for_programs = replace(options, format=Format.csv)
-        with _collect_results() as folder:
-            _write_reports(folder, analyses)
-            for k, analysis in enumerate(analyses):
-                if len(analysis.comparisons) <= MOST_PAIRS:
-                    pairs = render_table(pairs_table(analysis.comparisons, for_programs), Format.csv)
-                    (folder / _number_file("pairs.csv", k)).write_text(pairs, "utf-8", "backslashreplace")
-            (folder / "leaderboard.html").write_text(board.to_html(page=True), "utf-8", "backslashreplace")
-            (folder / "leaderboard.csv").write_text(
-                render_table(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
-            )
-            (folder / "paper.zip").write_bytes(_zip_paper(analyses))
-            (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
+    options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
+    source = opt.InputReader(options).check()
+    read = source.read_input()
+    analyses = analyze_measures(options, source, read, report=True, calibration=0)
+    ranked = analyses
+    if options.baseline:  # ranks need all pairs
+        ranked = analyze_measures(options.change(baseline=[]), source, read)
+    tell("writing the report", 0, 0)
+    board = leaderboard(*ranked, baseline=options.baseline or None)
+    for_programs = options.change(format=Format.csv)
+    with _collect_results() as folder:
+        _write_reports(folder, analyses)
+        for k, analysis in enumerate(analyses):
+            if len(analysis.comparisons) <= MOST_PAIRS:
+                pairs = render_table(pairs_table(analysis.comparisons, for_programs), Format.csv)
+                (folder / _number_file("pairs.csv", k)).write_text(pairs, "utf-8", "backslashreplace")
+        (folder / "leaderboard.html").write_text(board.to_html(page=True), "utf-8", "backslashreplace")
+        (folder / "leaderboard.csv").write_text(
+            render_table(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
+        )
+        (folder / "paper.zip").write_bytes(_zip_paper(analyses))
+        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
     return write_title(analyses[0])
 
 
@@ -179,17 +177,17 @@ def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> st
     tell
         Called with the progress.
     """
-    with call_command("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
-        source = opt.InputReader.from_options(options)
-        budget = options.calibration or None
-        analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
-        with tempfile.TemporaryDirectory(dir=".") as name:
-            folder = Path(name)
-            _write_reports(folder, analyses)
-            (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
-            # the summary last: it says that all is there
-            for path in sorted(folder.iterdir(), key=lambda path: path.name == "summary.json"):
-                path.replace(RESULTS / path.name)
+    options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
+    source = opt.InputReader(options).check()
+    budget = options.calibration or None
+    analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
+    with tempfile.TemporaryDirectory(dir=".") as name:
+        folder = Path(name)
+        _write_reports(folder, analyses)
+        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
+        # the summary last: it says that all is there
+        for path in sorted(folder.iterdir(), key=lambda path: path.name == "summary.json"):
+            path.replace(RESULTS / path.name)
     return write_title(analyses[0])
 
 
@@ -232,33 +230,38 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
         Called with the progress.
     """
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
-    with call_command("calibrate", CalibrateOptions, inputs, choices) as options:
-        opt.parse_fill(options.fill)
-        read = opt.InputReader.from_options(options).one_measure().read_input()
-        scores, gaps = opt.fill_gaps(opt.pick_measure(read), options.fill)
-        if "split" in scores.dims and scores.sizes["split"] == 1:
-            scores = scores.isel(split=0, drop=True)
-        nouns = nouns_of(scores)
-        lab = calibrate(
-            scores,
-            options.method or None,
-            alpha=options.alpha,
-            repetitions=options.repetitions,
-            budget=options.budget,
-            seed=options.seed,
-            progress=lambda done, total: tell("simulating", done, total),
-            watch=lambda some: write_atomically(
-                "partial.json", dump_json(describe_calibration_page(some, nouns, final=False)).encode()
-            ),
+    options = call_command(CALIBRATE, inputs, choices)
+    opt.parse_fill(options.fill)
+    read = opt.InputReader(options).check().one_measure().read_input()
+    scores, gaps = opt.fill_gaps(opt.pick_measure(read), options.fill)
+    if "split" in scores.dims and scores.sizes["split"] == 1:
+        scores = scores.isel(split=0, drop=True)
+    nouns = nouns_of(scores)
+    lab = calibrate(
+        scores,
+        options.method or None,
+        alpha=options.alpha,
+        repetitions=options.repetitions,
+        budget=options.budget,
+        seed=options.seed,
+        progress=lambda done, total: tell("simulating", done, total),
+        watch=lambda some: write_atomically(
+            "partial.json", dump_json(describe_calibration_page(some, nouns, final=False)).encode()
+        ),
+    )
+    with _collect_results() as folder:
+        facts, notes = describe_calibration(lab), (*read.notes, *gaps)
+        shown = render_table(
+            lab.to_frame(),
+            Format.json,
+            title=lab.text(command=True),
+            notes=notes,
+            facts=facts,
+            command=CALIBRATE.title,
         )
-        with _collect_results() as folder:
-            facts, notes = describe_calibration(lab), (*read.notes, *gaps)
-            shown = render_table(
-                lab.to_frame(), Format.json, title=lab.text(command=True), notes=notes, facts=facts
-            )
-            (folder / "calibration.json").write_text(shown)
-            (folder / "calibration.csv").write_text(render_table(lab.to_frame(), Format.csv))
-            (folder / "summary.json").write_text(dump_json(describe_calibration_page(lab, nouns)))
+        (folder / "calibration.json").write_text(shown)
+        (folder / "calibration.csv").write_text(render_table(lab.to_frame(), Format.csv))
+        (folder / "summary.json").write_text(dump_json(describe_calibration_page(lab, nouns)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
     return f"Error rates on data like yours: {sizes}"
 
@@ -283,14 +286,11 @@ def repeat_report(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str
         )
     with _collect_results() as folder:
         out = io.StringIO()
-        options = RepeatOptions(
-            report=inputs[0], inputs=INPUTS, out=folder / "report.html", format=Format.json, quiet=True
-        )
-        try:
-            with redirect_stdout(out):
-                run_repeat(options)
-        except typer.Exit:
-            pass  # the numbers differ, which is an answer
+        values = {"report": inputs[0], "inputs": INPUTS, "out": folder / "report.html"}
+        options = make_options(REPEAT, values | {"format": Format.json, "quiet": True})
+        with redirect_stdout(out):
+            # numbers that differ are an answer too
+            run_repeat(options)
         result = json.loads(out.getvalue())
         (folder / "repeat.json").write_text(dump_json(result))
         (folder / "summary.json").write_text(dump_json(result))

@@ -14,7 +14,6 @@ import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
-from shardwise.cli.groups import Comparing
 from shardwise.cli.inputs import (
     InputReader,
     Read,
@@ -25,7 +24,7 @@ from shardwise.cli.inputs import (
     pick_measure,
 )
 from shardwise.cli.output import show_progress
-from shardwise.cli.shared import current_call, was_given
+from shardwise.cli.parsing import Options
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import METHODS as VERDICTS
@@ -47,7 +46,7 @@ OF_TWO = ("mixed", "t-means")
 """Methods for repeats of two systems that are no procedures."""
 
 
-def check_choices(options: Comparing) -> None:
+def check_choices(options: Options) -> None:
     """Refuse values that are not known, before the long work."""
     for value, name, choices in (
         (options.side, "side", SIDES),
@@ -80,7 +79,7 @@ def refuse_single(read: Read) -> None:
             raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
 
 
-def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisOptions:
+def analysis_options(options: Options, read: Read, **others: Any) -> AnalysisOptions:
     """Return what the options say of an analysis.
 
     Parameters
@@ -114,7 +113,7 @@ def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisO
 
 
 def analyze_measures(
-    options: Comparing,
+    options: Options,
     reader: InputReader,
     read: Read,
     *,
@@ -145,7 +144,7 @@ def analyze_measures(
     list of Analysis
         One for each measure.
     """
-    if not reader.measure:
+    if not options.measure:
         # Refuses to choose between several measures.
         pick_measure(read)
     refuse_single(read)
@@ -153,7 +152,7 @@ def analyze_measures(
     choices = analysis_options(options, read, inputs=listed, calibration=calibration if report else 0)
     choices = replace(choices, **others)
     analyses = []
-    for name in reader.measure if len(reader.measure) > 1 else read.measures:
+    for name in options.measure if len(options.measure) > 1 else read.measures:
         if options.fit == "bootstrap":
             procedure = bootstrap_procedure(options, read.scores[name].dims)
             choices = replace(choices, model=None, method=procedure)
@@ -169,7 +168,7 @@ def analyze_measures(
 
 
 def compare_by_factors(
-    scores: xr.DataArray, options: Comparing, baseline: Sequence[str] = ()
+    scores: xr.DataArray, options: Options, baseline: Sequence[str] = ()
 ) -> tuple[FactorFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
@@ -192,7 +191,7 @@ def compare_by_factors(
     return fit, compare(fit, correction, only=options.only or None, baseline=list(baseline) or None)
 
 
-def test_margin(pairs: Comparisons, options: Comparing) -> Equivalence | None:
+def test_margin(pairs: Comparisons, options: Options) -> Equivalence | None:
     """Test differences against the margin, where one was given."""
     if options.margin is None:
         return None
@@ -200,7 +199,7 @@ def test_margin(pairs: Comparisons, options: Comparing) -> Equivalence | None:
 
 
 def join_margin(
-    frame: pd.DataFrame, pairs: Comparisons, tested: Equivalence, options: Comparing
+    frame: pd.DataFrame, pairs: Comparisons, tested: Equivalence, options: Options
 ) -> pd.DataFrame:
     """Return a table of pairs with the test of each difference against the margin.
 
@@ -234,34 +233,33 @@ def join_margin(
     return frame
 
 
-def is_for_two(options: Comparing) -> bool:
+def is_for_two(options: Options) -> bool:
     """Return whether a method for repeats of two systems is asked for, which is no procedure."""
-    return (options.method in OF_TWO and options.fit == "anova") or was_given("design")
+    return (options.method in OF_TWO and options.fit == "anova") or ("design" in options.given)
 
 
-def list_files(options: Comparing, reader: InputReader, files: tuple[Path, ...]) -> tuple[str, ...]:
+def list_files(options: Options, reader: InputReader, files: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the files that a report names with their hashes: the inputs, and those that options name."""
-    corpus = [] if reader.corpus is None or reader.corpus.isdecimal() or reader.is_table else [reader.corpus]
+    corpus = (
+        [] if options.corpus is None or options.corpus.isdecimal() or reader.is_table else [options.corpus]
+    )
     lists = [name for name in options.instances if Path(name).is_file()]
     named = [options.human, *([] if reader.is_table else [options.texts, options.intents])]
     return (*map(str, files), *(str(path) for path in named if path is not None), *corpus, *lists)
 
 
 def record_recipe(
-    analysis: Analysis, options: Comparing, reader: InputReader, read: Read, calibration: int | None
+    analysis: Analysis, options: Options, reader: InputReader, read: Read, calibration: int | None
 ) -> Analysis:
     """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
     # Looked up late, so that it can be replaced.
     from shardwise.analysis.trust import default_budget
 
-    call = current_call()
-    if call is None:
-        return analysis
     files = [str(file) for file in read.files]
     used: dict[str, Any] = {"scores": files} if reader.is_table else {"qrels": files[0], "runs": files[1:]}
     if reader.is_table and len(files) == 1:
         used["scores"] = files[0]
-    if not reader.is_table or len(reader.measure) > 1:
+    if not reader.is_table or len(options.measure) > 1:
         used["measure"] = analysis.measure
     default = "bh" if options.fit == "bootstrap" else "hsd" if options.model else analysis.procedure.name
     used["method"] = options.method or default
@@ -269,11 +267,11 @@ def record_recipe(
         used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
     # The name of the method says what repeats were taken for; a report has all tables.
     idle = ("repeats", "design", "table", "trim")
-    recipe = call.make_recipe(reader.describe_situation(read), without=idle, **used)
+    recipe = options.make_recipe(reader.describe_situation(read), without=idle, **used)
     return replace(analysis, recipe=recipe)
 
 
-def bootstrap_procedure(options: Comparing, dims: Collection[Hashable]) -> Procedure:
+def bootstrap_procedure(options: Options, dims: Collection[Hashable]) -> Procedure:
     """Return the procedure that the options of a bootstrap name, piece by piece."""
     parts = {"null": "difference", "tails": 2, "density": "exact"} | bootstrap_distribution(options)
     reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))

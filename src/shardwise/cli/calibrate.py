@@ -9,10 +9,9 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, show_progress
-from shardwise.cli.shared import was_given
+from shardwise.cli.parsing import Options
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import Scores, layout_of, nouns_of
@@ -28,7 +27,7 @@ STATEMENT_TABLES = 400  # simulated to check statements, where no number is aske
 BESIDE = "t holm"  # to compare a named model with
 
 
-def calibrate_methods(options: CalibrateOptions) -> None:
+def calibrate_methods(options: Options) -> None:
     """Try methods on simulated tables like the scores, and print how often they err."""
     format, alpha, seed, jobs, quiet = (
         options.chosen_format,
@@ -38,14 +37,14 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         options.quiet,
     )
     inputs.parse_fill(options.fill)  # refused before the long work
-    read = inputs.InputReader.from_options(options).one_measure().read_input()
+    read = inputs.InputReader(options).check().one_measure().read_input()
     scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
     chosen = _list_methods(options.model, options.method, scores)
     claims = [_parse_claim(text) for text in options.generalize] if options.generalize else None
     stated = _makes_statements(chosen, claims, scores)
-    if was_given("margin") and not stated:
+    if ("margin" in options.given) and not stated:
         raise InputError(
             (Option("margin"), f" has no effect unless {DEFAULT} is tried for new topics on a plain table"),
             remedy=("remove it, or add ", Option("method", DEFAULT)),
@@ -98,8 +97,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         save_chart(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
-    notes = () if quiet else tuple(lines)
-    emit_table(table, format, options.out, title=title, notes=notes, facts=facts, quiet=quiet)
+    emit_table(table, options, title=title, notes=tuple(lines), facts=facts)
 
 
 def _makes_statements(

@@ -20,12 +20,11 @@ from shardwise.cli.analyzing import (
     test_margin,
 )
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import CompareOptions
-from shardwise.cli.groups import Comparing
 from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, write_text
+from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines
@@ -58,10 +57,10 @@ OF_REPEATS = ("seeds", "spread", "shares", "settings")
 TABLES = ("", "systems", "pairs", *OF_REPEATS)
 
 
-def compare_systems(options: CompareOptions) -> None:
+def compare_systems(options: Options) -> None:
     """Compare systems and print which differ; draw it and write a report of it where asked."""
     _check_options(options)
-    reader = InputReader.from_options(options)
+    reader = InputReader(options).check()
     if reader.is_streamed or options.save_moments is not None:
         compare_streamed(options, reader)
         return
@@ -69,7 +68,7 @@ def compare_systems(options: CompareOptions) -> None:
     if options.report is not None or options.chart is not None or page or options.items:
         reader.one_measure()
     read = reader.read_input()
-    if not reader.measure and len(read.measures) > 1:
+    if not options.measure and len(read.measures) > 1:
         # Refuses to choose.
         pick_measure(read)
     if options.random:
@@ -107,7 +106,7 @@ def compare_systems(options: CompareOptions) -> None:
         _show_result(analyses, options)
 
 
-def _draw_chart(analysis: Analysis, options: CompareOptions) -> None:
+def _draw_chart(analysis: Analysis, options: Options) -> None:
     """Draw the differences against the margin, or the systems where there is none."""
     assert options.chart is not None
     tested = test_margin(analysis.comparisons, options)
@@ -116,7 +115,7 @@ def _draw_chart(analysis: Analysis, options: CompareOptions) -> None:
     save_chart(chart, options.chart)
 
 
-def _check_options(options: CompareOptions) -> None:
+def _check_options(options: Options) -> None:
     """Refuse what cannot be done, before the long work."""
     check_choices(options)
     validate_choice(options.table, "table", TABLES)
@@ -126,7 +125,7 @@ def _check_options(options: CompareOptions) -> None:
         raise InputError("a report compares all systems", remedy="remove --only or --report")
 
 
-def _check_pairs(options: CompareOptions, read: Read) -> None:
+def _check_pairs(options: Options, read: Read) -> None:
     """Refuse to write millions of pairs unasked, before the long work."""
     if not _shows_pairs(options) or options.table == "pairs":
         return
@@ -139,21 +138,21 @@ def _check_pairs(options: CompareOptions, read: Read) -> None:
         )
 
 
-def _shows_pairs(options: CompareOptions) -> bool:
+def _shows_pairs(options: Options) -> bool:
     """Whether the table has a row for each pair: by default in formats for programs."""
     if options.table:
-        return options.table == "pairs"
+        return str(options.table) == "pairs"
     return options.chosen_format is not Format.text
 
 
-def _show_result(analyses: list[Analysis], options: CompareOptions) -> None:
+def _show_result(analyses: list[Analysis], options: Options) -> None:
     """Print or write the result: systems as text, pairs in the other formats."""
     format = options.chosen_format
     if format is Format.text and options.out is None:
         for analysis in analyses:
             table = _make_table(analysis, options)
             emit_table(
-                table, format, title=_write_title(analysis, options), notes=_list_notes(analysis, options)
+                table, options, title=_write_title(analysis, options), notes=_list_notes(analysis, options)
             )
         return
     tables = [_make_table(analysis, options) for analysis in analyses]
@@ -181,7 +180,7 @@ def _show_result(analyses: list[Analysis], options: CompareOptions) -> None:
     title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
     notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
     frame = pd.concat(tables, ignore_index=True)
-    emit_table(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+    emit_table(frame, options, title=title, notes=notes, facts=facts)
 
 
 def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
@@ -216,7 +215,7 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
     return pair
 
 
-def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: CompareOptions) -> None:
+def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Options) -> None:
     """Print or write the items of two systems, or the matrix of items and systems."""
     for_people = options.chosen_format is Format.text and options.out is None
     facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
@@ -237,18 +236,10 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Compa
     noun = analysis.item_noun
     note = (f"{format_count(hidden, noun)} not shown; add --out items.csv for all.",) if hidden > 0 else ()
     notes = () if options.quiet else (*analysis.notes, *note)
-    emit_table(
-        frame,
-        options.chosen_format,
-        options.out,
-        title="\n".join(lines),
-        notes=notes,
-        facts=facts,
-        quiet=options.quiet,
-    )
+    emit_table(frame, options, title="\n".join(lines), notes=notes, facts=facts)
 
 
-def _make_table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
+def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
     """The systems, for people under their own word for them, or the pairs."""
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options)
@@ -259,13 +250,13 @@ def _make_table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     return _name_systems(table, analysis.noun_for("system"), options)
 
 
-def _name_systems(table: pd.DataFrame, noun: str, options: CompareOptions) -> pd.DataFrame:
+def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFrame:
     """Put the user's word above the systems for people; programs find them under one name."""
     for_programs = options.chosen_format in (Format.csv, Format.json)
     return table if for_programs else table.rename(columns={"system": noun})
 
 
-def _margin_facts(options: CompareOptions) -> dict[str, Any]:
+def _margin_facts(options: Options) -> dict[str, Any]:
     return {} if options.margin is None else {"margin": options.margin, "side": options.side}
 
 
@@ -275,7 +266,7 @@ def _tie_facts(analysis: Analysis) -> dict[str, Any]:
     return {} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}
 
 
-def _write_title(analysis: Analysis, options: CompareOptions) -> str:
+def _write_title(analysis: Analysis, options: Options) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
     tested = test_margin(analysis.comparisons, options)
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
@@ -284,7 +275,7 @@ def _write_title(analysis: Analysis, options: CompareOptions) -> str:
     return "\n".join(lines)
 
 
-def _compute_contrasts(analysis: Analysis, options: CompareOptions) -> Contrasts | None:
+def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None:
     """Return the contrasts that were asked for."""
     if not options.contrast:
         return None
@@ -293,19 +284,19 @@ def _compute_contrasts(analysis: Analysis, options: CompareOptions) -> Contrasts
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
 
 
-def _write_contrast_lines(analysis: Analysis, options: CompareOptions) -> list[str]:
+def _write_contrast_lines(analysis: Analysis, options: Options) -> list[str]:
     """Say the contrasts that were asked for, a line each."""
     contrasts = _compute_contrasts(analysis, options)
     return [] if contrasts is None else write_contrasts(contrasts, analysis.decimals)
 
 
-def _collect_contrasts(analysis: Analysis, options: CompareOptions) -> dict[str, Any]:
+def _collect_contrasts(analysis: Analysis, options: Options) -> dict[str, Any]:
     """Collect the contrasts for programs."""
     contrasts = _compute_contrasts(analysis, options)
     return {} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}
 
 
-def _list_notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
+def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
     """What was left out or assumed, and last the next step."""
     if options.quiet:
         return ()
@@ -325,7 +316,7 @@ def _list_notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def planning_command(options: Comparing, measure: str) -> str:
+def planning_command(options: Options, measure: str) -> str:
     """Return the command that plans with the same inputs.
 
     Parameters
@@ -344,7 +335,7 @@ def planning_command(options: Comparing, measure: str) -> str:
     return f"shardwise design power {write_paths(options.inputs)}{named}"
 
 
-def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
+def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
     parts: Any = {"null": "marginal", "tails": 1} | bootstrap_distribution(options)
     model = analysis.fit.model
@@ -355,7 +346,7 @@ def _tabulate_effects(analysis: Analysis, options: CompareOptions) -> pd.DataFra
     return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 
 
-def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
     """Print or write the comparison by a mixed model with random factors."""
     fit, pairs = compare_by_factors(scores, options, options.baseline)
     measure = str(scores.name or "score")
@@ -384,18 +375,14 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     title = pairs.summary(options.alpha, measure)
     emit_table(
         frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
-        options.chosen_format,
-        options.out,
+        options,
         title=title if tested is None else f"{title}\n{tested}",
-        notes=() if options.quiet else (*notes, *fit.notes, f"standard deviations: {shares}"),
+        notes=(*notes, *fit.notes, f"standard deviations: {shares}"),
         facts=facts,
-        quiet=options.quiet,
     )
 
 
-def systems_by_baseline(
-    pairs: Comparisons, options: CompareOptions, decimals: int | None = None
-) -> pd.DataFrame:
+def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | None = None) -> pd.DataFrame:
     """Return the systems with confidence intervals, ranks and groups, or how each compares with baselines.
 
     Parameters
@@ -423,7 +410,7 @@ def systems_by_baseline(
     return show_table(table, options.alpha, decimals, pairs.resolution)
 
 
-def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
+def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     """Return all pairs, with the verdict on a baseline or a margin where one was given.
 
     Parameters

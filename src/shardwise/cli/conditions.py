@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ class Situation:
 
     Parameters
     ----------
-    options : object
-        The options of the command, by attribute.
+    options : Options
+        The options of the command.
     runs : bool or None
         Whether the inputs are runs (True) or scores (False); None for a command without inputs.
     dims : frozenset of str or None
@@ -32,11 +32,16 @@ class Situation:
 
     def value(self, name: str, default: Any = None) -> Any:
         """Return the value of an option, or a default where the command has no such option."""
-        return getattr(self.options, name, default)
+        return self.options.values.get(name, default)
 
     def has(self, dim: str) -> bool:
         """Return whether the scores have a dimension; True before they are read."""
         return self.dims is None or dim in self.dims
+
+    @property
+    def format(self) -> str:
+        """How the result is written."""
+        return str(self.options.chosen_format) if "format" in self.options.values else "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +134,13 @@ MARGIN = Condition(
     lambda now: now.value("margin") is not None, "without a margin", ("add ", Option("margin", 0.01))
 )
 REPORT = Condition(
-    lambda now: now.value("report") is not None or _is_page(now),
+    lambda now: now.value("report") is not None or now.format == "html",
     "without a report",
     ("add ", Option("report", "report.html")),
 )
-PAGE = Condition(lambda now: _is_page(now), "in this format", ("add ", Option("format", "html")))
+PAGE = Condition(lambda now: now.format == "html", "in this format", ("add ", Option("format", "html")))
 TEXT = Condition(
-    lambda now: str(now.value("chosen_format", "text")) == "text",
+    lambda now: now.format == "text",
     "in this format",
     ("add ", Option("format", "text")),
 )
@@ -146,7 +151,9 @@ WITHOUT_TOPICS = Condition(
     lambda now: not now.value("topics"), ("with ", Option("topics")), "remove one of the two"
 )
 WITHOUT_WIDTH = Condition(
-    lambda now: not now.value("widths"), ("with ", Option("width")), "remove one of the two"
+    lambda now: not (now.value("width") and now.options.command.rows["width"].default == []),
+    ("with ", Option("width")),
+    "remove one of the two",
 )
 
 
@@ -159,24 +166,15 @@ def unless_table(*tables: str) -> Condition:
     )
 
 
-def _is_page(now: Situation) -> bool:
-    return str(now.value("chosen_format", "")) == "html"
-
-
-def refuse_idle(
-    given: Collection[str],
-    conditions: Callable[[str], Sequence[Condition]],
-    now: Situation,
-    where: str = "",
-) -> None:
+def refuse_idle(given: Collection[str], rows: Mapping[str, Any], now: Situation, where: str = "") -> None:
     """Refuse options that the caller named and that have no effect in this situation.
 
     Parameters
     ----------
     given : collection of str
         Names of the options that the caller gave.
-    conditions : callable
-        The conditions of an option, by its name.
+    rows : mapping of Row
+        The options of the command by name.
     now : Situation
         What is at hand.
     where : str
@@ -187,27 +185,24 @@ def refuse_idle(
     InputError
         For the first condition that does not hold, with all options that fail it.
     """
-    for condition in dict.fromkeys(
-        condition_found for name in sorted(given) for condition_found in conditions(name)
-    ):
+    conditions = {name: rows[name].conditions for name in sorted(given)}
+    for condition in dict.fromkeys(condition for each in conditions.values() for condition in each):
         if condition.holds(now):
             continue
-        idle = [name for name in sorted(given) if condition in conditions(name)]
+        idle = [name for name, each in conditions.items() if condition in each]
         them = "it" if len(idle) == 1 else "them"
         listed = [part for name in idle for part in (", ", Option(name))][1:]
         verb = "has" if len(idle) == 1 else "have"
         raise InputError(
             (*listed, f" {verb} no effect ", *_split_words(condition.otherwise, them)),
-            where=where if condition in (RUNS,) else "",
+            where=where if condition is RUNS else "",
             remedy=_split_words(condition.remedy, them),
         )
 
 
-def idle_options(
-    names: Collection[str], conditions: Callable[[str], Sequence[Condition]], now: Situation
-) -> list[str]:
+def idle_options(rows: Mapping[str, Any], now: Situation) -> list[str]:
     """Return the options that have no effect in a situation, whether they were given or not."""
-    return [name for name in names if not all(condition.holds(now) for condition in conditions(name))]
+    return [name for name, row in rows.items() if not all(each.holds(now) for each in row.conditions)]
 
 
 def _split_words(words: Words, them: str) -> tuple[Part, ...]:

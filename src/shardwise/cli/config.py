@@ -5,124 +5,23 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from typer.models import ArgumentInfo, ParameterInfo
-
-from shardwise.cli.conditions import Condition
+from shardwise.cli.commands import Command
+from shardwise.cli.options import TABLE, Row
 from shardwise.cli.wording import suggest_name
 from shardwise.core.errors import InputError
 
 FILE = "shardwise.toml"
 """Configuration file of a folder, taken where no inputs are named."""
 
-OUTPUT = frozenset(
-    {"out", "report", "chart", "save-moments", "format", "quiet", "jobs", "cluster", "max-memory"}
-)
-"""Options that say where and how a result is shown, and nothing about the result."""
-
 INPUTS = {"inputs": ("qrels", "runs", "scores")}
 """Arguments, and the keys that stand for them."""
 
-SHARED = (
-    "qrels", "runs", "scores", "measure", "model", "generalize", "alpha", "fill", "shards", "splits", "kind", "by",
-    "corpus", "missing", "names", "depth", "like", "complete", "judged-only", "seed", "jobs", "quiet", "format",
-)  # fmt: skip
+SHARED = (*INPUTS["inputs"], *(row.key for row in TABLE.values() if row.shared))
 """Keys that may stand above all tables, for every command that has them."""
-
-FILES = frozenset({"qrels", "runs", "scores", "corpus"})
-"""Keys whose values are paths though their options are text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """An option or argument of a command, as its dataclass declares it.
-
-    Parameters
-    ----------
-    name : str
-        Of the field.
-    key : str
-        The long option without its dashes.
-    argument : bool
-        Whether it is an argument and not an option.
-    kind : type
-        Of one value.
-    several : bool
-        Whether it may be given several times.
-    least, most : float or None
-        Bounds of a number.
-    only_with : tuple of Condition
-        What must be true for it to have an effect.
-    check : callable or None
-        Refuses a value, or returns it.
-    """
-
-    name: str
-    key: str
-    argument: bool
-    kind: type
-    several: bool
-    least: float | None
-    most: float | None
-    only_with: tuple[Condition, ...] = ()
-    check: Callable[[Any], Any] | None = None
-
-    def parse_value(self, text: str) -> Any:
-        """Return one value.
-
-        Raises
-        ------
-        ValueError
-            With the reason why the text is not valid.
-        """
-        try:
-            value = self.kind(text)
-        except ValueError:
-            if issubclass(self.kind, Enum):
-                names = ", ".join(str(item.value) for item in self.kind)
-                raise ValueError(f"'{text}' is not one of {names}") from None
-            what = {int: "a whole number", float: "a number"}.get(self.kind, "valid")
-            raise ValueError(f"'{text}' is not {what}") from None
-        if self.least is not None and value < self.least:
-            raise ValueError(f"{text} is less than {self.least:.12g}{_as_level(self, value)}")
-        if self.most is not None and value > self.most:
-            raise ValueError(f"{text} is more than {self.most:.12g}{_as_level(self, value)}")
-        return value
-
-
-def _as_level(parameter: Parameter, value: float) -> str:
-    """The level that was probably meant, where percent were given."""
-    if parameter.least != 0.0 or parameter.most != 1.0 or not 1.0 < value < 100.0:
-        return ""
-    # 95 for alpha is the level of the intervals.
-    share = 1.0 - value / 100.0 if parameter.name == "alpha" and value > 50.0 else value / 100.0
-    return f"; did you mean {share:.6g}?"
-
-
-def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """Return the options and arguments that annotations declare."""
-    parameters = []
-    for name, annotation in annotations.items():
-        kind, *notes = get_args(annotation)
-        info: Any = next(note for note in notes if isinstance(note, ParameterInfo))
-        several = _contains_kind(kind, list)
-        base = next(part for part in [*get_args(kind), kind] if part is not type(None))
-        base = next(iter(get_args(base)), base) if several else base
-        key = getattr(info, "key", name.replace("_", "-"))
-        conditions = getattr(info, "only_with", ())
-        is_argument = isinstance(info, ArgumentInfo)
-        bounds = (info.min, info.max, conditions, info.callback)
-        parameters.append(Parameter(name, key, is_argument, base, several, *bounds))
-    return tuple(parameters)
-
-
-def _contains_kind(kind: Any, wanted: type) -> bool:
-    return get_origin(kind) is wanted or any(get_origin(part) is wanted for part in get_args(kind))
 
 
 class NothingGiven(InputError):
@@ -166,49 +65,44 @@ class AnalysisFile:
         line = self._lines.get(keys)
         return f"{self.where}:{line}" if line else self.where
 
-    def read_values(
-        self,
-        command: Sequence[str],
-        parameters: Sequence[Parameter],
-        known: Iterable[str],
-    ) -> dict[str, Any]:
-        """Return the values of a command's parameters by name, ready to be converted; all keys are checked."""
+    def read_values(self, command: Command, known: Iterable[str]) -> dict[str, Any]:
+        """Return the values of a command's options by name; all keys are checked."""
         self._check_tables(list(known))
         shared = {key: value for key, value in self.tables.items() if not isinstance(value, dict)}
         table: Any = self.tables
-        for depth, name in enumerate(command, start=1):
+        for depth, name in enumerate(command.words, start=1):
             table = table.get(name, {})
             if not isinstance(table, dict):
                 raise InputError(
                     f"{name} is a command",
-                    where=self.locate_key(*command[:depth]),
-                    remedy=f"write [{'.'.join(command[:depth])}] above it",
+                    where=self.locate_key(*command.words[:depth]),
+                    remedy=f"write [{'.'.join(command.words[:depth])}] above it",
                 )
-        allowed = {p.key: p for p in parameters if not p.argument}
-        argument = next((p for p in parameters if p.argument), None)
+        allowed = {row.key: row for row in command.rows.values() if not row.positional}
+        argument = command.argument
         inputs = INPUTS.get(argument.name, ()) if argument is not None else ()
         for key in table:
             if key not in allowed and key not in inputs:
                 self._refuse_key(key, command, [*allowed, *inputs])
         values: dict[str, Any] = {}
-        for key, parameter in allowed.items():
+        for key, row in allowed.items():
             if key in table:
-                values[parameter.name] = self._read_option(table[key], key, parameter, (*command, key))
+                values[row.name] = self._read_option(table[key], row, (*command.words, key))
             elif key in shared and key not in inputs:
-                values[parameter.name] = self._read_option(shared[key], key, parameter, (key,))
+                values[row.name] = self._read_option(shared[key], row, (key,))
         if argument is not None:
             # Where a variance may be stated instead of scores, scores for all commands are not meant.
-            files = self._read_inputs(inputs, table, {} if "variance" in allowed else shared, command)
+            files = self._read_inputs(inputs, table, {} if "variance" in allowed else shared, command.words)
             if files:
-                values[argument.name] = files
+                values[argument.name] = [Path(file) for file in files]
         return values
 
-    def own_options(self, command: Sequence[str], parameters: Sequence[Parameter]) -> frozenset[str]:
-        """Return the names of the parameters that stand in the command's own table."""
+    def list_own_options(self, command: Command) -> set[str]:
+        """Return the names of the options that stand in the command's own table."""
         table: Any = self.tables
-        for name in command:
+        for name in command.words:
             table = table.get(name, {})
-        return frozenset(parameter.name for parameter in parameters if parameter.key in table)
+        return {row.name for row in command.rows.values() if row.key in table}
 
     def _check_tables(self, known: list[str]) -> None:
         for key, value in self.tables.items():
@@ -225,50 +119,42 @@ class AnalysisFile:
                     remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
                 )
 
-    def _refuse_key(self, key: str, command: Sequence[str], known: list[str]) -> None:
-        name = " ".join(command)
+    def _refuse_key(self, key: str, command: Command, known: list[str]) -> None:
         raise InputError(
-            f"[{'.'.join(command)}] has no option '{key}'",
-            where=self.locate_key(*command, key),
-            remedy=suggest_name(key, known) or f"see shardwise {name} --help",
+            f"[{'.'.join(command.words)}] has no option '{key}'",
+            where=self.locate_key(*command.words, key),
+            remedy=suggest_name(key, known) or f"see shardwise {command.title} --help",
         )
 
-    def _read_option(self, value: Any, key: str, parameter: Parameter, keys: tuple[str, ...]) -> Any:
+    def _read_option(self, value: Any, row: Row, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
-        if parameter.kind is bool:
+        where = self.locate_key(*keys)
+        if row.kind is bool:
             if not isinstance(value, bool):
                 raise InputError(
-                    f"{key} must be true or false", where=self.locate_key(*keys), remedy=f"write {key} = true"
+                    f"{row.key} must be true or false", where=where, remedy=f"write {row.key} = true"
                 )
             return value
-        if isinstance(value, list) and not parameter.several:
+        if isinstance(value, list) and not row.several:
             raise InputError(
-                f"{key} takes one value, not a list",
-                where=self.locate_key(*keys),
-                remedy="remove the brackets",
+                f"{row.key} takes one value, not a list", where=where, remedy="remove the brackets"
             )
-        texts = [self._read_text(item, key, keys) for item in (value if isinstance(value, list) else [value])]
-        if key in FILES or parameter.kind is Path:
-            texts = [
-                text if key == "corpus" and text.isdecimal() else self._resolve_path(text) for text in texts
-            ]
-        elif key == "instances":
-            # Patterns, or a file that says which run is what.
-            texts = [
-                self._resolve_path(text) if Path(self._resolve_path(text)).is_file() else text
-                for text in texts
-            ]
+        values = value if isinstance(value, list) else [value]
+        texts = [self._locate_file(self._read_text(item, row.key, keys), row) for item in values]
         try:
-            values = [parameter.parse_value(text) for text in texts]
+            return row.parse_texts(texts) if texts else []
         except ValueError as error:
-            command = " ".join(keys[:-1])
             problem, _, hint = str(error).partition("; ")
-            raise InputError(
-                f"{key}: {problem}",
-                where=self.locate_key(*keys),
-                remedy=hint or f"see shardwise {command} --help".replace("  ", " "),
-            ) from None
-        return values if parameter.several else values[0]
+            remedy = hint or " ".join(("see shardwise", *keys[:-1], "--help"))
+            raise InputError(f"{row.key}: {problem}", where=where, remedy=remedy) from None
+
+    def _locate_file(self, text: str, row: Row) -> str:
+        """Return the path of a file relative to this one's folder, and any other text as it is."""
+        if row.kind is Path:
+            return self._resolve_path(text)
+        # A size of the corpus and a pattern of names are not files.
+        is_file = row.path and not text.isdecimal() and Path(self._resolve_path(text)).is_file()
+        return self._resolve_path(text) if is_file else text
 
     def _read_inputs(
         self, keys: Sequence[str], table: Mapping[str, Any], shared: Mapping[str, Any], command: Sequence[str]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
-from shardwise.cli.commands import DemoOptions
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, open_terminal, show_progress
-from shardwise.cli.shared import current_call
+from shardwise.cli.parsing import Options
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.io.atomic import write_atomically
@@ -30,7 +27,7 @@ from shardwise.writing.tables import show_table, tabulate_systems
 FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
 
 
-def run_demo(options: DemoOptions) -> None:
+def run_demo(options: Options) -> None:
     """Analyse a simulated campaign, and say where its files are."""
     out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
     with show_progress("simulating, reading, scoring", quiet):
@@ -42,7 +39,6 @@ def run_demo(options: DemoOptions) -> None:
         splits = split(collection, 5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
         write_scores(scores, out / "scores.csv")
-    call = current_call()
     with show_progress("report: simulating tables, comparing splits", quiet) as bar:
         content = write_report(
             out / "report.html",
@@ -50,7 +46,7 @@ def run_demo(options: DemoOptions) -> None:
             notes=(*collection.notes, *splits.notes),
             inputs=[qrels, *files],
             seed=seed,
-            recipe=call.make_recipe(Situation(options)) if call is not None else None,
+            recipe=options.make_recipe(Situation(options)),
             progress=bar,
         )
     here, like = (claim.pairs for claim in content.claims)
@@ -67,12 +63,12 @@ def run_demo(options: DemoOptions) -> None:
             "seed": seed,
             "kendall_tau": _format_tau(content, made),
         }
-        emit_table(systems_frame(content), format, title=write_answer(content), facts=facts)
+        emit_table(systems_frame(content), options, title=write_answer(content), facts=facts)
     elif not quiet:
-        _show_answer(content, made, out, undefined)
+        _show_answer(content, made, options, undefined)
 
 
-def _show_answer(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
+def _show_answer(content: Analysis, made: SimulatedCollection, options: Options, undefined: int) -> None:
     """Print the answer, the systems, the ANOVA table, and where the files are."""
     console = open_terminal()
     here, like = content.claims
@@ -83,13 +79,13 @@ def _show_answer(content: Analysis, made: SimulatedCollection, out: Path, undefi
     title = "\n".join([write_answer(content), write_scope(content), *write_pairs(content)])
     size = content.fit.scores.size
     cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
-    emit_table(leaders, Format.text, title=title, notes=(cells,))
+    emit_table(leaders, options, title=title, notes=(cells,))
     console.print(
         f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
     )
     fit = content.fit
-    emit_table(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
-    where = str(out).replace("[", r"\[")
+    emit_table(fit.table.reset_index(names="term"), options, title=f"\nANOVA, {fit.model.title}")
+    where = str(options.out).replace("[", r"\[")
     console.print(
         f"Wrote {where}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,24 +13,12 @@ import pandas as pd
 import xarray as xr
 
 from shardwise import plot
-from shardwise.cli.commands import (
-    BudgetOptions,
-    DesignTableOptions,
-    IntervalOptions,
-    PlanEquivalenceOptions,
-    PlanRepeatsOptions,
-    PoolsOptions,
-    PowerOptions,
-    Repeated,
-    Sourced,
-)
 from shardwise.cli.conditions import Situation
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.groups import Written
 from shardwise.cli.inputs import InputReader, Read, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, show_progress
-from shardwise.cli.shared import check_options, was_given
+from shardwise.cli.parsing import Options
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
@@ -99,9 +87,8 @@ class VarianceSource:
         return f" in {self.name}" if self.name not in NAMELESS else ""
 
 
-def plan_power(options: PowerOptions) -> None:
+def plan_power(options: Options) -> None:
     """Print the topics needed to find a difference, or what a number of topics finds."""
-    format = options.chosen_format
     if (repeated := _find_repeats(options)) is not None:
         _plan_power(options, repeated)
         return
@@ -138,18 +125,16 @@ def plan_power(options: PowerOptions) -> None:
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
     emit_table(
         _make_table(rows),
-        format,
-        options.out,
+        options,
         title=_join_sentences(sentences, title),
         notes=notes,
         facts={"method": shown},
     )
 
 
-def plan_intervals(options: IntervalOptions) -> None:
+def plan_intervals(options: Options) -> None:
     """Print the topics needed for intervals of a width, or the width that a number of topics gives."""
-    check_options(Situation(options))
-    format = options.chosen_format
+    options.check_effects(Situation(options))
     known, notes = _estimate_variances(options, None)
     rows, sentences = [], []
     for source, a in product(known, options.alpha):
@@ -177,18 +162,17 @@ def plan_intervals(options: IntervalOptions) -> None:
     title = "expected width of the confidence interval of a difference of two systems"
     emit_table(
         _make_table(rows),
-        format,
-        options.out,
+        options,
         title=_join_sentences(sentences, title),
         notes=notes,
         facts={"method": title},
     )
 
 
-def plan_table(options: DesignTableOptions) -> None:
+def plan_table(options: Options) -> None:
     """Print the topics needed over a grid, measures side by side."""
-    format, width = options.chosen_format, options.width or None
-    check_options(Situation(options))
+    _format, width = options.chosen_format, options.width or None
+    options.check_effects(Situation(options))
     sources, notes = _estimate_variances(options, options.test or None)
     known = {source.name: source.variance for source in sources}
     method = options.test or _choose_test(sources[0])
@@ -223,20 +207,11 @@ def plan_table(options: DesignTableOptions) -> None:
         "method": goal,
         "variances": {source.name: source.sigma_sq for source in sources},
     }
-    emit_table(
-        flat,
-        format,
-        options.out,
-        title=f"{goal}: topics needed",
-        notes=notes,
-        facts=facts,
-        quiet=options.quiet,
-    )
+    emit_table(flat, options, title=f"{goal}: topics needed", notes=notes, facts=facts)
 
 
-def plan_pools(options: PoolsOptions) -> None:
+def plan_pools(options: Options) -> None:
     """Print what each pool depth costs."""
-    format = options.chosen_format
     collections, how, notes = _read_pools(options)
     with show_progress("judging pools", options.quiet) as bar:
         study = pool_depth_study(
@@ -251,13 +226,12 @@ def plan_pools(options: PoolsOptions) -> None:
     ]
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     title = "\n".join([*sentences, "; ".join(study.goals)])
-    shown = () if options.quiet else (*notes, *study.notes)
-    emit_table(study.table, format, options.out, title=title, notes=shown, facts=facts, quiet=options.quiet)
+    shown = (*notes, *study.notes)
+    emit_table(study.table, options, title=title, notes=shown, facts=facts)
 
 
-def plan_budget(options: BudgetOptions) -> None:
+def plan_budget(options: Options) -> None:
     """Print what a number of judgments can tell apart at each pool depth."""
-    format = options.chosen_format
     if (repeated := _find_repeats(options)) is not None:
         _plan_answers(options, repeated)
         return
@@ -270,24 +244,16 @@ def plan_budget(options: BudgetOptions) -> None:
         save_chart(plan.plot(), options.chart)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
-    shown = () if options.quiet else (*notes, *plan.notes)
-    emit_table(
-        plan.table,
-        format,
-        options.out,
-        title="\n".join(plan.sentences()),
-        notes=shown,
-        facts=facts,
-        quiet=options.quiet,
-    )
+    shown = (*notes, *plan.notes)
+    emit_table(plan.table, options, title="\n".join(plan.sentences()), notes=shown, facts=facts)
 
 
 def _read_pools(
-    options: PoolsOptions | BudgetOptions,
+    options: Options,
 ) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
     """Collections to make pools of, how, and what was decided on the way."""
-    first = InputReader.from_options(options, tables=False)
-    each = [first, *(replace(first, inputs=split_paths(also)) for also in options.also)]
+    first = InputReader(options, tables=False).check()
+    each = [first, *(first.change(inputs=split_paths(also)) for also in options.also)]
     collections = [item.read_collection() for item in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
@@ -296,9 +262,9 @@ def _read_pools(
     return collections, how, tuple(note for item in collections for note in item.notes)
 
 
-def print_repeat_plan(options: PlanRepeatsOptions) -> None:
+def print_repeat_plan(options: Options) -> None:
     """Print how many more items or repeats detect a difference, and what they cost."""
-    read = InputReader.from_options(options, inputs=options.inputs).one_measure().read_input()
+    read = InputReader(options).check().one_measure().read_input()
     scores = pick_measure(read)
     _require_repeats(scores, read.files[0])
     plan = plan_repeats(
@@ -314,7 +280,7 @@ def print_repeat_plan(options: PlanRepeatsOptions) -> None:
     if options.chart is not None:
         save_chart(plan.components.plot("instances"), options.chart)
     priced = bool(options.topic_cost) or options.answer_cost != 1.0
-    _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, priced)
+    _show_repeat_plan(plan, scores, options, read.notes, priced)
 
 
 def _require_repeats(scores: xr.DataArray, where: Path) -> None:
@@ -327,7 +293,7 @@ def _require_repeats(scores: xr.DataArray, where: Path) -> None:
 
 
 def _show_repeat_plan(
-    plan: RepeatPlan, scores: xr.DataArray, options: Written, notes: tuple[str, ...], priced: bool
+    plan: RepeatPlan, scores: xr.DataArray, options: Options, notes: tuple[str, ...], priced: bool
 ) -> None:
     """Print the plans, the sentences first."""
     nouns = nouns_of(by_units(as_scores(scores))[0])
@@ -343,24 +309,22 @@ def _show_repeat_plan(
         "alpha": plan.alpha,
     }
     title = "\n".join(write_repeat_plan(plan, nouns, priced))
-    emit_table(
-        frame, options.chosen_format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet
-    )
+    emit_table(frame, options, title=title, notes=notes, facts=facts)
 
 
-def _find_repeats(options: PowerOptions | BudgetOptions) -> Read | None:
+def _find_repeats(options: Options) -> Read | None:
     """Read a table whose scores have repeats; None for anything else."""
-    if not options.inputs or getattr(options, "variance", None) or options.also:
+    if not options.inputs or options.variance or options.also:
         return None
-    reader = InputReader.from_options(options, inputs=options.inputs)
+    reader = InputReader(options).check()
     if not reader.is_table or reader.is_streamed:
         return None
     # The measure of runs that nobody named has no meaning in a table.
-    read = (reader if was_given("measure") else replace(reader, measure=())).read_input()
+    read = (reader if ("measure" in options.given) else reader.change(measure=[])).read_input()
     return read if "instance" in read.dims else None
 
 
-def _plan_power(options: PowerOptions, read: Read) -> None:
+def _plan_power(options: Options, read: Read) -> None:
     """Print the plans for scores with repeats."""
     scores = pick_measure(read)
     for name in ("min_diff", "alpha", "power", "systems"):
@@ -381,10 +345,10 @@ def _plan_power(options: PowerOptions, read: Read) -> None:
         alpha=options.alpha[0],
         systems=options.systems[0],
     )
-    _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, False)
+    _show_repeat_plan(plan, scores, options, read.notes, False)
 
 
-def _plan_answers(options: BudgetOptions, read: Read) -> None:
+def _plan_answers(options: Options, read: Read) -> None:
     """Print how a number of answers is best spent on items and repeats."""
     scores = pick_measure(read)
     parts, kind = repeat_components(scores)
@@ -394,15 +358,12 @@ def _plan_answers(options: BudgetOptions, read: Read) -> None:
     nouns = nouns_of(by_units(as_scores(scores))[0])
     title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
-    notes = () if options.quiet else read.notes
-    emit_table(
-        frame, options.chosen_format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet
-    )
+    notes = read.notes
+    emit_table(frame, options, title=title, notes=notes, facts=facts)
 
 
-def plan_margin(options: PlanEquivalenceOptions) -> None:
+def plan_margin(options: Options) -> None:
     """Print the instances that each number of topics needs to show equivalence."""
-    format = options.chosen_format
     parts, _, notes = _estimate_components(options)
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
@@ -410,23 +371,21 @@ def plan_margin(options: PlanEquivalenceOptions) -> None:
         save_chart(parts.plot("instances"), options.chart)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
-    emit_table(
-        rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet
-    )
+    emit_table(rows, options, title=f"{title}\n{parts}", notes=notes, facts=facts)
 
 
-def _estimate_components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
+def _estimate_components(options: Options) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
     """Variances of scores with instances, their sizes, and what was decided on the way."""
-    read = InputReader.from_options(options, inputs=options.inputs).one_measure().read_input()
+    read = InputReader(options).check().one_measure().read_input()
     scores = pick_measure(read)
     _require_repeats(scores, read.files[0])
     gaps = bool(scores.isnull().any())
     parts = mixed(scores).variance_components if gaps else variance_components(scores)
     sizes = {str(dim): int(n) for dim, n in scores.sizes.items()}
-    return parts, sizes, () if options.quiet else read.notes
+    return parts, sizes, read.notes
 
 
-def _estimate_variances(options: Sourced, method: str | None) -> tuple[list[VarianceSource], tuple[str, ...]]:
+def _estimate_variances(options: Options, method: str | None) -> tuple[list[VarianceSource], tuple[str, ...]]:
     """Variance of each measure, as stated or as the planned test needs it from scores or runs, and how it was found."""
     if bool(options.inputs) == bool(options.variance):
         kind = InputError if options.inputs else NothingGiven
@@ -435,14 +394,14 @@ def _estimate_variances(options: Sourced, method: str | None) -> tuple[list[Vari
             remedy="give --variance 0.053, or a table of scores, or a qrels file and runs, but one of them",
         )
     if options.variance:
-        check_options(Situation(options))
+        options.check_effects(Situation(options))
         return [
             VarianceSource(name, sigma_sq) for name, sigma_sq in _parse_variances(options.variance).items()
         ], ()
-    first = InputReader.from_options(options, inputs=options.inputs)
+    first = InputReader(options).check()
     each = [
         _score_runs(item)
-        for item in (first, *(replace(first, inputs=split_paths(also)) for also in options.also))
+        for item in (first, *(first.change(inputs=split_paths(also)) for also in options.also))
     ]
     wanted = options.variance_method or variance_for(method or "moderated", None)
     estimates = pool_variances(estimate(scores, wanted) for scores in each)
@@ -450,7 +409,7 @@ def _estimate_variances(options: Sourced, method: str | None) -> tuple[list[Vari
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
     nouns = nouns_of(next(iter(each[0].data_vars.values())))
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
-    return known, () if options.quiet else tuple(str(item.variance) for item in known)
+    return known, tuple(str(item.variance) for item in known)
 
 
 def _score_runs(source: InputReader) -> xr.Dataset:
@@ -458,14 +417,14 @@ def _score_runs(source: InputReader) -> xr.Dataset:
     if source.is_table:
         return source.read_input().scores
     collection = source.read_collection()
-    with show_progress("scoring", source.quiet) as bar:
-        measures = list(source.measure or ("AP",))
-        return score(collection, measures, jobs=source.jobs, progress=bar)
+    with show_progress("scoring", source.options.quiet) as bar:
+        measures = list(source.options.measure or ("AP",))
+        return score(collection, measures, jobs=source.options.jobs, progress=bar)
 
 
-def split_paths(also: str) -> tuple[Path, ...]:
+def split_paths(also: str) -> list[Path]:
     """Files of a further collection, between commas."""
-    return tuple(Path(part.strip()) for part in also.split(","))
+    return [Path(part.strip()) for part in also.split(",")]
 
 
 def _choose_test(source: VarianceSource) -> str:
@@ -536,7 +495,7 @@ def _spread_around(values: list[float]) -> Floats:
     return np.unique(np.round(np.geomspace(min(values) / 2, max(values) * 2, 25), 5))
 
 
-def _power_curve(known: Sequence[VarianceSource], options: PowerOptions) -> pd.DataFrame:
+def _power_curve(known: Sequence[VarianceSource], options: Options) -> pd.DataFrame:
     spread = _spread_around(options.min_diff)
     pieces = [
         pd.DataFrame(

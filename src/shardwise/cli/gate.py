@@ -6,17 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
 import xarray as xr
 
 from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
 from shardwise.analysis.sequential_gate import SequentialGate, gate_sequentially
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import GateOptions
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
 from shardwise.cli.output import emit_table
-from shardwise.cli.shared import was_given
+from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
@@ -32,12 +30,14 @@ OF_ANALYSIS = (
 """Options that choose another method than the default one."""
 
 
-def judge_systems(options: GateOptions) -> None:
+def judge_systems(options: Options) -> int:
     """Compare two systems, say the verdict, and end with the code that says whether it passes."""
     check_choices(options)
     reader, read, base, new = _read_systems(options)
     margin = 0.01 if options.margin is None else options.margin
-    scores = fill_gaps(pick_measure(read), options.fill)[0] if was_given("fill") else pick_measure(read)
+    scores = (
+        fill_gaps(pick_measure(read), options.fill)[0] if ("fill" in options.given) else pick_measure(read)
+    )
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
     how |= {"repeats": options.repeats}
     facts = {"margin": margin, "alpha": options.alpha}
@@ -53,17 +53,16 @@ def judge_systems(options: GateOptions) -> None:
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
         _show_verdict(verdict, options, read.notes, {**about, **facts, "power": options.power})
         passes = verdict.passes
-    if not passes:
-        raise typer.Exit(NOT_PASSED)
+    return 0 if passes else NOT_PASSED
 
 
 def _compare_systems(
-    options: GateOptions, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
+    options: Options, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
     """Comparisons by the method that options choose, if they choose one."""
-    if not any(was_given(name) for name in OF_ANALYSIS):
+    if not any((name in options.given) for name in OF_ANALYSIS):
         return None
-    two = replace(options, only=[base, *new], baseline=[base])
+    two = options.change(only=[base, *new], baseline=[base])
     if options.random:
         return compare_by_factors(pick_measure(read), two, [base])[1]
     with on_cluster(options.cluster, options.quiet) as executor:
@@ -71,11 +70,11 @@ def _compare_systems(
     return analysis.comparisons
 
 
-def _read_systems(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]]:
+def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, ...]]:
     """The input with what was left out, and the names of the system in use and of the new ones."""
     named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
-        reader = InputReader.from_options(options).one_measure()
+        reader = InputReader(options).check().one_measure()
         if not named or len(options.baseline) != 1:
             raise InputError(
                 "the two systems are not named",
@@ -103,12 +102,12 @@ def _read_systems(options: GateOptions) -> tuple[InputReader, Read, str, tuple[s
     read = Read(
         joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
     )
-    return InputReader.from_options(options, inputs=paths[:1]), read, base, tuple(new)
+    return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
-def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
+def _read_one(options: Options, path: Path) -> xr.DataArray:
     """Scores of one system, from its own file."""
-    read = InputReader.from_options(options, inputs=[path]).one_measure().read_input()
+    read = InputReader(options.change(inputs=[path])).check().one_measure().read_input()
     # People's scores are of both systems, and are added to both.
     scores = pick_measure(replace(read, human=None))
     if scores.sizes["system"] != 1:
@@ -122,17 +121,15 @@ def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
 
 def _show_verdict(
     verdict: Gate | Gates | SequentialGate,
-    options: GateOptions,
+    options: Options,
     notes: tuple[str, ...],
     facts: dict[str, Any],
 ) -> None:
     emit_table(
         verdict.to_frame(),
-        options.chosen_format,
-        options.out,
+        options,
         title=str(verdict),
-        notes=() if options.quiet else notes,
+        notes=notes,
         facts={"passes": verdict.passes, **facts},
-        quiet=options.quiet,
         answers=True,
     )

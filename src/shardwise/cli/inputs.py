@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,7 +17,7 @@ import xarray as xr
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import parse_range
 from shardwise.cli.output import show_progress
-from shardwise.cli.shared import check_options
+from shardwise.cli.parsing import Options
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
@@ -64,8 +64,6 @@ ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
 """Endings of files that are read in no other way."""
 BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
 """Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
-REPEATED = ("measure", "columns", "system", "task", "exclude", "random", "instances", "deterministic")
-"""Options that hold lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,94 +96,44 @@ class Read:
         return frozenset(map(str, self.scores[self.measures[0]].dims))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class InputReader:
-    """The options that describe the input of a command, and how it is read."""
+    """Reads what the options of a command describe.
 
-    inputs: tuple[Path, ...]
-    measure: tuple[str, ...] = ()
-    shards: int = 1
-    splits: int = 1
-    kind: str = "even"
-    by: str | None = None
-    texts: Path | None = None
-    proportions: str | None = None
-    corpus: str | None = None
-    seed: int = 0
-    missing: str = ""
-    columns: tuple[str, ...] = ()
-    system: tuple[str, ...] = ()
-    task: tuple[str, ...] = ()
-    pair_by: str = "item"
-    decimal: str = ""
-    sheet: str = ""
-    random: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    range: str = ""
-    lower_is_better: bool = False
-    higher_is_better: bool = False
-    transform: str = ""
-    instances: tuple[str, ...] = ()
-    deterministic: tuple[str, ...] = ()
-    human: Path | None = None
-    pre: str = ""
-    names: str = "auto"
-    depth: int | None = None
-    like: str = "default"
-    complete: bool = False
-    judged_only: bool = False
-    subtopics: bool = False
-    intents: Path | None = None
-    max_memory: str = ""
-    jobs: int | None = None
-    quiet: bool = False
+    Parameters
+    ----------
+    options : Options
+        The options of the command.
+    tables : bool
+        Whether the command takes a table of scores, and not runs only.
+    unfinished : bool
+        Whether topics that a run lacks are left out for that run unless options say otherwise.
+    """
+
+    options: Options
     tables: bool = True
     unfinished: bool = False
-    options: Any = field(default=None, compare=False)
 
-    @classmethod
-    def from_options(
-        cls,
-        options: Any,
-        *,
-        inputs: Sequence[Path] | None = None,
-        tables: bool = True,
-        unfinished: bool = False,
-    ) -> InputReader:
-        """Take from the options of a command those that describe its input, and refuse those without effect.
+    @property
+    def inputs(self) -> list[Path]:
+        """The files and folders."""
+        files: list[Path] = self.options.inputs
+        return files
 
-        Parameters
-        ----------
-        options : object
-            The options of a command.
-        inputs : sequence of Path, optional
-            The files, where they are others.
-        tables : bool
-            Whether the command takes a table of scores, and not runs only.
-        unfinished : bool
-            Whether topics that a run lacks are left out for that run unless options say otherwise.
+    def change(self, **values: Any) -> InputReader:
+        """Return the same with other values of some options."""
+        return replace(self, options=self.options.change(**values))
 
-        Returns
-        -------
-        InputReader
-            Ready to read.
-        """
-        values = {
-            field.name: getattr(options, field.name) for field in fields(cls) if hasattr(options, field.name)
-        }
-        values["inputs"] = tuple(options.inputs if inputs is None else inputs)
-        values |= {name: tuple(values.get(name) or ()) for name in REPEATED}
-        # Replications of papers try several numbers of shards themselves.
-        values |= {name: 1 for name in ("shards", "splits") if isinstance(values.get("shards"), list)}
-        reader = cls(**values, tables=tables, unfinished=unfinished, options=options)
-        # refused before the long work
-        require_for_files([reader.human, reader.texts, reader.intents])
-        if getattr(options, "cluster", None) is not None:
+    def check(self) -> InputReader:
+        """Return the same, or refuse options without effect, and what is not installed, before the long work."""
+        options = self.options
+        require_for_files([options.human, options.texts, options.intents])
+        if options.cluster is not None:
             require_extra("cluster")
-        if values.get("max_memory"):
-            parse_size(values["max_memory"])
-        check_options(reader.describe_situation(), str(reader.inputs[0]) if reader.inputs else "")
-        return reader
+        if options.max_memory:
+            parse_size(options.max_memory)
+        options.check_effects(self.describe_situation(), str(self.inputs[0]) if self.inputs else "")
+        return self
 
     @property
     def is_table(self) -> bool:
@@ -219,12 +167,16 @@ class InputReader:
     @property
     def memory(self) -> int:
         """Bytes of memory that reading may take."""
-        return parse_size(self.max_memory) if self.max_memory else usable_memory() // SHARE_OF_MEMORY
+        return (
+            parse_size(self.options.max_memory)
+            if self.options.max_memory
+            else usable_memory() // SHARE_OF_MEMORY
+        )
 
     def describe_situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
         """Return what is known of the input, before or after it was read."""
         return Situation(
-            self.options if self.options is not None else self,
+            self.options,
             runs=not self.is_table if self.inputs else None,
             dims=None if read is None else read.dims,
             streamed=streamed,
@@ -233,34 +185,36 @@ class InputReader:
     @property
     def declared(self) -> dict[str, Any]:
         """What options say of the scores: their range, and whether lower ones are better; None where they do not."""
-        direction = True if self.lower_is_better else False if self.higher_is_better else None
-        return {"range": parse_range(self.range), "lower_is_better": direction}
+        direction = True if self.options.lower_is_better else False if self.options.higher_is_better else None
+        return {"range": parse_range(self.options.range), "lower_is_better": direction}
 
     def one_measure(self) -> InputReader:
         """Return the same, or refuse where several measures were named and one is needed."""
-        if len(self.measure) > 1:
+        if len(self.options.measure) > 1:
             raise InputError(
-                f"takes one measure, not {len(self.measure)} ({', '.join(self.measure)})",
+                f"takes one measure, not {len(self.options.measure)} ({', '.join(self.options.measure)})",
                 remedy="run it once for each",
                 argument="measure",
-                value=self.measure,
+                value=self.options.measure,
             )
         return self
 
     def read_input(self) -> Read:
         """Read the input, each file once; runs are split and scored as the options say."""
-        with raise_limit(self.memory) if self.max_memory else nullcontext():
+        with raise_limit(self.memory) if self.options.max_memory else nullcontext():
             read = self._read_scores() if self.is_table else self._read_runs()
-        if self.deterministic and "instance" in read.dims and self.is_table:
-            read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
-        if self.exclude and not self.is_table:
-            read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
+        if self.options.deterministic and "instance" in read.dims and self.is_table:
+            read = replace(read, scores=flag_deterministic(read.scores, self.options.deterministic))
+        if self.options.exclude and not self.is_table:
+            read = replace(
+                read, scores=exclude_systems(read.scores, self.options.exclude, str(read.files[0]))
+            )
         if not self.is_table:
             read = replace(read, scores=declare_measures(read.scores, **self.declared))
-        if self.transform == "log":
+        if self.options.transform == "log":
             logs = {name: take_logs(read.scores[name], str(read.files[0])) for name in read.scores}
             read = replace(read, scores=read.scores.assign(logs))
-        check_options(self.describe_situation(read), str(read.files[0]))
+        self.options.check_effects(self.describe_situation(read), str(read.files[0]))
         return read
 
     def _read_runs(self) -> Read:
@@ -268,13 +222,13 @@ class InputReader:
         from shardwise.scoring.scoring import describe_conventions, score
 
         files = self.list_files()
-        measures = list(self.measure or ("AP",))
-        if self.instances:
+        measures = list(self.options.measure or ("AP",))
+        if self.options.instances:
             return self._read_repeats(files, measures)
         collection = self._read_collection(files)
         splits = self.split_documents(collection)
-        with show_progress("scoring", self.quiet) as bar:
-            scores = score(collection, measures, splits, jobs=self.jobs, progress=bar)
+        with show_progress("scoring", self.options.quiet) as bar:
+            scores = score(collection, measures, splits, jobs=self.options.jobs, progress=bar)
         notes = (*collection.notes, *(splits.notes if splits is not None else ()))
         return Read(scores, (*notes, *describe_conventions(scores)), files, collection)
 
@@ -282,15 +236,22 @@ class InputReader:
         """Runs of which several are repeats of one system."""
         from shardwise.scoring.scoring import describe_conventions, score
 
-        naming: Any = self.instances[0] if len(self.instances) == 1 else list(self.instances)
+        naming: Any = (
+            self.options.instances[0] if len(self.options.instances) == 1 else list(self.options.instances)
+        )
         how = {name: value for name, value in self._reading_options().items() if name != "names"}
-        with show_progress("reading runs", self.quiet) as bar:
+        with show_progress("reading runs", self.options.quiet) as bar:
             runs = read_instances(
-                list(files[1:]), files[0], naming, deterministic=self.deterministic, progress=bar, **how
+                list(files[1:]),
+                files[0],
+                naming,
+                deterministic=self.options.deterministic,
+                progress=bar,
+                **how,
             )
         splits = self.split_documents(runs.collection)
-        with show_progress("scoring", self.quiet) as bar:
-            scores = score(runs.collection, measures, splits, jobs=self.jobs, progress=bar)
+        with show_progress("scoring", self.options.quiet) as bar:
+            scores = score(runs.collection, measures, splits, jobs=self.options.jobs, progress=bar)
         notes = (*runs.collection.notes, *(splits.notes if splits is not None else ()))
         notes = (*notes, *describe_conventions(scores))
         return Read(runs.arrange(scores), notes, files, runs.collection)
@@ -312,36 +273,36 @@ class InputReader:
     def _read_collection(self, files: tuple[Path, ...]) -> Collection:
         from shardwise.io.reader import read_collection
 
-        with show_progress("reading runs", self.quiet) as bar:
+        with show_progress("reading runs", self.options.quiet) as bar:
             return read_collection(
                 [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading_options()
             )
 
     def choose_conventions(self) -> Conventions:
         """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
-        preset = parse_conventions(self.like)
-        missing: str = self.missing or ("zero" if self.complete else preset.missing)
-        if not self.missing and missing in ("refuse", "leave"):
+        preset = parse_conventions(self.options.like)
+        missing: str = self.options.missing or ("zero" if self.options.complete else preset.missing)
+        if not self.options.missing and missing in ("refuse", "leave"):
             missing = "leave" if self.unfinished else "refuse"
-        if self.complete and missing != "zero":
+        if self.options.complete and missing != "zero":
             raise InputError(
                 (Option("complete"), " conflicts with ", Option("missing", missing)),
                 remedy="remove one of the two",
             )
         return preset.change(
             missing=missing,
-            topics="judged" if self.complete else None,
-            unjudged="removed" if self.judged_only else None,
-            depth=self.depth,
+            topics="judged" if self.options.complete else None,
+            unjudged="removed" if self.options.judged_only else None,
+            depth=self.options.depth,
         )
 
     def _reading_options(self) -> dict[str, Any]:
         return {
             "like": self.choose_conventions(),
-            "names": self.names,
-            "subtopics": self.subtopics,
-            "jobs": self.jobs,
-            **({"intents": str(self.intents)} if self.intents is not None else {}),
+            "names": self.options.names,
+            "subtopics": self.options.subtopics,
+            "jobs": self.options.jobs,
+            **({"intents": str(self.options.intents)} if self.options.intents is not None else {}),
         }
 
     def score_in_parts(self, executor: Executor | None, store: Path | None = None) -> Read:
@@ -350,7 +311,7 @@ class InputReader:
         from shardwise.scoring.streamed import score_runs
 
         files = self.list_files()
-        sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
+        sharded = self.options.shards > 1 or self.options.kind in ("uneven", "attribute")
         notes_on_splits: list[str] = []
 
         def splitting(collection: Collection) -> Splits:
@@ -359,11 +320,11 @@ class InputReader:
             notes_on_splits.extend(splits.notes)
             return splits
 
-        with show_progress("scoring files", self.quiet) as bar:
+        with show_progress("scoring files", self.options.quiet) as bar:
             scores = score_runs(
                 [str(path) for path in files[1:]],
                 str(files[0]),
-                list(self.measure or ("AP",)),
+                list(self.options.measure or ("AP",)),
                 splitting if sharded else None,
                 executor=executor,
                 out=store,
@@ -377,52 +338,58 @@ class InputReader:
         """Split the documents as the options say; none for one shard."""
         from shardwise.sharding.split import split
 
-        if self.kind == "attribute":
-            return split(collection, kind="attribute", by=self.by)
-        if self.shards == 1 and self.kind != "uneven":
+        if self.options.kind == "attribute":
+            return split(collection, kind="attribute", by=self.options.by)
+        if self.options.shards == 1 and self.options.kind != "uneven":
             return None
-        numeric = self.corpus is not None and self.corpus.isdecimal()
+        numeric = self.options.corpus is not None and self.options.corpus.isdecimal()
         how: dict[str, Any] = {
-            "kind": self.kind,
-            "corpus": int(self.corpus) if numeric and self.corpus is not None else self.corpus,
+            "kind": self.options.kind,
+            "corpus": int(self.options.corpus)
+            if numeric and self.options.corpus is not None
+            else self.options.corpus,
             "unlisted": "add",
         }
-        if self.kind == "topical":
-            how["texts"] = self.texts
-        if self.kind == "uneven":
-            how["proportions"] = _parse_proportions(self.proportions)
-        shards = None if self.kind == "uneven" else self.shards
-        return split(collection, shards, n_splits=self.splits, seed=self.seed, **how)
+        if self.options.kind == "topical":
+            how["texts"] = self.options.texts
+        if self.options.kind == "uneven":
+            how["proportions"] = _parse_proportions(self.options.proportions)
+        shards = None if self.options.kind == "uneven" else self.options.shards
+        return split(collection, shards, n_splits=self.options.splits, seed=self.options.seed, **how)
 
     def _read_scores(self) -> Read:
         how: dict[str, Any] = {
-            "missing": self.missing or None,
-            "decimal": self.decimal or None,
-            "pair_by": self.pair_by,
+            "missing": self.options.missing or None,
+            "decimal": self.options.decimal or None,
+            "pair_by": self.options.pair_by,
         }
         files = score_files(self.inputs)
-        if self.pre and len(self.measure) != 1:
+        if self.options.pre and len(self.options.measure) != 1:
             raise InputError(
                 (Option("pre"), " needs the name of the scores"),
                 where=str(self.inputs[0]),
                 remedy="name their column: -m revenue",
             )
         how |= {
-            "columns": parse_columns(self.columns),
-            "system": self.system,
-            "factors": self.random,
-            "task": self.task,
-            "exclude": self.exclude,
-            "sheet": self.sheet,
+            "columns": parse_columns(self.options.columns),
+            "system": self.options.system,
+            "factors": self.options.random,
+            "task": self.options.task,
+            "exclude": self.options.exclude,
+            "sheet": self.options.sheet,
             **self.declared,
         }
-        sampled = [name for name in self.measure if is_sample_measure(name)]
+        sampled = [name for name in self.options.measure if is_sample_measure(name)]
         scores = read_scores(
             files,
-            measure=self.measure[0] if len(self.measure) == 1 and not sampled else None,
+            measure=self.options.measure[0] if len(self.options.measure) == 1 and not sampled else None,
             **how,
         )
-        covariate = read_scores(files, measure=self.pre, **(how | {"range": None})) if self.pre else None
+        covariate = (
+            read_scores(files, measure=self.options.pre, **(how | {"range": None}))
+            if self.options.pre
+            else None
+        )
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
         notes = _describe_reading(scores)
@@ -434,7 +401,7 @@ class InputReader:
                 raise error.add_location(str(self.inputs[0])) from error
             scores = scores.assign({name: adjusted})
             notes.append(
-                f"CUPED: {self.pre} explains {share:.0%} of the variance of {name}, which is taken out"
+                f"CUPED: {self.options.pre} explains {share:.0%} of the variance of {name}, which is taken out"
             )
         if sampled:
             try:
@@ -442,20 +409,20 @@ class InputReader:
             except InputError as error:
                 raise error.add_location(str(self.inputs[0])) from error
             notes += [describe_samples(scores[name]) for name in sampled]
-        for name in self.measure[1:] and self.measure:
+        for name in self.options.measure[1:] and self.options.measure:
             if name not in scores:
                 # a column that is a measure only where it is named, such as cost
                 scores = scores.assign({name: read_scores(files, measure=name, **how)})
         known = [str(name) for name in scores.data_vars]
         primary = scores.attrs.get("primary")
-        if not self.measure and primary and len(known) > 1:
+        if not self.options.measure and primary and len(known) > 1:
             notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
             known = [primary]
-        named = self.measure if sampled else self.measure[1:] and self.measure
+        named = self.options.measure if sampled else self.options.measure[1:] and self.options.measure
         picked = scores[list(named) or known]
         if notes and VOTES not in scores[known[0]].attrs:
             notes[0] += f"; {_describe_directions(picked)}"
-        return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.human)
+        return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.options.human)
 
 
 def _describe_reading(scores: xr.Dataset) -> list[str]:

@@ -11,21 +11,21 @@ from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors, list_files
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import LeaderboardOptions
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, write_text
+from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
 from shardwise.writing.answer import write_range
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
 
-def rank_systems(options: LeaderboardOptions) -> None:
+def rank_systems(options: Options) -> None:
     """Rank the systems and print them, or write them to a file."""
     check_choices(options)
-    reader = InputReader.from_options(options)
+    reader = InputReader(options).check()
     read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
@@ -55,7 +55,7 @@ def rank_systems(options: LeaderboardOptions) -> None:
         _show_board(board, notes, options)
 
 
-def _rank_by_factors(scores: xr.DataArray, options: LeaderboardOptions) -> tuple[Leaderboard, Comparisons]:
+def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboard, Comparisons]:
     """Rank by a mixed model with random factors."""
     _, pairs = compare_by_factors(scores, options)
     baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
@@ -63,9 +63,7 @@ def _rank_by_factors(scores: xr.DataArray, options: LeaderboardOptions) -> tuple
     return rank_pairs(result, str(scores.name or "score"), baselines, options.baseline), pairs
 
 
-def _list_near_best(
-    pairs: Comparisons, systems: Sequence[str], options: LeaderboardOptions
-) -> tuple[str, ...]:
+def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:
     """The systems that are shown to be less than the margin worse than the best one."""
     assert options.margin is not None
     tested = equivalence(pairs, options.margin, "lower", method=options.verdict, alpha=options.alpha).table
@@ -73,7 +71,7 @@ def _list_near_best(
     return tuple(name for name in systems if name in shown)
 
 
-def _show_board(board: Leaderboard, notes: tuple[str, ...], options: LeaderboardOptions) -> None:
+def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> None:
     """Print or write the table: rounded in text, LaTeX and Markdown, else with all digits."""
     whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
@@ -99,11 +97,9 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Leaderboard
         frame["near_best"] = [name in near for name in board.systems]
     emit_table(
         frame,
-        options.chosen_format,
-        options.out,
+        options,
         title=f"{answer}\n{scope}",
-        notes=() if options.quiet else tuple(note for note in (*explained, *notes, step) if note),
+        notes=tuple(note for note in (*explained, *notes, step) if note),
         facts=facts,
-        quiet=options.quiet,
         answers=True,
     )

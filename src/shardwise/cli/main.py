@@ -3,103 +3,108 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache, partial
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 import shardwise
-from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, WITHOUT_CONFIG
+from shardwise.cli.commands import COMMANDS, Command
+from shardwise.cli.completing import SCRIPTS, VARIABLE, filter_names
 from shardwise.cli.config import FILE, NothingGiven
 from shardwise.cli.interrupt import leave_at_once, run_interruptibly
-from shardwise.cli.shared import make_command
+from shardwise.cli.parsing import list_rows, parse_line, split_words
 from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
 from shardwise.core.limits import fit_address_space
 from shardwise.core.text import escape_controls
 
-TAGLINE = "Find out which systems are really different, and what you may claim."
-"""What the program is for, in one line."""
-
 NO_THREAD = "can't start new thread"
 """What Python says where the system refuses a thread, as under a limit of memory."""
-
-UsageError: Any = typer.BadParameter.__bases__[0]
-"""Error of a command line that cannot be read; typer brings its own click, or uses another's."""
-
-
-@cache
-def build_app(only: str | None = None) -> Any:
-    """Put the commands together, once: a program may run several.
-
-    Parameters
-    ----------
-    only : str, optional
-        The one command that is asked for: to build all takes as long as most commands.
-
-    Returns
-    -------
-    click.Command
-        What parses a command line and calls the command.
-    """
-    app = typer.Typer(
-        name="shardwise",
-        help=TAGLINE,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        pretty_exceptions_enable=False,
-    )
-    app.callback(invoke_without_command=True)(_show_version)
-    named = [(panel, name) for panel, names in PANELS.items() for name in names if only in (None, name)]
-    for panel, name in named:
-        command = COMMANDS[name]
-        if isinstance(command, dict):
-            group = typer.Typer(help=GROUP_HELP[name], no_args_is_help=True)
-            for inner, (options, function) in command.items():
-                group.command(inner)(make_command(options, function))
-            app.add_typer(group, name=name, rich_help_panel=panel)
-        else:
-            app.command(name, rich_help_panel=panel)(
-                make_command(*command, config=name not in WITHOUT_CONFIG)
-            )
-    return typer.main.get_command(app)
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; what goes wrong is raised."""
     words = list(arguments)
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        raise InputError(
-            f"unknown command '{words[0]}'",
-            remedy=suggest_name(words[0], COMMANDS) or f"the commands are {', '.join(COMMANDS)}",
-        )
-    only = words[0] if words and words[0] in COMMANDS else None
-    code = build_app(only).main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
-    return code if isinstance(code, int) else 0
+    if words[:1] == ["--version"]:
+        sys.stdout.write(f"shardwise {shardwise.__version__}\n")
+        return 0
+    if words[:1] == ["--completion"] and words[1:2] and words[1] in SCRIPTS:
+        sys.stdout.write(SCRIPTS[words[1]])
+        return 0
+    command, rest = find_command(words)
+    named = {"-h", "--help"} & set(rest[: rest.index("--")] if "--" in rest else rest)
+    if named or not isinstance(command, Command):
+        # Nothing else needs panels.
+        from shardwise.cli.help import show_help
+
+        show_help(words[: len(words) - len(rest)], sys.stdout if named else sys.stderr)
+        return 0 if named else 2
+    texts = split_words(command, rest)
+    if "json_schema" in texts:
+        # The descriptions of columns need not be loaded for anything else.
+        from shardwise.cli.schema import make_schema
+
+        sys.stdout.write(json.dumps(make_schema(command.title), indent=1, ensure_ascii=False) + "\n")
+        return 0
+    options = parse_line(command, texts)
+    return command.load_function()(options) or 0
 
 
-def _show_version(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
-) -> None:
-    if version:
-        typer.echo(f"shardwise {shardwise.__version__}")
-        raise typer.Exit
+def find_command(words: list[str]) -> tuple[Command | dict[str, Command] | None, list[str]]:
+    """Return the command or group that a line names, None for the program itself, and the words after it."""
+    found: Command | dict[str, Command] | None = None
+    known: dict[str, Command] | dict[str, Command | dict[str, Command]] = COMMANDS
+    for place, word in enumerate(words):
+        if isinstance(found, Command) or word in ("-h", "--help"):
+            return found, words[place:]
+        if word not in known:
+            kind = "option" if word.startswith("-") else "command"
+            problem = (
+                f"no such command '{word}'" if place and kind == "command" else f"unknown {kind} '{word}'"
+            )
+            remedy = suggest_name(word, known) or f"the commands are {', '.join(known)}"
+            raise InputError(
+                problem, where=" ".join(["shardwise", *words[:place]]) if place else "", remedy=remedy
+            )
+        found = known[word]
+        known = found if isinstance(found, dict) else {}
+    return found, []
+
+
+def offer_words(words: list[str], place: int) -> list[str]:
+    """Return what a shell offers for the word at a place: commands, options, or names of values."""
+    before, word = words[1:place], words[place] if place < len(words) else ""
+    try:
+        command, _ = find_command(before)
+    except InputError:
+        return []
+    if not isinstance(command, Command):
+        return filter_names(word, COMMANDS if command is None else command)
+    rows = {flag: row for row in list_rows(command) if not row.positional for flag in row.flags}
+    last = rows.get(before[-1])
+    if last is not None and last.complete is not None:
+        return last.complete(word)
+    return filter_names(word, rows) if word.startswith("-") else []
+
+
+def _answer_shell() -> None:
+    """Write what a shell may offer, a line each."""
+    line = os.environ.get("COMP_WORDS", "")
+    words = line.split("\n" if "\n" in line else " ")
+    offered = offer_words(words, int(os.environ.get("COMP_CWORD", len(words) - 1)))
+    sys.stdout.write("".join(f"{word}\n" for word in offered))
 
 
 def _run_here(words: list[str]) -> int:
     """Run a command line; one that names no inputs takes them from a shardwise.toml in this folder, and says so."""
     try:
         return run_command(words)
-    except (UsageError, NothingGiven) as error:
-        argument = getattr(getattr(error, "param", None), "param_type_name", "") == "argument"
-        missing = isinstance(error, NothingGiven) or (argument and "Missing" in type(error).__name__)
-        if not missing or not Path(FILE).is_file() or any(word.startswith("--config") for word in words):
+    except NothingGiven:
+        if not Path(FILE).is_file() or any(word.startswith("--config") for word in words):
             raise
         if not {"-q", "--quiet"} & set(words):
             sys.stderr.write(f"no inputs given: inputs and options are taken from {FILE}\n")
@@ -109,6 +114,9 @@ def _run_here(words: list[str]) -> int:
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _open_streams()
+    if VARIABLE in os.environ:
+        _answer_shell()
+        return
     try:
         if not {"-h", "--help", "--version"} & set(sys.argv):
             fit_address_space()
@@ -118,8 +126,6 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         code = _refuse_line(format_error(error))
-    except UsageError as error:
-        code = _explain_usage(error)
     except MemoryError:
         code = _refuse_line("not enough memory; use fewer splits, runs or resamples")
     except RuntimeError as error:
@@ -157,48 +163,6 @@ def _open_streams() -> None:
 def _refuse_line(line: str) -> int:
     sys.stderr.write(f"{escape_controls(line)}\n")
     return 2
-
-
-def _explain_usage(error: Any) -> int:
-    """Write one line for a command line that cannot be read, or the help where it is empty."""
-    message = error.format_message()
-    if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stderr.write(f"{message}\n")
-        return 2
-    context = getattr(error, "ctx", None)
-    name = context.command_path if context is not None else "shardwise"
-    reason = (
-        _explain_option(error, context) or f"{message[:1].lower()}{' '.join(message[1:].split()).rstrip('.')}"
-    )
-    return _refuse_line(f"{name}: {reason}" if "; " in reason else f"{name}: {reason}; see {name} --help")
-
-
-def _explain_option(error: Any, context: Any) -> str:
-    """Say what is wrong with an option or its value, where we know better than click."""
-    if context is None:
-        return ""
-    if option := getattr(error, "option_name", ""):
-        known = [name for parameter in context.command.params for name in parameter.opts]
-        return f"unknown option {option}; {suggest_name(option, known)}".rstrip("; ")
-    named = getattr(error, "param", None)
-    parameters = getattr(context.command.callback, "parameters", ())
-    for parameter in parameters:
-        if named is not None and parameter.name == named.name and not parameter.argument:
-            for text in _list_given(named.opts):
-                try:
-                    parameter.parse_value(text)
-                except ValueError as reason:
-                    return f"--{parameter.key}: {reason}"
-    return ""
-
-
-def _list_given(names: list[str]) -> list[str]:
-    """Values of an option on the command line."""
-    words = sys.argv[1:]
-    separate = [value for word, value in pairwise(words) if word in names]
-    return separate + [
-        word.partition("=")[2] for word in words if word.partition("=")[0] in names and "=" in word
-    ]
 
 
 def _forget_output() -> None:

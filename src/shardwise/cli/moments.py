@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import MOMENTS, InputReader, parse_columns
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, show_progress
-from shardwise.cli.shared import check_options
+from shardwise.cli.parsing import Options
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
@@ -25,7 +24,7 @@ MARGINAL = "MD1"
 """Method that needs means and variances only, which take less time than cross-products."""
 
 
-def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
+def compare_streamed(options: Options, reader: InputReader) -> None:
     """Read each input once, add the moments, compare the systems; save the moments where asked.
 
     Parameters
@@ -35,7 +34,7 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
     reader : InputReader
         The input.
     """
-    check_options(reader.describe_situation(streamed=True), str(reader.inputs[0]))
+    options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
     method = options.method or "moderated"
     marginal = parse_procedure(method).method.name == MARGINAL and options.save_moments is None
     if options.save_moments is not None and options.save_moments.suffix != MOMENTS:
@@ -58,14 +57,14 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
     _show_moments(total, pairs, options)
 
 
-def _is_lower_better(options: CompareOptions) -> bool:
+def _is_lower_better(options: Options) -> bool:
     """Return whether the column of the scores, or else the only file, has the name of such a measure."""
     column = (parse_columns(options.columns) or {}).get("score", "")
     names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
     return any(map(is_lower_better, names))
 
 
-def _read_moments(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
+def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
     if path.suffix == MOMENTS:
         saved = ScoreMoments.load(path)
         return saved.margins() if marginal else saved
@@ -80,7 +79,7 @@ def _read_moments(path: Path, options: CompareOptions, marginal: bool) -> ScoreM
         )
 
 
-def _show_moments(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> None:
+def _show_moments(total: ScoreMoments, pairs: Comparisons, options: Options) -> None:
     # The table of systems and pairs is that of compare, which loads this module.
     from shardwise.cli.compare import pairs_table, systems_by_baseline
 
@@ -102,12 +101,4 @@ def _show_moments(total: ScoreMoments, pairs: Comparisons, options: CompareOptio
     dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
     saved = (f"moments: {options.save_moments}",) if options.save_moments is not None else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
-    emit_table(
-        table,
-        options.chosen_format,
-        options.out,
-        title=pairs.summary(options.alpha),
-        notes=() if options.quiet else notes,
-        facts=facts,
-        quiet=options.quiet,
-    )
+    emit_table(table, options, title=pairs.summary(options.alpha), notes=notes, facts=facts)

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shardwise.cli.options import Format
-from shardwise.cli.shared import current_call
+from shardwise.cli.parsing import Options
 from shardwise.core.text import escape_controls, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guard_frame
@@ -44,39 +44,41 @@ th, td {{ padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd;
 
 def emit_table(
     frame: pd.DataFrame,
-    format: Format,
-    out: Path | None = None,
+    options: Options,
     *,
     title: str = "",
     notes: tuple[str, ...] = (),
+    lasting: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
-    quiet: bool = False,
     answers: bool = False,
 ) -> None:
-    """Print a table, or write it to a file whole or not at all, and say so.
+    """Print the result of a command, or write it to its file whole or not at all, and say so.
 
     Parameters
     ----------
     frame : DataFrame
         The table.
-    format : Format
-        How it is written.
-    out : Path or None
-        The file; the terminal where there is none.
+    options : Options
+        Those of the command: format, file, and whether to be quiet.
     title, notes : str, tuple of str
-        Lines above and below the table.
+        Lines above and below the table; there are no notes with ``--quiet``.
+    lasting : tuple of str
+        Notes that are always there.
     facts : dict, optional
         What JSON holds besides.
-    quiet : bool
-        Whether to say nothing of the file.
     answers : bool
         Whether the title is the answer, which is printed beside a file too.
     """
-    if format is Format.text and out is None and sys.stdout.isatty():
-        _print_table(open_terminal(), frame, title, notes)
+    shown = lasting if options.quiet else (*notes, *lasting)
+    # A command whose format is set by itself has other files.
+    out = options.out if options.command.rows["format"].default is None else None
+    if options.chosen_format is Format.text and out is None and sys.stdout.isatty():
+        _print_table(open_terminal(), frame, title, shown)
         return
-    text = render_table(frame, format, title=title, notes=notes, facts=facts)
-    write_text(text, out, quiet=quiet, answer=title if answers else "")
+    text = render_table(
+        frame, options.chosen_format, title=title, notes=shown, facts=facts, command=options.command.title
+    )
+    write_text(text, out, quiet=options.quiet, answer=title if answers else "")
 
 
 def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str = "") -> None:
@@ -118,11 +120,11 @@ def render_table(
     title: str = "",
     notes: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
+    command: str = "",
 ) -> str:
-    """Return a table as text of the given format."""
+    """Return a table as text of the given format; JSON names the command."""
     if format is Format.json:
-        call = current_call()
-        head = {"command": " ".join(call.command)} if call is not None else {}
+        head = {"command": command} if command else {}
         content = {**head, "title": title, **_to_plain(facts or {}), "notes": list(notes), "rows": []}
         text = json.dumps(content, indent=1, allow_nan=False)
         return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))

@@ -7,19 +7,19 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis
 from shardwise.cli.analyzing import analyze_measures, check_choices, test_margin
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import PaperOptions
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, render_table
+from shardwise.cli.parsing import Options
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_scope
 from shardwise.writing.paper import write_paper
 
 
-def write_files(options: PaperOptions) -> None:
+def write_files(options: Options) -> None:
     """Write the files, and say what they hold."""
     check_choices(options)
-    reader = InputReader.from_options(options)
+    reader = InputReader(options).check()
     read = reader.read_input()
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(options, reader, read, executor=executor)
@@ -38,17 +38,16 @@ def write_files(options: PaperOptions) -> None:
         "baselines": list(first.baselines),
         "alpha": first.alpha,
     }
-    notes = () if options.quiet else first.notes
     emit_table(
         pd.DataFrame(rows),
-        options.format,
+        options,
         title=f"{write_answer(first)}\n{write_scope(first)}",
-        notes=notes,
+        notes=first.notes,
         facts=facts,
     )
 
 
-def _write_margin(options: PaperOptions, analysis: Analysis) -> dict[str, str]:
+def _write_margin(options: Options, analysis: Analysis) -> dict[str, str]:
     """Write the test of every pair against the margin as a LaTeX table."""
     tested = test_margin(analysis.comparisons, options)
     assert tested is not None

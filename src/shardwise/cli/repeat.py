@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from shardwise.analysis.provenance import hash_files, list_versions
-from shardwise.cli.commands import RepeatOptions
-from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
+from shardwise.cli.commands import list_commands
+from shardwise.cli.config import AnalysisFile, to_toml
+from shardwise.cli.options import TABLE
 from shardwise.cli.output import announce_file, emit_table
+from shardwise.cli.parsing import Options
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.embedded import read_report
 
-NAMED_FILES = ("human", "texts", "intents", "corpus", "instances")
+NAMED_FILES = [
+    row.key
+    for row in list_commands()["compare",].rows.values()
+    if (row.kind is Path or row.path) and not (row.written or row.positional)
+]
 """Options that may name files, which are inputs too."""
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
 STOPPED = 130
@@ -29,8 +34,8 @@ ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
 
-def repeat_report(options: RepeatOptions) -> None:
-    """Make the report of a report again, and print whether they agree."""
+def repeat_report(options: Options) -> int:
+    """Make the report of a report again, print whether they agree, and return the exit code that says so."""
     report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
@@ -60,22 +65,17 @@ def repeat_report(options: RepeatOptions) -> None:
             write_atomically(out, made.read_bytes())
     frame = compare_reports(before, after)
     verdict, code = _write_verdict(frame)
-    notes = [
+    changes = [
         f"{name} {then or 'absent'} then, {now or 'absent'} now"
         for name, then, now in _list_changed(before.get("versions"), list_versions())
     ]
     used = len(before["inputs"]) if command != "demo" else 0
-    if not quiet:
-        notes += [f"{used} inputs are unchanged"] if used else ["the inputs were simulated again"]
-    facts = {
-        "same": code == 0,
-        "versions_differ": bool(_list_changed(before.get("versions"), list_versions())),
-    }
-    emit_table(frame, options.format, title=verdict, notes=tuple(notes), facts=facts)
+    note = f"{used} inputs are unchanged" if used else "the inputs were simulated again"
+    facts = {"same": code == 0, "versions_differ": bool(changes)}
+    emit_table(frame, options, title=verdict, notes=(note,), lasting=tuple(changes), facts=facts)
     if out is not None:
         announce_file(out, quiet=quiet)
-    if code:
-        raise typer.Exit(code)
+    return code
 
 
 def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
@@ -97,9 +97,10 @@ def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, 
             "contains no analysis to repeat", where=where, remedy="give a report that shardwise wrote"
         )
     command = str(recipe["command"][0])
+    shown = {row.key for row in TABLE.values() if row.shown}
     tables = AnalysisFile(recipe["toml"], where, None).tables
     table = tables.get(command)
-    if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
+    if set(tables) != {command} or not isinstance(table, dict) or shown & set(table):
         raise InputError(
             "contains more than an analysis", where=where, remedy="give a report that shardwise wrote"
         )

@@ -15,10 +15,10 @@ import xarray as xr
 from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table
+from shardwise.cli.parsing import Options
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lend_executor
@@ -46,7 +46,7 @@ class RepeatTable:
     chart: Callable[[], Any]
 
 
-def show_repeats(options: CompareOptions, read: Read) -> None:
+def show_repeats(options: Options, read: Read) -> None:
     """Print or write a table of repeated scores.
 
     Parameters
@@ -86,16 +86,14 @@ def show_repeats(options: CompareOptions, read: Read) -> None:
     )
     emit_table(
         shown.frame.rename(columns=words),
-        options.chosen_format,
-        options.out,
+        options,
         title=shown.title,
-        notes=() if options.quiet else (*read.notes, *notes),
+        notes=(*read.notes, *notes),
         facts=shown.facts,
-        quiet=options.quiet,
     )
 
 
-def _system_names(table: xr.DataArray, options: CompareOptions) -> list[str]:
+def _system_names(table: xr.DataArray, options: Options) -> list[str]:
     """The systems that take part, the better first."""
     means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
     order = np.argsort(-measure_of(table).sign * means.to_numpy(), kind="stable")
@@ -104,7 +102,7 @@ def _system_names(table: xr.DataArray, options: CompareOptions) -> list[str]:
     return [name for name in names if name in wanted]
 
 
-def _choose_pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
+def _choose_pair(table: xr.DataArray, options: Options) -> tuple[str, str]:
     """The only two systems, with the baseline second, or the better first."""
     names = _system_names(table, options)
     if len(names) != 2:
@@ -117,7 +115,7 @@ def _choose_pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str
     return names[0], names[1]
 
 
-def _show_pair(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
+def _show_pair(table: xr.DataArray, options: Options) -> RepeatTable:
     """Two systems by one of the methods for repeats."""
     a, b = (table.sel(system=name) for name in _choose_pair(table, options))
     how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
@@ -148,7 +146,7 @@ def _show_pair(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     )
 
 
-def _show_seeds(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
+def _show_seeds(table: xr.DataArray, options: Options) -> RepeatTable:
     """The test of each repeat by itself (J15 Fig. 7)."""
     a, b = _choose_pair(table, options)
     frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
@@ -162,7 +160,7 @@ def _show_seeds(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     )
 
 
-def _show_spread(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
+def _show_spread(table: xr.DataArray, options: Options) -> RepeatTable:
     """How much p depends on which repeats one has (J15 Fig. 9)."""
     a, b = _choose_pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
@@ -173,7 +171,7 @@ def _show_spread(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     )
 
 
-def _show_shares(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
+def _show_shares(table: xr.DataArray, options: Options) -> RepeatTable:
     """Where the variance comes from."""
     parts, nouns = _estimate_components(table, _system_names(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
@@ -190,7 +188,7 @@ def _show_shares(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     return RepeatTable(pd.DataFrame(rows), str(seeds_or_samples(table)), {"where": parts.where}, drawn)
 
 
-def _show_settings(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
+def _show_settings(table: xr.DataArray, options: Options) -> RepeatTable:
     """The smallest setting not worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
     if len(options.baseline) != 1:
         raise InputError("settings need a baseline", remedy=("name it with ", Option("baseline")))
@@ -227,7 +225,7 @@ def _estimate_components(table: xr.DataArray, names: list[str]) -> VarianceCompo
     return variance_components(chosen_systems)
 
 
-TABLES: dict[str, Callable[[xr.DataArray, CompareOptions], RepeatTable]] = {
+TABLES: dict[str, Callable[[xr.DataArray, Options], RepeatTable]] = {
     "seeds": _show_seeds,
     "spread": _show_spread,
     "shares": _show_shares,

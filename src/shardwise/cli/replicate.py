@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import Replicated
 from shardwise.cli.design import split_paths
 from shardwise.cli.output import open_terminal, show_progress
+from shardwise.cli.parsing import Options
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.papers import EXPERIMENTS, Replication
@@ -24,6 +24,8 @@ from shardwise.writing.replication import answer_replication, write_overview
 KEPT = "steps that were done are kept"
 REPEATED_MEASURE = "nDCG@10"
 """Measure of J15's figures."""
+ALL_PAPERS = ("f19", "ff21", "v17", "s14", "j15")
+"""Papers that are replicated together."""
 OPTIONS = {
     "measures": "measure",
     "samples": "splits",
@@ -85,7 +87,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def list_choices(paper: str, options: Replicated) -> dict[str, Any]:
+def list_choices(paper: str, options: Options) -> dict[str, Any]:
     """Return the fields of a paper's experiment that the options of a command set.
 
     Parameters
@@ -103,7 +105,7 @@ def list_choices(paper: str, options: Replicated) -> dict[str, Any]:
     choices: dict[str, Any] = {}
     for entry in fields(EXPERIMENTS[paper]):
         name = OPTIONS.get(entry.name, entry.name)
-        if not hasattr(options, name):
+        if name not in options.values:
             continue
         value = getattr(options, name)
         if entry.name in PARSERS:
@@ -115,7 +117,7 @@ def list_choices(paper: str, options: Replicated) -> dict[str, Any]:
     return choices
 
 
-def replicate_one(options: Replicated) -> None:
+def replicate_one(options: Options) -> None:
     """Check the claims of one paper.
 
     Parameters
@@ -123,7 +125,7 @@ def replicate_one(options: Replicated) -> None:
     options : Replicated
         Options of the command.
     """
-    (paper,) = options.PAPERS
+    paper = options.command.words[1]
     # wrong options are refused before the long work
     choices = list_choices(paper, options)
     replication = _run_paper(paper, _read_data(paper, options), choices, options, options.out)
@@ -132,7 +134,7 @@ def replicate_one(options: Replicated) -> None:
         open_terminal().print(f"written to {options.out / paper}.html and .md", markup=False)
 
 
-def replicate_all(options: Replicated) -> None:
+def replicate_all(options: Options) -> None:
     """Check the claims of all papers, and write one page that opens them.
 
     Parameters
@@ -141,7 +143,7 @@ def replicate_all(options: Replicated) -> None:
         Options of the command.
     """
     replications, refusals = [], {}
-    for paper in options.PAPERS:
+    for paper in ALL_PAPERS:
         try:
             data = _read_data(paper, options)
             choices = list_choices(paper, options)
@@ -161,9 +163,7 @@ def replicate_all(options: Replicated) -> None:
         out.print(f"written to {options.out / 'index.html'}", markup=False)
 
 
-def _run_paper(
-    paper: str, data: Any, choices: dict[str, Any], options: Replicated, folder: Path
-) -> Replication:
+def _run_paper(paper: str, data: Any, choices: dict[str, Any], options: Options, folder: Path) -> Replication:
     """Run the experiment of a paper, here or on a cluster, and write its page."""
     with (
         on_cluster(options.cluster, options.quiet, KEPT) as executor,
@@ -182,12 +182,12 @@ def _run_paper(
     return replication
 
 
-def _read_data(paper: str, options: Replicated) -> Any:
+def _read_data(paper: str, options: Options) -> Any:
     """Read what a paper needs: a collection, scores, several of either, scores with repeats, or nothing."""
     if paper == "j15":
         return _read_repeats(options) if options.inputs else None
-    data = _read_source(tuple(options.inputs), options)
-    further = getattr(options, "also", [])
+    data = _read_source(options.inputs, options)
+    further = options.also
     return (
         {"collection": data, **{also: _read_source(split_paths(also), options) for also in further}}
         if further
@@ -195,39 +195,39 @@ def _read_data(paper: str, options: Replicated) -> Any:
     )
 
 
-def _read_source(files: tuple[Path, ...], options: Replicated) -> Any:
+def _read_source(files: list[Path], options: Options) -> Any:
     """Read a collection, or the scores of a table."""
-    reader = inputs.InputReader.from_options(options, inputs=files)
+    reader = inputs.InputReader(options.change(inputs=list(files))).check()
     if not reader.is_table:
         for measure in options.measure:
             # refused before the long work
             parse_measure(measure)
-        if reader.instances:
-            reader = replace(reader, instances=())
+        if reader.options.instances:
+            reader = reader.change(instances=[])
         return reader.read_collection()
     return _read_table(reader)
 
 
 def _read_table(reader: inputs.InputReader) -> xr.Dataset:
     """Read a table; one measure that was asked for names scores that have no name."""
-    if len(reader.measure) == 1:
-        scores = replace(reader, measure=()).read_input().scores
+    if len(reader.options.measure) == 1:
+        scores = reader.change(measure=[]).read_input().scores
         names = list(scores.data_vars)
         if names == [inputs.UNNAMED]:
-            return scores.rename({inputs.UNNAMED: reader.measure[0]})
+            return scores.rename({inputs.UNNAMED: reader.options.measure[0]})
     return reader.read_input().scores
 
 
-def _read_repeats(options: Replicated) -> xr.DataArray:
+def _read_repeats(options: Options) -> xr.DataArray:
     """Read scores with repeats, from a table or from runs that a pattern groups."""
-    reader = inputs.InputReader.from_options(options)
+    reader = inputs.InputReader(options).check()
     if reader.is_table:
         scores = _read_table(reader)
         return scores[next(iter(scores.data_vars))]
-    if not reader.instances:
+    if not reader.options.instances:
         raise InputError(
             "cannot tell which runs are repeats of one system, which J15 needs",
             where=str(reader.inputs[0]),
             remedy="name them by a pattern, as in --instances '{system}_seed{instance}.run'",
         )
-    return replace(reader, measure=reader.measure or (REPEATED_MEASURE,)).read_input().first_measure()
+    return reader.change(measure=reader.options.measure or [REPEATED_MEASURE]).read_input().first_measure()

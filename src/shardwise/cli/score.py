@@ -10,17 +10,17 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import ScoreOptions
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import announce_file, emit_table
+from shardwise.cli.parsing import Options
 from shardwise.core.scores import direction_of
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
 
-def score_runs(options: ScoreOptions) -> None:
+def score_runs(options: Options) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
-    reader = InputReader.from_options(options, tables=False, unfinished=True)
+    reader = InputReader(options, tables=False, unfinished=True).check()
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
         in_parts = executor is not None or reader.exceeds_memory
@@ -33,11 +33,10 @@ def score_runs(options: ScoreOptions) -> None:
     sizes = scores.sizes
     title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
-        split = _format_count(sizes.get("split", 1), f"{reader.kind} split")
+        split = _format_count(sizes.get("split", 1), f"{options.kind} split")
         title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
-    notes = () if options.quiet else read.notes
     table, holes = average_scores(scores)
-    emit_table(table, options.format, title=title, notes=(*notes, *_describe_undefined(scores, holes)))
+    emit_table(table, options, title=title, notes=read.notes, lasting=_describe_undefined(scores, holes))
 
 
 def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:

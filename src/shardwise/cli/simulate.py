@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 
 from shardwise.analysis.provenance import hash_files
-from shardwise.cli.commands import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table
+from shardwise.cli.parsing import Options
 from shardwise.core.errors import InputError, Option
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, render_files, simulate_collection
 
 
-def simulate_campaign(options: SimulateOptions) -> None:
+def simulate_campaign(options: Options) -> None:
     """Write a simulated campaign, and print the true quality of each system."""
     made = simulate_collection(
         topics=options.topics,
@@ -34,7 +34,7 @@ def simulate_campaign(options: SimulateOptions) -> None:
         frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
         title = f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
         facts = {"runs": str(runs), "qrels": str(qrels), "seed": options.seed}
-        emit_table(frame, options.format, title=title, facts=facts)
+        emit_table(frame, options, title=title, facts=facts)
 
 
 LIST = ".shardwise-made"

@@ -10,8 +10,8 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands import StabilityOptions
 from shardwise.cli.output import emit_table, show_progress
+from shardwise.cli.parsing import Options
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
@@ -32,9 +32,8 @@ MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
 TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fills")
 
 
-def compare_splits(options: StabilityOptions) -> None:
+def compare_splits(options: Options) -> None:
     """Compare the systems on each split and print how far the splits agree."""
-    format = options.chosen_format
     # What cannot be done is refused before the long work.
     bootstrap = inputs.bootstrap_asked(options.fit, options.resamples)
     validate_choice(options.table, "table", TABLES)
@@ -46,7 +45,7 @@ def compare_splits(options: StabilityOptions) -> None:
         )
     method = check_correction(options.method or ("bh" if bootstrap else "hsd"))
     inputs.parse_fill(options.fill)
-    read = inputs.InputReader.from_options(options).one_measure().read_input()
+    read = inputs.InputReader(options).check().one_measure().read_input()
     scores, gaps = inputs.fill_gaps(
         inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
     )
@@ -86,15 +85,7 @@ def compare_splits(options: StabilityOptions) -> None:
                 frame = found_over_splits(comparisons, (alpha,)).reset_index()
             elif options.table == "divided":
                 frame = agreement_over_splits(comparisons, (alpha,))[alpha].reset_index()
-    emit_table(
-        frame,
-        format,
-        options.out,
-        title=title,
-        notes=() if options.quiet else (*read.notes, *gaps),
-        facts=facts,
-        quiet=options.quiet,
-    )
+    emit_table(frame, options, title=title, notes=(*read.notes, *gaps), facts=facts)
 
 
 def _mean_on_whole(read: inputs.Read) -> xr.DataArray | None:

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
+from shardwise.cli.options import TABLE
 from shardwise.core.errors import InputError, Option
 
-RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards", "executor": "cluster"}
+RENAMED = {row.argument: row.name for row in TABLE.values() if row.argument}
 """Arguments whose option has another name."""
 
 

@@ -1,0 +1,125 @@
+"""The help of the program and of its commands, in panels as wide as the screen."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from rich import box
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, Command
+from shardwise.cli.options import BUILT_IN, COMMON, GROUPS, OUTPUT, TABLE, Row
+from shardwise.cli.parsing import list_rows
+
+TAGLINE = "Find out which systems are really different, and what you may claim."
+"""What the program is for, in one line."""
+
+
+def show_help(words: Sequence[str], stream: TextIO) -> None:
+    """Write the help of the program, of a group of commands or of a command."""
+    found = COMMANDS[words[0]] if words else COMMANDS
+    if isinstance(found, dict) and words:
+        found = found.get(words[1], found) if len(words) > 1 else found
+    console = Console(file=io.StringIO() if not stream.isatty() else stream, highlight=False)
+    if isinstance(found, Command):
+        _print_command(found, console)
+    else:
+        _print_group(list(words[:1]), console)
+    if isinstance(console.file, io.StringIO):
+        stream.write("".join(f"{line.rstrip()}\n" for line in console.file.getvalue().split("\n")[:-1]))
+
+
+def _print_group(words: list[str], console: Console) -> None:
+    """Print the commands of the program, or of one of its groups."""
+    console.print(f"\n Usage: {' '.join(['shardwise', *words])} COMMAND [ARGS]...\n", markup=False)
+    console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
+    version = [Row("version", OUTPUT, default=False, kind=bool, help="Show the version and stop.")]
+    completion = [
+        Row(
+            "completion", OUTPUT, metavar="SHELL", help="Print what bash, zsh or fish completes by, and stop."
+        )
+    ]
+    rows = [*([] if words else [*version, *completion]), BUILT_IN[-1]]
+    console.print(_make_panel(COMMON, map(_describe_row, rows)))
+    for title, names in PANELS.items() if not words else [("Commands", tuple(_list_group(words[0])))]:
+        lines = [(name, "", _describe_command(name if not words else f"{words[0]} {name}")) for name in names]
+        console.print(_make_panel(title, lines))
+
+
+def _list_group(name: str) -> dict[str, Command]:
+    """Return the commands of a group by name."""
+    group = COMMANDS[name]
+    assert isinstance(group, dict)
+    return group
+
+
+def _describe_command(name: str) -> str:
+    """Return what a command or group is for, in a sentence."""
+    if name in GROUP_HELP:
+        return GROUP_HELP[name]
+    outer, _, inner = name.partition(" ")
+    command = _list_group(outer)[inner] if inner else COMMANDS[outer]
+    assert isinstance(command, Command)
+    return " ".join(command.help.partition("\n\n")[0].split())
+
+
+def _print_command(command: Command, console: Console) -> None:
+    """Print the options of a command, those that most people need first."""
+    argument = command.argument
+    shown = "" if argument is None else f" {argument.metavar}{'...' if argument.several else ''}"
+    console.print(f"\n Usage: shardwise {command.title} [OPTIONS]{shown}\n", markup=False)
+    for paragraph in command.help.split("\n\n"):
+        console.print(Text(f" {' '.join(paragraph.split())}\n"))
+    rows = order_rows(command)
+    panels: dict[str, list[Row]] = {}
+    for row in rows:
+        title = "Arguments" if row.positional else COMMON if row.common else row.group.title
+        panels.setdefault(title, []).append(row)
+    for title, members in panels.items():
+        console.print(_make_panel(title, map(_describe_row, members)))
+
+
+def order_rows(command: Command) -> list[Row]:
+    """Return the options of a command in the order of its help: arguments, common ones, then group by group."""
+    order = list(TABLE)
+
+    def rank(row: Row) -> tuple[int, bool, int]:
+        place = order.index(row.name) if row.name in TABLE else len(order)
+        if row.positional:
+            return -1, False, place
+        # What makes a command special comes before what it shares with others.
+        shared = row.name not in command.changed or row.group is OUTPUT
+        return (0, shared, place) if row.common else (1 + GROUPS.index(row.group), False, place)
+
+    return sorted(list_rows(command), key=rank)
+
+
+def _describe_row(row: Row) -> tuple[str, str, str]:
+    """Return names, value and help of an option, with the default and whether it is repeatable."""
+    text = row.help
+    if row.several and not row.positional:
+        first, default, rest = text.partition(" Default")
+        text = f"{first.removesuffix('.')}; repeatable.{default}{rest}"
+    default = ", ".join(map(str, row.default)) if row.several else row.default
+    unset = default is None or default is False or default == ""
+    names = row.metavar if row.positional else ", ".join(row.flags)
+    value = "" if row.positional or row.kind is bool else row.metavar
+    notes = [] if unset else [f"[default: {default}]"]
+    notes += ["[required]"] if row.required and unset else []
+    return names, value, " ".join([text, *notes])
+
+
+def _make_panel(title: str, lines: Iterable[tuple[str, str, str]]) -> Panel:
+    """Return a panel with a line for each option or command."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1), expand=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(ratio=1)
+    for names, value, text in lines:
+        table.add_row(Text(names), Text(value), Text(text))
+    return Panel(Group(table), title=title, title_align="left", box=box.ROUNDED, border_style="dim")
