@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from shardwise.methods.base import JOINT, Clause, Method
+from shardwise.methods.method import Clause, Method
+from shardwise.methods.pairs import JOINT
 from shardwise.methods.registry import list_methods
 from shardwise.methods.tables import LAYOUTS
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE

@@ -23,7 +23,7 @@ from shardwise.core.scores import as_scores
 from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates
 from shardwise.lab.trial import choose_numbered_pairs
-from shardwise.methods.anova.method import AnovaMethod
+from shardwise.methods.anova.method import make_anova
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.writing.downloads import report_json
@@ -133,7 +133,7 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     scores = sw.simulate.scores(topics=10, systems=3, seed=2)
-    own = Procedure(AnovaMethod(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
+    own = Procedure(make_anova(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
     found = trust_in(scores, (own,), alpha=0.05, budget=20, seed=0)
     assert found.calibration is not None
     assert found.used == (own.name,)

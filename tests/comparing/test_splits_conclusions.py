@@ -51,8 +51,8 @@ def told(values: Sequence[float], p: Sequence[float]) -> Comparisons:
     names = one.to_frame()[["a", "b"]].to_numpy()
     known = dict(zip(("xy", "xz", "yz"), p, strict=True))
     own = np.array([known["".join(sorted(pair))] for pair in names])
-    outcome = replace(one.decisions.outcome, p=own)
-    return replace(one, decisions=replace(one.decisions, outcome=outcome, p_adjusted=own), title="told")
+    pairs = replace(one.decisions.pairs, p=own)
+    return replace(one, decisions=replace(one.decisions, pairs=pairs, p_adjusted=own), title="told")
 
 
 def test_unanimous_and_majority_by_hand() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import doctest
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -12,26 +10,21 @@ import make_methods
 from generated import STALE
 from shardwise.core.claim import Claim
 from shardwise.methods import registry
-from shardwise.methods.base import Clause, Estimates, Method
+from shardwise.methods.method import Method
+from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.tables import TABLE
 from shardwise.stats.corrections import CORRECTIONS
 
-
-@dataclass(frozen=True, slots=True)
-class PluginMethod(Method):
-    """A method as another package would bring it, without formula and limits."""
-
-    name: str = "plugged"
-    title: str = "plugged-in test"
-    claims: tuple[Claim, ...] = (Claim("topic"),)
-    layouts: tuple[tuple[str, ...], ...] = (TABLE,)
-    bibliography: str = "@article{Nobody1901,\n  author    = {No Body},\n  year      = {1901}\n}"
-
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        return Clause("plugged tests over {topics}", ("Nobody1901",))
-
-    def estimate(self, tables: Any, claim: Claim) -> Estimates:
-        raise NotImplementedError
+PLUGGED = Method(
+    name="plugged",
+    title="plugged-in test",
+    layouts_by_claim=((Claim("topic"), (TABLE,)),),
+    means=estimate_means,
+    text="plugged tests over {topics}",
+    citations=("Nobody1901",),
+    bibliography="@article{Nobody1901,\n  author    = {No Body},\n  year      = {1901}\n}",
+)
+"""A method as another package would bring it, without formula and limits."""
 
 
 def test_the_page_is_current() -> None:
@@ -50,7 +43,7 @@ def test_every_method_and_correction_is_there_with_its_facts() -> None:
 
 
 def test_a_method_of_a_plug_in_appears(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_ADDED", [PluginMethod()])
+    monkeypatch.setattr(registry, "_ADDED", [PLUGGED])
     made = make_methods.write_page("".join(make_methods.MARKS))
     assert "#### `plugged` { #plugged }" in made
     assert "| compares with | plugged tests over topics |" in made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -22,8 +22,9 @@ from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, sp
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import HoldoutPlan, build_tables
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Clause, Estimates, Method, Outcome
-from shardwise.methods.paired.method import FixedJoint, estimate_by_pairs
+from shardwise.methods.method import Method
+from shardwise.methods.paired.method import estimate_means
+from shardwise.methods.pairs import Draws, Pairs
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS
 from shardwise.methods.registry import parse_procedure as parse_procedure
@@ -32,41 +33,30 @@ from shardwise.methods.tables import Tables
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
 
 
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """Calls a pair different if its means are .2 apart; one pair never."""
-
-    tables: Tables
-    never: int
-    name: str = ""
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        means = self.tables.y.mean(axis=1)
-        d = means[:, ia] - means[:, ib]
-        p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != self.never), 0.0, 1.0)
-        nothing = np.full_like(d, np.nan)
-        return Outcome(d, nothing, nothing, nothing, p, FixedJoint(p, lambda alpha: nothing))
+def find_apart(never: int, tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
+    """Call a pair different if its means are .2 apart; one pair never."""
+    means = tables.y.mean(axis=1)
+    d = means[:, ia] - means[:, ib]
+    p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != never), 0.0, 1.0)
+    nothing = np.full_like(d, np.nan)
+    return Pairs(d, nothing, nothing, nothing, p, Draws(lambda: p, lambda alpha: nothing))
 
 
-@dataclass(frozen=True, slots=True)
-class ByRule(Method):
+def make_rule(name: str, never: int = -1) -> Method:
     """A method of one's own."""
-
-    name: str
-    never: int = -1
-    title: str = "means .2 apart"
-    layouts: tuple[tuple[str, ...], ...] = (("topic", "system"),)
-    claims: tuple[Claim, ...] = (Claim("topic"),)
-    corrections: tuple[str, ...] = ("",)
-
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        return Clause("a rule of thumb")
-
-    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-        return estimate_by_pairs(tables, Apart(tables, self.never), "")
+    return Method(
+        name=name,
+        title="means .2 apart",
+        layouts_by_claim=((Claim("topic"), (TABLE,)),),
+        means=estimate_means,
+        pairs=partial(find_apart, never),
+        text="a rule of thumb",
+        joint=True,
+        stepwise=False,
+    )
 
 
-RULE = Procedure(ByRule("far apart"), "", Claim("topic"))
+RULE = Procedure(make_rule("far apart"), "", Claim("topic"))
 WORKED = xr.DataArray(
     [[0.9, 0.5, 0.1], [0.7, 0.6, 0.2], [0.5, 0.6, 0.1], [0.3, 0.7, 0.2]],
     dims=TABLE,
@@ -120,7 +110,7 @@ def test_the_worked_example() -> None:
 
 
 def test_extra_pairs_are_those_the_reference_lacks() -> None:
-    strict = Procedure(ByRule("all but AB", never=0), "", Claim("topic"))
+    strict = Procedure(make_rule("all but AB", never=0), "", Claim("topic"))
     check = split_half(WORKED, [RULE, strict], repeats=30, seed=5, reference="all but AB")
     apart = sum(halving(5, i) == frozenset((0, 1)) for i in range(30)) / 30
     assert check.table["extra"].tolist() == pytest.approx([apart, 0])

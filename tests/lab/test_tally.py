@@ -18,9 +18,8 @@ from shardwise.lab.error_counts import (
     join_tallies,
     level_for,
 )
-from shardwise.methods.base import Outcome
 from shardwise.methods.decisions import Decisions
-from shardwise.methods.paired.method import FixedJoint
+from shardwise.methods.pairs import Draws, Pairs
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])
@@ -33,9 +32,9 @@ def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[
 def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
     """Decisions whose intervals all have the same half-width."""
     nothing = np.full(p.shape, np.nan)
-    joint = FixedJoint(p_adjusted, lambda alpha: np.full(p.shape, half))
-    outcome = Outcome(difference, nothing, nothing, nothing, p, joint)
-    return Decisions(outcome, p_adjusted, "", 3, None)
+    draws = Draws(lambda: p_adjusted, lambda alpha: np.full(p.shape, half))
+    pairs = Pairs(difference, nothing, nothing, nothing, p, draws)
+    return Decisions(pairs, p_adjusted, "", 3, None)
 
 
 def test_by_hand() -> None:

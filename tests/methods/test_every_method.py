@@ -17,8 +17,9 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.votes import Votes, Way
 from shardwise.lab import trial
-from shardwise.methods.base import JOINT, Method
 from shardwise.methods.judges.method import with_human
+from shardwise.methods.method import Method
+from shardwise.methods.pairs import JOINT
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import LAYOUTS, SPLITS, TABLE, Dims

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -19,12 +18,12 @@ from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates, Method
+from shardwise.methods.base import Estimates
 from shardwise.methods.judges.method import with_human
 from shardwise.methods.paired import kernels
-from shardwise.methods.paired.method import PairedMethod, paired_t
+from shardwise.methods.paired.method import METHODS, estimate_means
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, list_procedures
+from shardwise.methods.registry import DEFAULTS
 from shardwise.methods.registry import list_procedures as procedures
 from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
@@ -122,17 +121,13 @@ def test_bad_batches_are_refused() -> None:
 def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fit estimates a claim by one function, whoever asks; corrections come after it."""
     calls: list[tuple[str, str, int]] = []
-    originals = {kind: kind.estimate for kind in {type(one.method) for one in list_procedures().values()}}
+    once = Procedure._estimate_once
 
-    def recorder(original: Callable[..., Estimates]) -> Callable[..., Estimates]:
-        def estimate(self: Method, tables: Tables, claim: Claim) -> Estimates:
-            calls.append((type(self).__name__, self.name, len(tables)))
-            return original(self, tables, claim)
+    def estimate(self: Procedure, tables: Tables) -> Estimates:
+        calls.append((self.claim.name, self.method.name, len(tables)))
+        return once(self, tables)
 
-        return estimate
-
-    for kind, original in originals.items():
-        monkeypatch.setattr(kind, "estimate", recorder(original))
+    monkeypatch.setattr(Procedure, "_estimate_once", estimate)
     for dims in (TABLE, SHARDS, INSTANCES):
         y = batch_of(dims, 4)
         for one in {(one.method, one.claim): one for one in procedures(dims).values()}.values():
@@ -158,12 +153,12 @@ def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pyt
 def test_a_procedure_of_ones_own() -> None:
     """Any method with estimates makes a procedure."""
 
-    class Never(PairedMethod):
-        def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-            found = PairedMethod.estimate(self, tables, claim)
-            return replace(found, values=0.0 * found.values, variance=np.ones(len(tables)), df=9.0, test=None)
+    def find_nothing(tables: Tables, claim: Claim) -> Estimates:
+        found = estimate_means(tables)
+        return replace(found, values=0.0 * found.values, variance=np.ones(len(tables)), df=9.0)
 
-    mine = Procedure(Never("never", "never", paired_t, "", ""), "holm", Claim("topic"))
+    never = replace(METHODS[0], name="never", title="never", means=find_nothing, pairs=None)
+    mine = Procedure(never, "holm", Claim("topic"))
     found, other = decide_all([mine, "t none"], batch_of(SHARDS, 1), SHARDS)
     assert found.p.shape == other.p.shape
     assert (found.p_adjusted == 1).all()

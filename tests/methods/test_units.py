@@ -13,6 +13,8 @@ from scipy import stats
 
 import shardwise as sw
 from shardwise.methods.clusters import by_units
+from shardwise.methods.moderated.resample import resample_topics
+from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.clusters import care_for_clusters
@@ -72,11 +74,16 @@ def test_tasks_of_very_unequal_sizes_widen_intervals(questions: xr.DataArray) ->
     assert found.procedure == "moderated"
     care = care_for_clusters(unit_df(np.arange(60), np.repeat([0, 1, 2], [3, 17, 40])), 60, len(found.names))
     assert care.factor > 1.2
-    joint = found.decisions.outcome.joint
-    assert joint.found.care == pytest.approx(care.factor, rel=1e-9)
-    half = joint.half_width(0.05)[0]
-    critical = joint.distributions[0].critical(0.05)
-    assert half == pytest.approx(critical * care.factor * found.se)
+    tested = found.decisions.pairs
+    assert tested.resampled is not None
+    assert tested.resampled.care == pytest.approx(care.factor, rel=1e-9)
+    y, key, n_resamples, _ = tested.resampled
+    df = unit_df(np.arange(60), np.repeat([0, 1, 2], [3, 17, 40]))
+    statistics = moderated_statistics(y, found.ia, found.ib, unit_df=df)
+    drawn = resample_topics(y, found.ia, found.ib, statistics.drawn, key, n_resamples)
+    assert tested.draws is not None
+    half = tested.draws.half_width(0.05)[0]
+    assert half == pytest.approx(drawn.critical(0.05) * care.factor * found.se)
 
 
 def test_a_dimension_of_tasks_is_a_label(questions: xr.DataArray) -> None:

@@ -35,7 +35,7 @@ from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
-from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
+from shardwise.methods.bootstrap.method import READINGS, make_bootstrap
 from shardwise.methods.mixed.factors import FactorFit
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.procedure import Procedure
@@ -276,7 +276,7 @@ def bootstrap_procedure(options: Options, dims: Collection[Hashable]) -> Procedu
     parts = {"null": "difference", "tails": 2, "density": "exact"} | bootstrap_distribution(options)
     reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))
     model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))
-    fit = BootstrapMethod(model, reading, drawn=options.resamples is not None)
+    fit = make_bootstrap(model, reading, drawn=options.resamples is not None)
     correction = check_correction(options.method or "bh")
     if correction not in fit.corrections:
         raise InputError(

@@ -103,7 +103,7 @@ def _use_name(scores: xr.DataArray, method: str | Procedure | None) -> Procedure
 
 def _use_model(model: Model | str, correction: str | Procedure | None) -> Procedure:
     """Return the analysis of variance by a model with a correction."""
-    from shardwise.methods.anova.method import AnovaMethod  # few comparisons need it
+    from shardwise.methods.anova.method import make_anova  # few comparisons need it
 
     if isinstance(correction, Procedure) or (correction or "hsd") not in CORRECTIONS:
         raise InputError(
@@ -111,7 +111,7 @@ def _use_model(model: Model | str, correction: str | Procedure | None) -> Proced
             remedy="name a correction with the model, or the procedure alone",
             argument="method",
         )
-    method = AnovaMethod(Model.parse(model) if isinstance(model, str) else model)
+    method = make_anova(Model.parse(model) if isinstance(model, str) else model)
     return Procedure(method, correction or "hsd", method.default_claim)
 
 

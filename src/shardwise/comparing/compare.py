@@ -14,14 +14,15 @@ from shardwise.core.arguments import lend_executor, validate_choice, validate_co
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import as_scores, average_dimensions
-from shardwise.methods.base import JOINT, Estimates
+from shardwise.methods.base import Estimates
 from shardwise.methods.clusters import by_units
+from shardwise.methods.method import TOPICS
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 from shardwise.methods.moments.fit import ScoreMoments
-from shardwise.methods.paired.method import TESTS
+from shardwise.methods.paired.method import TESTS, take_one_side
+from shardwise.methods.pairs import JOINT
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, parse_procedure
-from shardwise.methods.repeats.method import TOPICS
 from shardwise.methods.tables import TABLE
 from shardwise.stats.corrections import STEPWISE
 
@@ -272,7 +273,7 @@ def paired_tests(
     table = as_scores(table, only=True)
     method = TESTS[test]
     if one_sided:
-        method = replace(method, one_sided=True, title=f"{method.title}, one-sided")
+        method = take_one_side(method)
     procedure = Procedure(method, JOINT if method.joint else correction, TOPICS)
     compared = run_procedure(procedure, table, only=only, n_resamples=n_resamples, seed=seed)
     # no name stands for the one-sided form

@@ -18,8 +18,9 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
-from shardwise.methods.base import JOINT, Estimates
+from shardwise.methods.base import KNOWN_DF, Estimates
 from shardwise.methods.decisions import Decisions, decide
+from shardwise.methods.pairs import JOINT
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test
@@ -95,17 +96,17 @@ class Comparisons(Shown):
     @property
     def se(self) -> Floats:
         """Standard errors of the differences, NaN where a test has none."""
-        return self._broadcast_row(self.decisions.outcome.se)
+        return self._broadcast_row(self.decisions.pairs.se)
 
     @property
     def df(self) -> Floats:
         """Degrees of freedom, NaN where a test has none."""
-        return self._broadcast_row(self.decisions.outcome.df)
+        return self._broadcast_row(self.decisions.pairs.df)
 
     @property
     def statistic(self) -> Floats:
         """What the test looks at."""
-        return self._broadcast_row(self.decisions.outcome.statistic)
+        return self._broadcast_row(self.decisions.pairs.statistic)
 
     @property
     def p(self) -> Floats:
@@ -123,7 +124,7 @@ class Comparisons(Shown):
 
         Among the pairs with q at most 0.05, 5% are false on average, and fewer have the wrong sign.
         """
-        return corrections.benjamini_hochberg(self._broadcast_row(self.decisions.outcome.p))
+        return corrections.benjamini_hochberg(self._broadcast_row(self.decisions.pairs.p))
 
     @property
     def correction(self) -> str:
@@ -185,9 +186,10 @@ class Comparisons(Shown):
         e = self.estimates
         noun = e.nouns.get("system", "system")
         # with a closed-form correction nothing was resampled
-        closed = self.correction != JOINT and self.decisions.outcome.joint is not None
-        test = e.test.name if e.test is not None and not closed else ""
-        df = f"{self.error_df:g} df" if np.isfinite(np.ravel(e.variance)[0]) else ""
+        closed = self.correction != JOINT and self.decisions.pairs.draws is not None
+        test = "" if closed else self.decisions.pairs.words
+        known = np.isfinite(np.ravel(e.variance)[0]) and self.error_df < KNOWN_DF
+        df = f"{self.error_df:g} df" if known else ""
         parts = [
             self.title,
             format_count(len(self._member_systems), noun),
@@ -259,7 +261,7 @@ class Comparisons(Shown):
         """
         alpha = resolve_alpha(alpha, level)
         lower, upper = map(self._broadcast_row, self.decisions.limits(alpha))
-        e, has_limits = self.estimates, self.decisions.outcome.limits is not None
+        e, has_limits = self.estimates, self.decisions.pairs.limits is not None
         significant = self.p_adjusted <= alpha
         if e.distribution is not None or (has_limits and self.correction != JOINT):
             return follow_test((lower, upper), self.difference, significant)
@@ -288,7 +290,7 @@ class Comparisons(Shown):
     @property
     def common_items(self) -> Floats:
         """Items that the two systems of each pair share, or units that stand for them; infinite where unknown."""
-        units = self.decisions.outcome.units
+        units = self.decisions.pairs.units
         return np.full(len(self), np.inf) if units is None else self._broadcast_row(units)
 
     def half_widths(self, level: float | None = None, *, alpha: float | None = None) -> Floats:
@@ -449,7 +451,7 @@ class Comparisons(Shown):
             return np.asarray(upper - lower) / 2.0
         level = corrections.uncorrected_level(self.correction, family.p, alpha)
         critical_t = corrections.critical_t(self.correction, level, family.df, family, alpha)
-        return np.asarray(self.decisions.outcome.se * critical_t)
+        return np.asarray(self.decisions.pairs.se * critical_t)
 
     def critical_difference(self, alpha: float | None = None, *, level: float | None = None) -> float:
         """Return the difference from which on a pair is significant, NaN where no one figure serves all pairs.

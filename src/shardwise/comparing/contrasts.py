@@ -24,7 +24,7 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
-from shardwise.methods.base import ResampledUnits
+from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
 from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.rank_sets import upper_quantile
@@ -108,7 +108,7 @@ def compare_groups(
     means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
     estimate = weights @ means
     estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
-    resampled = pairs.decisions.outcome.resampled
+    resampled = pairs.decisions.pairs.resampled
     if resampled is not None and np.allclose(resampled.scores.mean(axis=0), means, rtol=1e-9, atol=0.0):
         figures = _resample_contrasts(weights, estimate, resampled, alpha)
     else:

@@ -14,12 +14,13 @@ from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, ru
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import DETERMINISTIC, direction_of
+from shardwise.methods.method import TOPICS
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import Mixture, posterior
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
-from shardwise.methods.repeats.method import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
 from shardwise.methods.repeats.pairs import InstancePair, pair_of
 from shardwise.methods.tables import INSTANCES
 from shardwise.stats.student import t_statistic, two_sided

@@ -17,9 +17,10 @@ from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.decisions import Decisions
+from shardwise.methods.pairs import Pairs
 from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
 
@@ -300,6 +301,6 @@ def _build_comparisons(
     e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
     nothing = np.full(p.shape, np.nan)
     difference = e.values[both.ia] - e.values[both.ib]
-    outcome = Outcome(difference, nothing, nothing, nothing, p)
-    decisions = Decisions(outcome, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size))
+    tested = Pairs(difference, nothing, nothing, nothing, p)
+    decisions = Decisions(tested, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size))
     return Comparisons(e, both.ia, both.ib, decisions, title)

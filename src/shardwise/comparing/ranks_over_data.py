@@ -28,11 +28,9 @@ from shardwise.core.scores import (
     require_scores,
 )
 from shardwise.core.shown import Shown
-from shardwise.methods.base import Estimates
+from shardwise.methods.base import KNOWN_DF, Estimates
 
 TESTS = ("nemenyi", "conover")
-KNOWN = 1e7
-"""Degrees of freedom of a variance that is known: intervals need a finite number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,7 +96,7 @@ class RankFit(Shown):
         """
         validate_choice(test, "test", TESTS)
         topics, systems = self.ranks.shape
-        variance, df = systems * (systems + 1.0) / (12.0 * topics), KNOWN
+        variance, df = systems * (systems + 1.0) / (12.0 * topics), KNOWN_DF
         if test == "conover":
             df = (topics - 1.0) * (systems - 1.0)
             constant = topics * systems * (systems + 1.0) ** 2 / 4.0

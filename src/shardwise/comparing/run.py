@@ -202,7 +202,7 @@ def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> F
     gaps = bool(scores.isnull().any())
     if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
         return np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
-    if gaps and procedure.method.takes_common_gaps(procedure.claim):
+    if gaps and procedure.method.takes_common_gaps:
         raise InputError(
             f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
             " only what all systems lack",
@@ -307,7 +307,7 @@ def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
     method, claim = procedure.method, procedure.claim
     if method.takes_gaps_for(claim) or not scores.isnull().any():
         return True
-    return method.takes_common_gaps(claim) and not missing_cells(scores).any()
+    return method.takes_common_gaps and not missing_cells(scores).any()
 
 
 def compare_tables(
@@ -357,6 +357,7 @@ def compare_tables(
         )
     ia, ib = choose_pairs(labels, choice.only, bases or None, directed=choice.directed)
     decisions = procedure.decide(tables, (ia, ib))
+    posterior = procedure.method.posterior
     asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
     untested = name_untested(decisions, asked, words.get("topic", "topic"))
     labelled = replace(
@@ -365,7 +366,8 @@ def compare_tables(
         claim=_claim_sentence(procedure, tables, words, scope),
         over=procedure.claim,
         nouns=words,
-        posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
+        posterior=None if posterior is None else posterior(tables, labels, procedure.claim),
+        model=estimates.model or procedure.method.title,
         scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
         bounded=None if bounded is None else bounded.select_systems(labels),
         lower_is_better=tables.lower_is_better,
@@ -390,10 +392,10 @@ def compare_tables(
 
 def name_untested(decisions: Decisions, pairs: Sequence[str], topic: str) -> tuple[str, ...]:
     """Return a note on the pairs that share too few topics to be tested, with how many they share; none if all do."""
-    few = np.flatnonzero(np.isnan(decisions.outcome.p[0]))
-    if decisions.outcome.units is None or not few.size:
+    few = np.flatnonzero(np.isnan(decisions.pairs.p[0]))
+    if decisions.pairs.units is None or not few.size:
         return ()
-    counts = [format_count(int(n), f"common {topic}") for n in decisions.outcome.units[0, few]]
+    counts = [format_count(int(n), f"common {topic}") for n in decisions.pairs.units[0, few]]
     named = [f"{pairs[k]} ({count})" for k, count in zip(few.tolist(), counts, strict=True)][:MOST_NAMED]
     more = f" and {len(few) - MOST_NAMED:,} more pairs" if len(few) > MOST_NAMED else ""
     least = format_count(FEWEST_COMMON, f"common {topic}")

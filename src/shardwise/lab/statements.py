@@ -310,7 +310,7 @@ def _limit_differences(
 ) -> tuple[Floats, Floats]:
     """(B, P) limits of the differences as `Comparisons.limits` has them."""
     plain = decisions.limits(alpha)
-    outcome = decisions.outcome
+    outcome = decisions.pairs
     known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
     significant = decisions.p_adjusted <= alpha
     limits = [

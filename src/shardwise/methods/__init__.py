@@ -5,7 +5,9 @@ import lazy_loader  # type: ignore[import-untyped]
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "base": ["Clause", "Estimates", "Method", "Outcome"],
+        "base": ["Estimates"],
+        "method": ["Clause", "Method"],
+        "pairs": ["Draws", "Pairs", "student_pairs"],
         "procedure": ["Procedure"],
         "registry": ["list_methods", "list_procedures", "parse_procedure", "register_method"],
     },

@@ -1,4 +1,4 @@
-"""Define what a method is, and the estimates that it hands to every comparison.
+"""Hold the means of systems as a fit sees them, ready to be compared.
 
 All arrays may have leading axes, one entry a table of scores: the laboratory compares thousands of tables at once, and
 the comparison of one table is a batch of one.
@@ -6,39 +6,20 @@ the comparison of one table is a batch of one.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
-from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
-from shardwise.stats.corrections import STEPWISE
-from shardwise.stats.evidence import least_two_sided
+from shardwise.methods.pairs import Pairs
 from shardwise.stats.vote_units import WinShare
 
-if TYPE_CHECKING:
-    fact = property
-else:
-
-    class fact(property):
-        """A property that a frozen class may replace by a field: it is invisible on the class itself."""
-
-        def __get__(self, holder, owner=None):
-            """Return the fact of an instance; a class has none, or dataclasses would take it for a default."""
-            if holder is None:
-                raise AttributeError("a fact belongs to a method, not to its class")
-            return super().__get__(holder, owner)
-
-
-JOINT = ""
-"""The correction of tests whose joint distribution of all pairs corrects them by construction."""
-DEFAULT_RESAMPLES = 10_000
-"""Resamples of a test that draws, for one table; the laboratory takes fewer."""
+KNOWN_DF = 1e7
+"""Degrees of freedom of a variance that is known: intervals need a finite number."""
 
 
 class DifferenceDistribution(Protocol):
@@ -53,66 +34,6 @@ class DifferenceDistribution(Protocol):
 
     def critical(self, level: Floats) -> Floats:
         """(…,) smallest differences whose p-values are at most the levels."""
-
-
-class JointDistribution(Protocol):
-    """Joint distribution of all pairs that were asked for, of a test that is corrected by construction."""
-
-    @property
-    def p_adjusted(self) -> Floats:
-        """(…, P) p-values corrected by that distribution."""
-
-    def half_width(self, alpha: float) -> Floats:
-        """(…, P) half-widths of simultaneous intervals at level 1 - alpha."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """Hold what a test says of pairs of systems, arrays (…, P) each; NaN where it has no such figure."""
-
-    difference: Floats  # of the first system of a pair less the second
-    se: Floats
-    df: Floats
-    statistic: Floats
-    p: Floats  # each pair by itself
-    joint: JointDistribution | None = None  # of tests that are corrected by construction
-    limits: Callable[[Floats], tuple[Floats, Floats]] | None = (
-        None  # intervals at 1 - level, if not Student's
-    )
-    units: Floats | None = None  # items behind each difference; of the systems' own scores without it
-    resampled: ResampledUnits | None = None  # of a single complete table whose units alone are resampled
-    floor: Floats | None = (
-        None  # p-values that these and corrected ones may not be below, where the test has such
-    )
-
-    @property
-    def least_p(self) -> Floats:
-        """Smallest p-values that pairs can have: those of sign flips where differences do not vary, or the floor."""
-        alike = (self.se == 0.0) & (self.difference != 0.0)
-        flips = np.where(alike, 0.0 if self.units is None else least_two_sided(self.units), 0.0)
-        return flips if self.floor is None else np.maximum(flips, self.floor)
-
-
-class ResampledUnits(NamedTuple):
-    """What the joint distribution of pairs is resampled from, so that other statements can use the same resamples."""
-
-    # (T, R) scores of topics, or of the clusters and tasks that stand for them
-    scores: Floats
-    key: np.uint64
-    n_resamples: int
-    # how much larger a t has to be because units count unequally
-    care: float
-
-
-class PairTest(Protocol):
-    """A test that looks at the scores of pairs rather than at a variance of their means."""
-
-    @property
-    def name(self) -> str:
-        """What test this is, in words; empty where the title says it all."""
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs of systems with these indices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,8 +84,8 @@ class Estimates:
         (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     distribution : DifferenceDistribution, optional
         Distribution of a difference, where that is not Student's t.
-    test : PairTest, optional
-        A test of pairs that needs more than means and variances.
+    test : callable, optional
+        A test of pairs, by the numbers of their two systems, that needs more than means and variances.
     over : Claim
         The claim itself.
     nouns : mapping
@@ -198,7 +119,7 @@ class Estimates:
     p_floor: Floats | None = None
     topic_sd: Floats | None = None
     distribution: DifferenceDistribution | None = None
-    test: PairTest | None = None
+    test: Callable[[Ints, Ints], Pairs] | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
     nouns: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -267,343 +188,3 @@ class Estimates:
         if self.difference_variance is not None:
             variance = self.difference_variance[..., ia, ib]
         return variance, df if self.difference_df is None else self.difference_df[..., ia, ib]
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One plain clause about a method, from which sentences are made.
-
-    Parameters
-    ----------
-    text : str
-        Reads after "compared all pairs with"; ``{topics}``, ``{topic}``, ``{systems}``, ``{instances}``, ``{shards}``
-        stand for the user's words, ``{resamples}`` for their number.
-    citations : tuple of str
-        Keys of the sources that the clause cites, as in ``writing/sources.bib``.
-    """
-
-    text: str
-    citations: tuple[str, ...] = ()
-
-
-class Method(ABC):
-    """A way of turning tables of scores into estimates, with every fact that anybody asks of it.
-
-    A method is a frozen class in the file of its family. Its facts are read by ``compare``, the report, the methods
-    paragraph, ``calibrate``, completion and the docs; nobody else asks which class a method is.
-    """
-
-    __slots__ = ()
-
-    @fact
-    @abstractmethod
-    def name(self) -> str:
-        """What a user types."""
-
-    @fact
-    @abstractmethod
-    def title(self) -> str:
-        """The method in words."""
-
-    @fact
-    @abstractmethod
-    def layouts(self) -> tuple[Dims, ...]:
-        """The layouts of tables that it takes for any of its claims."""
-
-    @fact
-    @abstractmethod
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims that it supports, the default one first."""
-
-    @fact
-    def default_claim(self) -> Claim:
-        """The claim that is meant where none is named."""
-        return self.claims[0]
-
-    @fact
-    def corrections(self) -> tuple[str, ...]:
-        """The corrections that can follow; an empty one for tests corrected by construction."""
-        return tuple(STEPWISE)
-
-    @fact
-    def reason(self) -> str:
-        """What the method does, in one short clause with the words of `Clause`."""
-        return self.clause(self.corrections[0], self.default_claim, 3).text
-
-    @fact
-    def formula(self) -> str:
-        """How a pair is tested, as a formula for the docs."""
-        return ""
-
-    @fact
-    def limits(self) -> str:
-        """Where it should not be used, with what was measured, for the docs."""
-        return ""
-
-    @fact
-    def bibliography(self) -> str:
-        """BibTeX entries of sources that it cites and that the common bibliography lacks."""
-        return ""
-
-    @fact
-    def sound(self) -> bool:
-        """Whether in theory it tests a difference of means at its level."""
-        return True
-
-    @fact
-    def warned(self) -> bool:
-        """Whether the docs warn of it: it is run by its full name, and neither completed nor suggested."""
-        return False
-
-    @fact
-    def common_error(self) -> bool:
-        """Whether one error serves all pairs, so that systems are taken to vary alike."""
-        return False
-
-    @fact
-    def bounded_statistic(self) -> bool:
-        """Whether no pair's own variance alone can make its statistic explode, so that a calibrated level holds."""
-        return self.common_error
-
-    @fact
-    def takes_gaps(self) -> bool:
-        """Whether scores may be missing for its default claim."""
-        return False
-
-    @fact
-    def uses_people(self) -> bool:
-        """Whether it needs scores by people beside those of a judge."""
-        return False
-
-    @fact
-    def uses_votes(self) -> bool:
-        """Whether it needs the votes behind scores that are strengths."""
-        return False
-
-    @fact
-    def takes_units(self) -> bool:
-        """Whether clusters and tasks may be its units, as they are where it looks at means."""
-        return self.sound
-
-    @fact
-    def takes_single_items(self) -> bool:
-        """Whether clusters stay labels of items, because it looks at the items of each system by itself."""
-        return False
-
-    @fact
-    def repeats_kind(self) -> str:
-        """What it takes instances for: "seeds", "samples", or nothing where it averages them."""
-        return ""
-
-    @fact
-    def fits_cells(self) -> bool:
-        """Whether it fits a model to the cells that are there, so that a topic without some shards still counts."""
-        return False
-
-    @fact
-    def model(self) -> Any:
-        """The analysis-of-variance model whose error term decides, where one does."""
-        return None
-
-    @abstractmethod
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        """Say what pairs are compared with, before any correction for their number.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction; empty for tests corrected by construction.
-        claim : Claim
-            What a difference is about.
-        systems : int
-            Number of systems.
-
-        Returns
-        -------
-        Clause
-            Text and citations.
-        """
-
-    @abstractmethod
-    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-        """Estimate the means of the systems of many tables, with what differences are measured against.
-
-        Parameters
-        ----------
-        tables : Tables
-            Tables of a layout that the method takes for the claim.
-        claim : Claim
-            One of `claims`.
-
-        Returns
-        -------
-        Estimates
-            Arrays with one entry a table.
-        """
-
-    def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
-        """Return the layouts of tables that can support a claim.
-
-        Parameters
-        ----------
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        tuple of layouts
-        """
-        return self.layouts if claim in self.claims else ()
-
-    def corrections_for(self, claim: Claim) -> tuple[str, ...]:
-        """Return the corrections that can follow for a claim.
-
-        Parameters
-        ----------
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        tuple of str
-        """
-        return self.corrections
-
-    def takes_gaps_for(self, claim: Claim) -> bool:
-        """Return whether scores may be missing for a claim.
-
-        Parameters
-        ----------
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        bool
-        """
-        return self.takes_gaps
-
-    def takes_common_gaps(self, claim: Claim) -> bool:
-        """Return whether cells that all systems lack may be missing for a claim.
-
-        Parameters
-        ----------
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        bool
-        """
-        return self.takes_gaps_for(claim)
-
-    def choose_correction(self, claim: Claim) -> str:
-        """Return the correction that is meant where none is named: its joint distribution, Tukey's HSD or Holm's.
-
-        Parameters
-        ----------
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        str
-        """
-        offered = self.corrections_for(claim)
-        return next(name for name in (JOINT, "hsd", "holm", *offered) if name in offered)
-
-    def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
-        """Return the rules that make one answer of several splits: the mean of fits to the shards of one split.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction; empty for tests corrected by construction.
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        tuple of str
-            None where all splits are taken at once.
-        """
-        layouts = self.layouts_for(claim)
-        return ("mean",) if SHARDS in layouts and SPLITS not in layouts and correction != JOINT else ()
-
-    def draws(self, correction: str) -> bool:
-        """Return whether p-values come from resamples.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction; empty for tests corrected by construction.
-
-        Returns
-        -------
-        bool
-        """
-        return False
-
-    def default_resamples(self, systems: int) -> int:
-        """Return how many resamples are drawn where no number is asked for.
-
-        Parameters
-        ----------
-        systems : int
-            Number of systems.
-
-        Returns
-        -------
-        int
-        """
-        return DEFAULT_RESAMPLES
-
-    def uses_normal_theory(self, correction: str) -> bool:
-        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction; empty for tests corrected by construction.
-
-        Returns
-        -------
-        bool
-        """
-        return not self.draws(correction)
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one of the five does.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction; empty for tests corrected by construction.
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        str
-        """
-        return ""
-
-    def make_posterior(
-        self, tables: Tables, labels: tuple[str, ...], claim: Claim
-    ) -> Callable[[str, str, int, int], Any] | None:
-        """Return the posterior distribution of differences of a batch of one, where there is one.
-
-        Parameters
-        ----------
-        tables : Tables
-            A batch of one.
-        labels : tuple of str
-            Names of the systems.
-        claim : Claim
-            What a difference is about.
-
-        Returns
-        -------
-        callable or None
-        """
-        return None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Words
-from shardwise.methods.base import JOINT, Clause, Estimates, Method
-from shardwise.methods.decisions import Decisions, compute_outcome, decide
+from shardwise.methods.base import Estimates
+from shardwise.methods.decisions import Decisions, decide
+from shardwise.methods.method import Clause, Method
+from shardwise.methods.pairs import JOINT
 from shardwise.methods.splits import (
     COMBINED,
     RULES,
@@ -148,7 +151,12 @@ class Procedure:
 
     def _estimate_once(self, tables: Tables) -> Estimates:
         """Estimates by the method, with the number of scores behind each mean."""
-        estimates = self.method.estimate(tables, self.claim)
+        method = self.method
+        if method.needs_all:
+            tables.require_complete(f"the {method.title}")
+        estimates = method.means(tables, self.claim)
+        if method.pairs is not None:
+            estimates = replace(estimates, test=partial(method.pairs, tables, self.claim))
         if estimates.own_count is not None:
             return estimates
         over_topics = "topic" in self.claim
@@ -193,11 +201,12 @@ class Procedure:
             return self._decide_splits(tables, pairs)
         if pairs is not None:
             return decide(self.estimate(tables), self.correction, *pairs)
-        outcome = tables.once(
-            ("outcome", self.rule, self.method, self.claim),
-            lambda: compute_outcome(self.estimate(tables), *tables.pairs),
+        estimates = self.estimate(tables)
+        tested = tables.once(
+            ("pairs", self.rule, self.method, self.claim),
+            lambda: decide(estimates, self.correction, *tables.pairs).pairs,
         )
-        return decide(self.estimate(tables), self.correction, *tables.pairs, outcome)
+        return decide(estimates, self.correction, *tables.pairs, tested)
 
     def _decide_splits(self, tables: Tables, pairs: tuple[Ints, Ints] | None) -> Decisions:
         """One decision on each pair out of those on every split."""

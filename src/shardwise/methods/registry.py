@@ -15,7 +15,8 @@ from importlib.metadata import entry_points
 
 from shardwise.core.claim import SAMPLED, THESE, Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.base import JOINT, Method
+from shardwise.methods.method import Method
+from shardwise.methods.pairs import JOINT
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.notes import Note
-from shardwise.methods.base import Estimates, Outcome, PairTest
+from shardwise.methods.base import Estimates
 from shardwise.methods.decisions import Decisions
-from shardwise.stats import combining, student
+from shardwise.methods.pairs import Pairs, student_pairs
+from shardwise.stats import combining
 from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
 
+Test = Callable[[Ints, Ints], Pairs]
 ARRAYS = (
     *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
     *("mean_se", "mean_df", "topic_sd"),
@@ -146,36 +150,19 @@ def combine_decisions(rule: str, each: Decisions, splits: int, correction: str) 
     agrees = np.where(mean >= 0.0, difference >= 0.0, difference < 0.0)
     p, p_adjusted = combine_p_values(rule, p, p_adjusted, agrees, correction)
     nothing = np.full(mean.shape, np.nan)
-    return Decisions(Outcome(mean, nothing, nothing, nothing, p), p_adjusted, correction, each.systems)
+    return Decisions(Pairs(mean, nothing, nothing, nothing, p), p_adjusted, correction, each.systems)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AveragedTest:
-    """A test of pairs on every split, its differences averaged."""
-
-    test: PairTest  # of B · J tables, the splits of a table next to each other
-    splits: int
-    share: Floats  # (B,) removable share
-    systems: int
-
-    @property
-    def name(self) -> str:
-        """What test this is, in words."""
-        return self.test.name
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the averaged differences by Student's t."""
-        outcome = self.test.outcome(ia, ib)
-        shape = outcome.difference.shape
-        d, v, df = (
-            _by_split(np.broadcast_to(x, shape), self.splits).mean(axis=0)
-            for x in (outcome.difference, outcome.se**2, outcome.df)
-        )
-        share = self.share[:, None]
-        se = np.sqrt(v * remaining_share(share, self.splits))
-        df = satterthwaite_df(df, share, self.splits, self.systems)
-        t = student.t_statistic(d, se)
-        return Outcome(d, se, df, t, student.two_sided(t, df))
+def average_pairs(test: Test, splits: int, share: Floats, systems: int, ia: Ints, ib: Ints) -> Pairs:
+    """Test the differences of B · J tables averaged over the J splits of each, by Student's t; share (B,) removable."""
+    each = test(ia, ib)
+    d, v, df = (
+        _by_split(np.broadcast_to(x, each.difference.shape), splits).mean(axis=0)
+        for x in (each.difference, each.se**2, each.df)
+    )
+    se = np.sqrt(v * remaining_share(share[:, None], splits))
+    df = satterthwaite_df(df, share[:, None], splits, systems)
+    return replace(student_pairs(d, se, df), words=each.words)
 
 
 def average_splits(estimates: Estimates, splits: int) -> Estimates:
@@ -196,9 +183,7 @@ def average_splits(estimates: Estimates, splits: int) -> Estimates:
     r = estimates.size
     ia, ib = np.triu_indices(r, 1)
     difference = estimates.values[:, ia] - estimates.values[:, ib]
-    spread = (
-        estimates.pair_spread(ia, ib)[0] if estimates.test is None else estimates.test.outcome(ia, ib).se ** 2
-    )
+    spread = estimates.pair_spread(ia, ib)[0] if estimates.test is None else estimates.test(ia, ib).se ** 2
     share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
@@ -216,7 +201,7 @@ def average_splits(estimates: Estimates, splits: int) -> Estimates:
     for name in ("df", "difference_df"):
         if name in means:
             means[name] = satterthwaite_df(means[name], _align_shares(share, means[name]), splits, r)
-    test = None if estimates.test is None else AveragedTest(estimates.test, splits, share, r)
+    test = None if estimates.test is None else partial(average_pairs, estimates.test, splits, share, r)
     notes = (
         *estimates.notes,
         *((Note(in_words(float(share[0]), splits), "splits"),) if len(share) == 1 else ()),
@@ -265,7 +250,6 @@ def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estim
         variance=nothing,
         df=nothing,
         claim=estimates.claim,
-        model=estimates.model,
         error=estimates.error,
         scale=scale,
         own_sd=np.nanstd(topic_means, axis=1, ddof=1),
@@ -286,8 +270,8 @@ def stack_decisions(each: list[Decisions]) -> Decisions:
         for name in ("difference", "p", "p_adjusted")
     )
     nothing = np.full(difference.shape, np.nan)
-    outcome = Outcome(difference, nothing, nothing, nothing, p)
-    return Decisions(outcome, p_adjusted, each[0].correction, each[0].systems)
+    pairs = Pairs(difference, nothing, nothing, nothing, p)
+    return Decisions(pairs, p_adjusted, each[0].correction, each[0].systems)
 
 
 def _by_split(x: Floats, splits: int) -> Floats:

@@ -18,7 +18,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choos
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
-from shardwise.core.claim import Claim, format_count, pluralize_noun
+from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.scores import measure_of
 from shardwise.core.text import shorten_name
@@ -609,7 +609,8 @@ def _explain_single_claim(result: ClaimResult, analysis: Analysis) -> str:
     """Why nothing is said of exactly these topics."""
     topics = analysis.nouns_for("topic")
     if "shard" in analysis.scores.dims or "instance" in analysis.scores.dims:
-        if result.procedure.method.takes_common_gaps(Claim()) and "shard" in analysis.scores.dims:
+        method = result.procedure.method
+        if (method.takes_common_gaps or method.takes_gaps) and "shard" in analysis.scores.dims:
             return f"Testing exactly these {topics} needs every {analysis.noun_for('system')} to have the same scores."
         return f"{result.procedure.name} supports claims about new {topics} only."
     return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import AVERAGED, HUMAN, as_scores, level_names, nouns_of
-from shardwise.methods.base import Clause, Estimates, Method, Outcome
+from shardwise.methods.base import Estimates
 from shardwise.methods.judges.agreement import require_people, tabulate_agreement
 from shardwise.methods.judges.prediction_powered import (
     Powered,
@@ -24,8 +23,10 @@ from shardwise.methods.judges.prediction_powered import (
     prediction_powered,
     variance_with_labels,
 )
+from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import pairs_of
-from shardwise.methods.tables import TABLE, Dims, Tables
+from shardwise.methods.pairs import Pairs, student_pairs
+from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 
 FEWEST = 20
@@ -88,19 +89,10 @@ def _average_instances(scores: xr.DataArray) -> xr.DataArray:
     return scores.mean("instance", skipna=True, keep_attrs=True).assign_attrs({AVERAGED: words})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedTest:
-    """Prediction-powered differences of pairs."""
-
-    tables: Tables
-
-    name: str = ""
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs by Student's t."""
-        powered = powered_pairs(self.tables, human_scores(self.tables), ia, ib)
-        t = student.t_statistic(powered.mean, powered.se)
-        return Outcome(powered.mean, powered.se, powered.df, t, student.two_sided(t, powered.df))
+def judged_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
+    """Test prediction-powered differences of pairs by Student's t."""
+    powered = powered_pairs(tables, human_scores(tables), ia, ib)
+    return student_pairs(powered.mean, powered.se, powered.df)
 
 
 def human_scores(tables: Tables) -> Floats:
@@ -156,64 +148,30 @@ def _measure_width(tables: Tables, human: Floats) -> float:
     return 1.0 if low >= 0.0 and high <= 1.0 else high - low
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeMethod(Method):
-    """Prediction-powered inference (PPI++), each pair with a weight of the judge of its own."""
-
-    name: str = "ppi"
-    title: str = "prediction-powered paired t-test"
-    claims: tuple[Claim, ...] = (Claim("topic"),)
-    layouts: tuple[Dims, ...] = (TABLE,)
-    takes_gaps: bool = True
-    uses_people: bool = True
-    reason: str = "people's scores for some {topics} correct the judge's scores for all"
-    formula: str = (
-        "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
-        " λ in [0, 1] minimises the variance; Student's t with Welch's df"
+def judged_means(tables: Tables, claim: Claim) -> Estimates:
+    """Estimate system means corrected by people's scores."""
+    human = human_scores(tables)
+    y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
+    each = prediction_powered(
+        y, seen, cluster=tables.cluster, task=tables.task, width=_measure_width(tables, human)
     )
-
-    @property
-    def limits(self) -> str:
-        """Where it should not be used."""
-        return (
-            f"Needs {FEWEST} labels a pair, on items chosen at random; five clusters with labels where"
-            " items are in clusters."
-        )
-
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        """Say what pairs are compared with."""
-        text = (
-            "prediction-powered paired t-tests, which correct the judge's scores of all {topics} by people's scores"
-            " of some"
-        )
-        return Clause(text, ("AngelopoulosEtAl2023", "AngelopoulosEtAl2023b"))
-
-    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-        """Estimate system means corrected by people's scores, and test their pairs."""
-        human = human_scores(tables)
-        y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
-        each = prediction_powered(
-            y, seen, cluster=tables.cluster, task=tables.task, width=_measure_width(tables, human)
-        )
-        nothing = np.full(len(tables), np.nan)
-        residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
-        return Estimates(
-            labels=tuple(map(str, range(tables.systems))),
-            values=each.mean,
-            variance=nothing,
-            df=nothing,
-            claim="",
-            model="prediction-powered, each pair by itself",
-            scale=np.sqrt(residual),
-            mean_se=each.se,
-            mean_df=each.df,
-            own_sd=each.se * np.sqrt(each.labels),
-            own_count=each.labels,
-            test=JudgedTest(tables),
-            notes=(*_describe_gain(tables, human), *_describe_agreement(tables, human))
-            if len(tables) == 1
-            else (),
-        )
+    nothing = np.full(len(tables), np.nan)
+    residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
+    return Estimates(
+        labels=tuple(map(str, range(tables.systems))),
+        values=each.mean,
+        variance=nothing,
+        df=nothing,
+        claim="",
+        scale=np.sqrt(residual),
+        mean_se=each.se,
+        mean_df=each.df,
+        own_sd=each.se * np.sqrt(each.labels),
+        own_count=each.labels,
+        notes=(*_describe_gain(tables, human), *_describe_agreement(tables, human))
+        if len(tables) == 1
+        else (),
+    )
 
 
 def _describe_agreement(tables: Tables, human: Floats) -> tuple[str, ...]:
@@ -351,4 +309,27 @@ def _correlate_pairs(human: Floats, judge: Floats) -> Floats:
     return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))
 
 
-METHODS: tuple[Method, ...] = (JudgeMethod(),)
+PPI = Method(
+    name="ppi",
+    title="prediction-powered paired t-test",
+    layouts_by_claim=((TOPICS, (TABLE,)),),
+    means=judged_means,
+    pairs=judged_pairs,
+    text=(
+        "prediction-powered paired t-tests, which correct the judge's scores of all {topics} by people's scores"
+        " of some"
+    ),
+    citations=("AngelopoulosEtAl2023", "AngelopoulosEtAl2023b"),
+    reason="people's scores for some {topics} correct the judge's scores for all",
+    equation=(
+        "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
+        " λ in [0, 1] minimises the variance; Student's t with Welch's df"
+    ),
+    limits=(
+        f"Needs {FEWEST} labels a pair, on items chosen at random; five clusters with labels where"
+        " items are in clusters."
+    ),
+    takes_gaps=True,
+    uses_people=True,
+)
+METHODS: tuple[Method, ...] = (PPI,)

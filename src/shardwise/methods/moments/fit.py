@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,10 +20,9 @@ from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
 from shardwise.io.tables.facts import Columns
-from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.base import Estimates
 from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
-from shardwise.methods.moderated.statistics import Statistics
 from shardwise.methods.moments.gram import (
     ColumnMargins,
     Gram,
@@ -33,6 +32,7 @@ from shardwise.methods.moments.gram import (
     margins_of,
     merge_moments,
 )
+from shardwise.methods.pairs import Draws, Pairs
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
@@ -312,7 +312,7 @@ class ScoreMoments(Shown):
         nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
         self._require_products(f"differences by {test}")
         assert isinstance(gram, Gram)
-        tested = MomentsTest(gram, test, n_resamples, seed)
+        tested = partial(moments_pairs, gram, test, n_resamples, seed)
         few = (
             f"under {FEW} {pluralize_noun(self.item)} the table gives a better joint distribution than its moments",
         )
@@ -388,48 +388,21 @@ def _read_block(systems: int, margins: bool, thread_memory: threading.local, blo
     return BlockMoments(kept, tuple(missing), bool(infinite))
 
 
-@dataclass(frozen=True, eq=False)
-class MomentsTest:
-    """A test of means out of moments, of which pairs are asked for."""
+def moments_pairs(gram: Gram, test: str, n_resamples: int, seed: int, ia: Ints, ib: Ints) -> Pairs:
+    """Test pairs out of moments: Student's distribution for each, and for the moderated test the joint distribution."""
+    found = gram_statistics(gram, ia, ib, None if test == "moderated" else 0.0)
+    pairs = Pairs(found.difference, found.se, found.df, found.t, found.p)
+    if test != "moderated":
+        return pairs
 
-    gram: Gram
-    test: str
-    n_resamples: int
-    seed: int
+    @cache
+    def draw() -> ResampledDistribution:
+        return normal_limit(gram, ia, ib, found, key_of(seed), n_resamples)
 
-    @property
-    def name(self) -> str:
-        """How the joint distribution is drawn."""
-        drawn = f"normal limit of resampled items, {self.n_resamples} draws, seed {self.seed}"
-        return drawn if self.test == "moderated" else ""
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs: Student's distribution for each, and for the moderated test the joint distribution."""
-        statistics = gram_statistics(self.gram, ia, ib, **({} if self.test == "moderated" else {"d0": 0.0}))
-        joint = MomentsJoint(self, ia, ib, statistics) if self.test == "moderated" else None
-        return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
-
-
-@dataclass(frozen=True, eq=False)
-class MomentsJoint:
-    """The joint distribution of the pairs asked for, drawn when it is first looked at."""
-
-    test: MomentsTest
-    ia: Ints
-    ib: Ints
-    found: Statistics
-
-    @cached_property
-    def distribution(self) -> ResampledDistribution:
-        """Step-down p-values, maxima and the top group."""
-        test = self.test
-        return normal_limit(test.gram, self.ia, self.ib, self.found, key_of(test.seed), test.n_resamples)
-
-    @property
-    def p_adjusted(self) -> Floats:
-        """Step-down p-values (Romano & Wolf 2005)."""
-        return self.distribution.p_adjusted
-
-    def half_width(self, alpha: float) -> Floats:
+    def half_width(alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        return np.where(self.found.se == 0.0, 0.0, self.found.se * self.distribution.critical(alpha))
+        return np.where(found.se == 0.0, 0.0, found.se * draw().critical(alpha))
+
+    draws = Draws(lambda: draw().p_adjusted, half_width)
+    words = f"normal limit of resampled items, {n_resamples} draws, seed {seed}"
+    return replace(pairs, draws=draws, words=words)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,14 +13,16 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import make_generator
-from shardwise.methods.base import Clause, Estimates, Method, Outcome
+from shardwise.methods.base import Estimates
+from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.mixed.posterior_draws import draw_ordered
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
-from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
+from shardwise.methods.paired.method import describe_resamples, estimate_means
+from shardwise.methods.pairs import Pairs, ranked_pairs, student_pairs
 from shardwise.methods.repeats.unified import (
     InstanceSpread,
     Moments,
@@ -28,9 +31,8 @@ from shardwise.methods.repeats.unified import (
     run_unified,
     unified_order,
 )
-from shardwise.methods.tables import INSTANCES, Dims, Tables
+from shardwise.methods.tables import INSTANCES, Tables
 from shardwise.stats import student
-from shardwise.stats.corrections import CORRECTIONS
 from shardwise.stats.student import NOISE
 
 Design = Literal["nested", "crossed"]
@@ -41,7 +43,7 @@ FREEDOMS = {
     "satterthwaite": "Satterthwaite's df",
     "auto": "Satterthwaite's or Kenward and Roger's df",
 }
-BOTH, TOPICS = Claim("topic", "instance"), Claim("topic")
+BOTH = Claim("topic", "instance")
 
 
 def spread_of(tables: Tables) -> InstanceSpread:
@@ -65,29 +67,6 @@ def copy_deterministic(tables: Tables) -> Floats:
     return y
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InstanceTest:
-    """A test of tables with instances, of which pairs are asked for."""
-
-    tables: Tables
-    test: Callable[[Tables, Ints, Ints], Outcome]
-    drawn: bool
-
-    @property
-    def name(self) -> str:
-        """How many resamples were drawn, where some were."""
-        return describe_resamples(self.tables) if self.drawn else ""
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs of systems with these indices."""
-        return self.test(self.tables, ia, ib)
-
-
-def _by_t(difference: Floats, se: Floats, df: Floats) -> Outcome:
-    t = student.t_statistic(difference, se)
-    return Outcome(difference, se, df, t, student.two_sided(t, df))
-
-
 def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
     """Differences of pairs on the topics that both have, instances averaged."""
     y = tables.topic_means()
@@ -99,24 +78,26 @@ def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
     return Moments(mean, np.sqrt(variance / topics), topics)
 
 
-def unified_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+def unified_test(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Variance over topics and over each system's own instances, Satterthwaite df."""
     members = np.union1d(ia, ib)
     require_runs(tables if members.size == tables.systems else tables.select_systems(members))
-    return _by_t(*run_unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
+    return student_pairs(*run_unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
 
 
-def samples_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+def samples_test(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Instances drawn anew for each topic: t of the topic means, which hold them already.
 
     y = γ + system + topic + system:topic + ε (J15 eq. 7): a difference has the variance 2 MS(system:topic)/(MN), which
     for two systems is s_d²/N on N - 1 degrees of freedom.
     """
     mean, se, topics = moments_of(tables, ia, ib)
-    return _by_t(mean, se, topics - 1.0)
+    return student_pairs(mean, se, topics - 1.0)
 
 
-def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | None = None) -> Outcome:
+def mixed_test(
+    tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, df: str, design: Design | None = None
+) -> Pairs:
     """A mixed model of each pair: nested instances, or crossed where one system is deterministic (J15 §3.1).
 
     Two deterministic systems, or seeds that are identical, have the limit of that model: the error of a paired t-test.
@@ -140,7 +121,7 @@ def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | Non
                 own_se, own_freedom = difference_of(balanced.split_lines(both, kind), df)
                 se[:, part] = np.where(mine, own_se, se[:, part])
                 freedom[:, part] = np.where(mine, own_freedom, freedom[:, part])
-    return _by_t(mean, se, freedom)
+    return student_pairs(mean, se, freedom)
 
 
 def difference_of(lines: balanced.Lines, df: str) -> tuple[Floats, Floats]:
@@ -166,20 +147,20 @@ def _mixed_df(fit: balanced.BalancedFit, df: str) -> Floats:
     return np.where(singular, fit.kenward_roger(), fit.satterthwaite())
 
 
-def one_instance(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+def one_instance(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Paired t on the first instance of each system, which J15 warns of."""
     mean, se = paired.pair_moments(copy_deterministic(tables)[..., 0], ia, ib)
-    return _by_t(mean, se, np.full((len(mean), 1), tables.topics - 1.0))
+    return student_pairs(mean, se, np.full((len(mean), 1), tables.topics - 1.0))
 
 
-def run_independent(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+def run_independent(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Paired t on the differences of all instances and topics as if none depended on another."""
     y = copy_deterministic(tables).transpose(0, 1, 3, 2).reshape(len(tables), -1, tables.systems)
     mean, se = paired.pair_moments(y, ia, ib)
-    return _by_t(mean, se, np.full((len(mean), 1), y.shape[1] - 1.0))
+    return student_pairs(mean, se, np.full((len(mean), 1), y.shape[1] - 1.0))
 
 
-def run_pooled(tables: Tables, ia: Ints, ib: Ints, *, own_t: bool) -> Outcome:
+def run_pooled(tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, own_t: bool) -> Pairs:
     """J15 Algorithm 2: resamples of every instance against the t of the averages, or against its own t."""
     fixed = spread_of(tables).fixed
     y = np.ascontiguousarray(copy_deterministic(tables).transpose(0, 3, 1, 2))  # (B, M, T, R)
@@ -197,88 +178,14 @@ def run_pooled(tables: Tables, ia: Ints, ib: Ints, *, own_t: bool) -> Outcome:
     both = fixed[:, ia] & fixed[:, ib]
     if both.any():
         p = np.where(both, paired.bootstrap_p(tables.topic_means(), ia, ib, t, se, tables.keys, n), p)
-    nothing = np.full(p.shape, np.nan)
-    return Outcome(mean, se, nothing, t, p)
+    return replace(ranked_pairs(mean, t, p, se), words=describe_resamples(tables))
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatsMethod(Method):
-    """A test of systems that give another result each time, every pair by itself.
-
-    Parameters
-    ----------
-    name : str
-        What a user types.
-    title : str
-        The test in words.
-    test : callable
-        The test itself.
-    claims : tuple of Claim
-        The only claim that it supports.
-    text : str
-        What pairs are compared with, as in `Clause`.
-    reason : str
-        What the test does, in one short clause.
-    citations : tuple of str
-        Keys of its sources.
-    paper : str
-        Tag of the paper that uses it without a correction.
-    drawn : bool
-        Whether its p-values come from resamples.
-    sound : bool
-        Whether in theory it tests a difference at its level.
-    repeats_kind : str
-        What it takes instances for.
-    takes_gaps : bool
-        Whether systems may lack topics, or have different numbers of instances.
-    formula : str
-        How a pair is tested.
-    limits : str
-        Where it should not be used, with what was measured.
-    warned : bool
-        Whether the docs warn of it.
-    """
-
-    name: str
-    title: str
-    test: Callable[[Tables, Ints, Ints], Outcome]
-    claims: tuple[Claim, ...]
-    text: str
-    reason: str
-    citations: tuple[str, ...] = ("JayasingheEtAl2015",)
-    paper: str = ""
-    drawn: bool = False
-    sound: bool = True
-    repeats_kind: str = "seeds"
-    takes_gaps: bool = False
-    formula: str = ""
-    limits: str = ""
-    layouts: tuple[Dims, ...] = (INSTANCES,)
-    warned: bool = False
-
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        """Say what pairs are compared with."""
-        return Clause(self.text, self.citations)
-
-    def draws(self, correction: str) -> bool:
-        """Return whether p-values come from resamples."""
-        return self.drawn
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one does."""
-        return self.paper if correction == "none" else ""
-
-    def make_posterior(
-        self, tables: Tables, labels: tuple[str, ...], claim: Claim
-    ) -> Callable[[str, str, int, int], Mixture] | None:
-        """Return the posterior distribution of a difference, which the unified test has."""
-        return unified_posterior(tables, labels) if self.test is unified_test else None
-
-    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-        """Estimate system means over topics and instances, and test their pairs."""
-        estimates = estimate_by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
-        notes = (NOTE,) if claim == TOPICS else ()
-        return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
+def estimate_repeats(tables: Tables, claim: Claim) -> Estimates:
+    """Estimate system means over topics and instances, with effect sizes."""
+    estimates = estimate_means(tables)
+    notes = (NOTE,) if claim == TOPICS else ()
+    return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
 def add_effect_sizes(estimates: Estimates, tables: Tables) -> Estimates:
@@ -352,7 +259,9 @@ def require_runs(tables: Tables) -> InstanceSpread:
 NOTE = "instances are averaged, not sampled: their variance is left out, which matters when they are few"
 
 
-def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str, str, int, int], Mixture]:
+def unified_posterior(
+    tables: Tables, labels: tuple[str, ...], claim: Claim
+) -> Callable[[str, str, int, int], Mixture]:
     """The posterior distribution of a difference that belongs to the unified test, of a batch of one."""
     spread = spread_of(tables)
 
@@ -371,69 +280,64 @@ def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str,
     return posterior
 
 
-def _make_mixed_test(df: str) -> Callable[[Tables, Ints, Ints], Outcome]:
-    def test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
-        return mixed_test(tables, ia, ib, df)
-
-    return test
-
-
-def pooled_averages(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
-    """J15 Algorithm 2, the t of the averages against resamples of every instance."""
-    return run_pooled(tables, ia, ib, own_t=False)
-
-
-def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
-    """J15 Algorithm 2, each instance's own t against its resamples."""
-    return run_pooled(tables, ia, ib, own_t=True)
-
-
-MIXED = {df: _make_mixed_test(df) for df in FREEDOMS}
 MIXED_LIMITS = {
     "paper": "Degrees of freedom are too many: 11.1% false alarms against a deterministic system."
 }
 VARIES = "each pair by itself; {topics} and {instances} are both random"
 AS_THEY_ARE = "each pair by itself, for these {instances} only"
-UNIFIED = RepeatsMethod(
+J15 = (("none", "J15"),)
+SAMPLED, AVERAGED = ((BOTH, (INSTANCES,)),), ((TOPICS, (INSTANCES,)),)
+"""Layouts by claim: instances are a sample too, or averaged."""
+
+
+def repeats_test(name: str, title: str, pairs: Any, layouts_by_claim: Any = SAMPLED, **facts: Any) -> Method:
+    """Return a test of systems that give another result each time, every pair by itself."""
+    known = {"reason": VARIES, "citations": ("JayasingheEtAl2015",), "repeats_kind": "seeds"}
+    return Method(
+        name=name,
+        title=title,
+        layouts_by_claim=layouts_by_claim,
+        means=estimate_repeats,
+        pairs=pairs,
+        **(known | facts),
+    )
+
+
+UNIFIED = repeats_test(
     "unified",
     "unified test of instances and topics",
     unified_test,
-    (BOTH,),
-    "t-tests with the variance over {topics} and over each {system}'s own {instances}"
+    text="t-tests with the variance over {topics} and over each {system}'s own {instances}"
     " (Satterthwaite's degrees of freedom)",
-    VARIES,
+    posterior=unified_posterior,
     citations=("JayasingheEtAl2015", "Satterthwaite1946"),
     takes_gaps=True,
-    formula="Var(d) = s²/T + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems",
+    equation="Var(d) = s²/T + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems",
     limits="With two seeds 9 to 13% false alarms with Holm's correction, 25% with ten systems.",
 )
-SAMPLES = RepeatsMethod(
+SAMPLES = repeats_test(
     "samples",
     "paired t-test of samples",
     samples_test,
-    (BOTH,),
-    "paired t-tests of means over {instances}",
-    VARIES,
-    paper="J15",
+    text="paired t-tests of means over {instances}",
+    papers=J15,
     repeats_kind="samples",
     takes_gaps=True,
-    formula="t = d/√(s²/T) of means over samples (J15 equation 7)",
+    equation="t = d/√(s²/T) of means over samples (J15 equation 7)",
     limits="Only for answers sampled independently for each question: with seeds 15% false alarms.",
 )
 PAIRWISE = (
     UNIFIED,
     SAMPLES,
     *(
-        RepeatsMethod(
+        repeats_test(
             f"mixed {df}",
             f"mixed model of each pair, {words}",
-            MIXED[df],
-            (BOTH,),
-            f"a mixed model of each pair of {{systems}}, {words}",
-            VARIES,
-            paper="J15" * (df == "paper"),
+            partial(mixed_test, df=df),
+            text=f"a mixed model of each pair of {{systems}}, {words}",
+            papers=J15 if df == "paper" else (),
             warned=df == "paper",
-            formula=(
+            equation=(
                 "score = system + topic + system:topic + repeat + error by restricted maximum likelihood,"
                 " a pair at a time"
             ),
@@ -441,101 +345,89 @@ PAIRWISE = (
         )
         for df, words in FREEDOMS.items()
     ),
-    RepeatsMethod(
+    repeats_test(
         "bootstrap pooled",
         "J15 Algorithm 2, t of the averages against resamples of every instance",
-        pooled_averages,
-        (TOPICS,),
-        "J15's bootstrap, holding the t of averaged differences against resamples of every {instance}",
-        AS_THEY_ARE,
+        partial(run_pooled, own_t=False),
+        AVERAGED,
+        text="J15's bootstrap, holding the t of averaged differences against resamples of every {instance}",
+        reason=AS_THEY_ARE,
         drawn=True,
-        paper="J15",
-        formula="t of the averaged differences against t* of resampled topics of every repeat",
+        papers=J15,
+        equation="t of the averaged differences against t* of resampled topics of every repeat",
         limits="Leaves out the variance of repeats: 9.2% false alarms with five.",
         warned=True,
     ),
-    RepeatsMethod(
+    repeats_test(
         "bootstrap per-instance",
         "J15 Algorithm 2, each instance's t against its resamples",
-        pooled_own,
-        (TOPICS,),
-        "J15's bootstrap, holding the t of each {instance} against its own resamples",
-        AS_THEY_ARE,
+        partial(run_pooled, own_t=True),
+        AVERAGED,
+        text="J15's bootstrap, holding the t of each {instance} against its own resamples",
+        reason=AS_THEY_ARE,
         drawn=True,
-        paper="J15",
-        formula="t of each repeat against t* of its own resampled topics",
+        papers=J15,
+        equation="t of each repeat against t* of its own resampled topics",
         limits="Conservative: 1.5% false alarms with five repeats.",
     ),
-    RepeatsMethod(
+    repeats_test(
         "t-single",
         "paired t-test on the first instance",
         one_instance,
-        (TOPICS,),
-        "paired t-tests on the first {instance} alone",
-        AS_THEY_ARE,
-        paper="J15",
-        formula="t = d/√(s²/T) of the first repeat",
+        AVERAGED,
+        text="paired t-tests on the first {instance} alone",
+        reason=AS_THEY_ARE,
+        papers=J15,
+        equation="t = d/√(s²/T) of the first repeat",
         limits="Says nothing about other seeds: 22.6% false alarms for a claim about any seed.",
         warned=True,
     ),
-    RepeatsMethod(
+    repeats_test(
         "t-independent",
         "paired t-test on all instances and topics as if independent",
         run_independent,
-        (TOPICS,),
-        "paired t-tests on all {instances} and {topics} as if they were independent",
-        AS_THEY_ARE,
-        formula="t = d/√(s²/(T·M)) of all T·M differences",
+        AVERAGED,
+        text="paired t-tests on all {instances} and {topics} as if they were independent",
+        reason=AS_THEY_ARE,
+        equation="t = d/√(s²/(T·M)) of all T·M differences",
         limits="Counts the repeats of a topic as independent topics. J15 warns against it.",
         warned=True,
     ),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JointMixedMethod(Method):
-    """One mixed model of all systems with nested instances."""
-
-    name: str = "joint mixed"
-    title: str = "mixed model of all systems, nested instances"
-    layouts: tuple[Dims, ...] = (INSTANCES,)
-    claims: tuple[Claim, ...] = (BOTH,)
-    common_error: bool = True
-    repeats_kind: str = "seeds"
-    reason: str = "one error variance for all pairs; {topics} and {instances} are both random"
-    formula: str = (
-        "score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood"
-    )
-    limits: str = "Assumes the same variances in all systems; refuses deterministic systems."
-
-    @property
-    def corrections(self) -> tuple[str, ...]:
-        """All that compare every pair."""
-        return tuple(name for name in CORRECTIONS if name != "dunnett")
-
-    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        """Say what pairs are compared with."""
-        return Clause("a mixed model of all {systems} with nested {instances}", ("JayasingheEtAl2015",))
-
-    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
-        """Estimate system means with the variance that the model gives a difference."""
-        if spread_of(tables).fixed.any():
-            raise InputError(
-                "a deterministic system has no repeats of its own for one nested model",
-                remedy="use unified or mixed, which take each pair by itself",
-            )
-        y = copy_deterministic(tables).transpose(0, 2, 3, 1)
-        lines = tables.once("lines", lambda: balanced.split_lines(y, "nested"))
-        se, freedom = difference_of(lines, "auto")
-        return Estimates(
-            labels=tuple(map(str, range(tables.systems))),
-            values=lines.means,
-            variance=se**2 / 2.0,
-            df=freedom,
-            claim="",
-            model="mixed, nested instances",
-            scale=np.sqrt(lines.ms[..., balanced.E]),
+def estimate_jointly(tables: Tables, claim: Claim) -> Estimates:
+    """Estimate system means by one mixed model of all, with the variance that it gives a difference."""
+    if spread_of(tables).fixed.any():
+        raise InputError(
+            "a deterministic system has no repeats of its own for one nested model",
+            remedy="use unified or mixed, which take each pair by itself",
         )
+    y = copy_deterministic(tables).transpose(0, 2, 3, 1)
+    lines = tables.once("lines", lambda: balanced.split_lines(y, "nested"))
+    se, freedom = difference_of(lines, "auto")
+    return Estimates(
+        labels=tuple(map(str, range(tables.systems))),
+        values=lines.means,
+        variance=se**2 / 2.0,
+        df=freedom,
+        claim="",
+        scale=np.sqrt(lines.ms[..., balanced.E]),
+    )
 
 
-METHODS: tuple[Method, ...] = (JointMixedMethod(), *PAIRWISE)
+JOINT_MIXED = Method(
+    name="joint mixed",
+    title="mixed model of all systems, nested instances",
+    layouts_by_claim=SAMPLED,
+    means=estimate_jointly,
+    text="a mixed model of all {systems} with nested {instances}",
+    citations=("JayasingheEtAl2015",),
+    reason="one error variance for all pairs; {topics} and {instances} are both random",
+    equation="score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood",
+    limits="Assumes the same variances in all systems; refuses deterministic systems.",
+    simultaneous=("hsd", "scheffe"),
+    common_error=True,
+    repeats_kind="seeds",
+)
+METHODS: tuple[Method, ...] = (JOINT_MIXED, *PAIRWISE)
