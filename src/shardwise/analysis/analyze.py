@@ -52,7 +52,7 @@ from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.tables import SHARDS
-from shardwise.planning.repeats import repeat_components
+from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS
 

@@ -1,7 +1,6 @@
 from .agreement import agreement_chart as agreement_chart
 from .agreement import stability_chart as stability_chart
 from .agreement import width_chart as width_chart
-from .budgets import budget_chart as budget_chart
 from .budgets import judgment_chart as judgment_chart
 from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart

@@ -9,14 +9,11 @@ import pandas as pd
 
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_names
-from shardwise.planning.instances import BudgetPlan
-from shardwise.planning.judgments import JudgmentPlan
-from shardwise.planning.pools import PoolStudy
+from shardwise.planning.plans import Plan
 from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     SIZE,
-    bars_with_numbers,
     check_columns,
     encode_colour,
     encode_dash,
@@ -26,37 +23,11 @@ from shardwise.plot.theme import (
     list_records,
     make_data,
     make_legend,
-    name_axis,
     number_tips,
     text_tips,
 )
 
 SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
-
-
-def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
-    """Draw the instances and topics that a budget buys, with what they cost and reach in the title.
-
-    Parameters
-    ----------
-    plan : BudgetPlan
-        The result of `shardwise.planning.plan_budget`.
-
-    Returns
-    -------
-    Chart
-        The chart, an altair object.
-    """
-    rows = [{"what": name, "number": getattr(plan, name)} for name in ("instances", "topics")]
-    top = 1.15 * max(row["number"] for row in rows)
-    base = alt.Chart(make_data(rows)).encode(
-        y=name_axis("what", ["instances", "topics"]),
-        x=alt.X("number:Q", title="number", scale=alt.Scale(domain=[0, top])),
-        tooltip=[*text_tips("what"), *number_tips("number", format="d")],
-    )
-    title = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
-    layers = bars_with_numbers(base, "number", "d")
-    return finish_chart(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=title))
 
 
 def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "instance") -> alt.LayerChart:
@@ -100,15 +71,15 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
-def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
+def pool_chart(study: Plan, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
     """Draw topics needed against documents to judge per topic, one line a measure (S14 Fig. 4).
 
     A point is a pool depth, written beside it; the larger, the more judgments the design takes in all.
 
     Parameters
     ----------
-    study : PoolStudy
-        The result of `shardwise.planning.pool_depth_study`.
+    study : Plan
+        The result of `shardwise.planning.plan_pools`.
     goal : {"power", "interval"}, optional
         What the topics are for; by default power where the study has it.
 
@@ -133,7 +104,7 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     layers = [lines, points.mark_point(filled=True, opacity=0.9).encode(size=size),
               labels.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")]  # fmt: skip
     title = alt.Title(
-        study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
+        study.lines[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
     )
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
@@ -161,15 +132,15 @@ def _draw_depths(
     return lines, base.encode(shape=encode_shape("measure", names, key)), base
 
 
-def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
+def judgment_chart(plan: Plan) -> alt.LayerChart:
     """Draw the smallest difference that a number of judgments finds against the depth of the pool, one line a measure.
 
     The number beside a point is how many topics the judgments pay for at that depth.
 
     Parameters
     ----------
-    plan : JudgmentPlan
-        The result of `shardwise.planning.plan_judgments`.
+    plan : Plan
+        The result of `shardwise.planning.plan_pools` with a number of judgments.
 
     Returns
     -------
@@ -188,7 +159,7 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     layers = [lines, points.mark_point(filled=True, size=50, opacity=1),
               labels.mark_text(dy=-14, fontSize=10).encode(text="topics:Q")]  # fmt: skip
     title = alt.Title(
-        f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}",
+        f"{plan.facts['judgments']:,.0f} judgments: the smallest difference found with power {plan.facts['power']:g}",
         subtitle="numbers beside the points: topics",
     )
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))

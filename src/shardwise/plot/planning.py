@@ -10,9 +10,8 @@ import pandas as pd
 
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
-from shardwise.planning.shards import ShardDesign
+from shardwise.planning.plans import Plan, reach_curve
 from shardwise.planning.simulated import SimulatedPower
-from shardwise.planning.tables import reach_curve
 from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.theme import (
     COLOURS,
@@ -52,7 +51,8 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
     Parameters
     ----------
     curve : DataFrame
-        Columns ``topics`` and those named by `x` and `colour`, as `shardwise.planning.design_curve` gives them.
+        Columns ``topics`` and those named by `x` and `colour`, such as the answers of
+        `shardwise.planning.topics_for_power`.
     x : str
         The column that varies from left to right, such as systems, min_diff or width.
     colour : str
@@ -76,7 +76,7 @@ def reach_chart(
     Parameters
     ----------
     curve : DataFrame or VarianceEstimate
-        What `shardwise.planning.reach_curve` gives, or a variance to compute it from.
+        Columns ``measure``, ``topics``, ``goal`` and ``value``, or a variance to compute them from.
     topics : sequence of int, optional
         The numbers of topics for a variance, 10 to 400 by default; a table has its own.
 
@@ -107,7 +107,7 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     Parameters
     ----------
     table : DataFrame
-        One row a measure, one column a way, as `shardwise.planning.variance_table` gives it.
+        One row a measure, one column a way, as `shardwise.planning.variance` estimates it.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def generalizability_chart(
         The chart, an altair object.
     """
     names = {"erho_sq": "Eρ², differences", "phi": "Φ, scores"}
-    counts = sorted({*map(int, topics), result.mean_squares.topics})
+    counts = sorted({*map(int, topics), result.topics})
     rows = []
     for n in counts:
         if result.error > 0:
@@ -211,19 +211,19 @@ def generalizability_chart(
         y="value:Q", strokeDash=encode_dash("coefficient", shown, key)
     )
     points = base.mark_point(size=40, opacity=0).encode(y="value:Q")
-    today = level_line(result.mean_squares.topics, "x")
-    title = f"{result.mean_squares.systems} systems; bands: {100 * level:g}% limits"
+    today = level_line(result.topics, "x")
+    title = f"{result.systems} systems; bands: {100 * level:g}% limits"
     layers = [band, lines, points, today]
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
-def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
+def shard_design_chart(design: Plan) -> alt.LayerChart:
     """Draw the topics needed against the number of shards; a cross where no number of topics is enough.
 
     Parameters
     ----------
-    design : ShardDesign
-        The result of `shardwise.planning.design_for_shards`.
+    design : Plan
+        The result of `shardwise.planning.plan_shards`.
 
     Returns
     -------
@@ -245,8 +245,9 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
             *number_tips("df", format=".1f"),
         ],
     )
+    why = f"more than {design.facts['most_topics']} topics, or none"
     never = alt.Chart(
-        make_data({"shards": row["shards"], "topics": top, "why": f"more than {design.most_topics} topics, or none"}
+        make_data({"shards": row["shards"], "topics": top, "why": why}
              for row, ok in zip(rows, known, strict=True) if not ok)
     )  # fmt: skip
     layers = [
@@ -257,7 +258,8 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
         ),
     ]
     note = "" if known.all() else "; ×: no number of topics is enough"
-    title = alt.Title(f"{design.goal}{note}", subtitle=f"claim: {design.claim}")
+    goal, claim = design.lines
+    title = alt.Title(f"{goal}{note}", subtitle=claim)
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
