@@ -15,6 +15,7 @@ import xarray as xr
 import shardwise as sw
 from bench.gallery_pages import draw_reports
 from shardwise.methods.bootstrap.fit import BootstrapFit
+from shardwise.planning.plans import design_curve
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -172,8 +173,8 @@ def powers() -> pd.DataFrame:
     return pd.concat(frames).sort_values(["topics", "difference"])
 
 
-def pools() -> sw.planning.PoolStudy:
-    return sw.planning.pool_depth_study(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
+def pools() -> sw.planning.Plan:
+    return sw.planning.plan_pools(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
@@ -201,12 +202,16 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "instances": lambda: sw.compare_instances(*seeds()).plot("difference", margin=0.02, measure="nDCG@10"),
     "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
     "components": lambda: sw.planning.variance_components(*seeds()).plot("instances"),
-    "budget": lambda: sw.planning.plan_budget(
-        sw.planning.variance_components(*seeds()), 1000, per_topic=5, per_instance=10
-    ).plot(),
-    "variances": lambda: sw.plot.variance_chart(sw.planning.variance_table(whole())),
+    "variances": lambda: sw.plot.variance_chart(
+        pd.DataFrame(
+            {
+                method: {name: float(found) for name, found in sw.planning.variance(whole(), method).items()}
+                for method in ("percentile95", "one-way", "two-way", "residual")
+            }
+        )
+    ),
     "topics": lambda: sw.plot.topics_chart(
-        sw.planning.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
+        design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
     ),
     "reach": lambda: sw.planning.variance(whole()["AP"]).plot(),
     "pools": lambda: pools().plot(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,8 @@ from shardwise.core.scores import as_scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import Tables
-from shardwise.planning.repeats import Design, RepeatPlan, plan_from_components, plan_repeats
+from shardwise.planning.design import Design
+from shardwise.planning.plans import RepeatPlan, plan_more, plan_repeats
 
 OUT = Path(__file__).parent.parent / "docs" / "bench" / "repeat_plans.csv"
 LOGS = {"humaneval": "passed", "inspect/logs_eval": "match", "promptfoo/repeats.json": "success"}
@@ -61,7 +63,7 @@ def reached_power(chances: Floats, design: Design, tables: int, seed: int) -> fl
     procedure, wins = parse_procedure("moderated"), 0
     for start in range(0, tables, BLOCK):
         rng = np.random.default_rng([seed, start])
-        picked = chances[rng.integers(0, len(chances), (BLOCK, design.items))]
+        picked = chances[rng.integers(0, len(chances), (BLOCK, design.topics))]
         y = rng.binomial(design.repeats, picked) / design.repeats
         batch = Tables(y, ("topic", "system"), seed, start, n_resamples=RESAMPLES)
         decided = procedure.decide(batch)
@@ -73,7 +75,7 @@ def reached_power(chances: Floats, design: Design, tables: int, seed: int) -> fl
 def plan_log(y: Floats, plan: RepeatPlan) -> list[tuple[str, Design]]:
     """The plans that can be tried."""
     found = [("more items", plan.more_items), ("more repeats", plan.more_repeats), ("now", plan.now)]
-    return [(name, one) for name, one in found if one is not None and one.items >= 10]
+    return [(name, one) for name, one in found if one is not None and one.topics >= 10]
 
 
 def main() -> None:
@@ -90,7 +92,7 @@ def main() -> None:
         y = scores.transpose("topic", "system", "instance").to_numpy()
         for difference in (0.1, 0.2):
             plan = plan_repeats(scores, min_diff=difference, kind="samples")
-            chances = plant_difference(list_chances(y, plan.components), difference)
+            chances = plant_difference(list_chances(y, plan.now.variance), difference)
             # Clipping and shrinking changed the variances a little: the plan is made for what is simulated.
             interaction = (
                 chances - chances.mean(axis=0) - chances.mean(axis=1, keepdims=True) + chances.mean()
@@ -101,11 +103,11 @@ def main() -> None:
                     "error": float((chances * (1 - chances)).mean()),
                 }
             )
-            now = {"items": plan.now.items, "repeats": plan.now.repeats, "systems": plan.systems}
-            like = plan_from_components(parts, "samples", min_diff=difference, **now)
+            now = replace(plan.now, variance=parts)
+            like = RepeatPlan("samples", now, *plan_more(now))
             for what, design in plan_log(y, like):
                 power = reached_power(chances, design, chosen.tables, len(rows))
-                sizes = {"items": design.items, "samples": design.repeats}
+                sizes = {"items": design.topics, "samples": design.repeats}
                 row = {"log": log, "difference": difference, "what": what, **sizes}
                 rows.append({**row, "planned": design.power, "reached": power})
                 print(rows[-1], flush=True)

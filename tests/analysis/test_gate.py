@@ -17,7 +17,7 @@ import shardwise as sw
 from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
 from shardwise.analysis.sequential_gate import gate_sequentially
 from shardwise.core.errors import InputError
-from shardwise.planning.margins import topics_for_margin
+from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from app_server import TOKEN, Served
 from axe import list_findings
+from designs import min_diff_at
 from layout import list_faults
-from shardwise.planning.topics import min_diff_at
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PHONE = {

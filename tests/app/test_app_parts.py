@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from app_server import TOKEN
 from command_line import options_of, shardwise
+from designs import min_diff_at, power_at
 from shardwise.analysis.analyze import analyze
 from shardwise.app import uploads
 from shardwise.app.answering import describe_plan
@@ -38,9 +39,8 @@ from shardwise.io.kinds import kind_of
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.verdict import judge_methods
 from shardwise.methods.registry import parse_procedure
-from shardwise.planning import min_diff_at, topics_for_power
-from shardwise.planning.repeats import plan_from_components
-from shardwise.planning.topics import power_at
+from shardwise.planning import topics_for_power
+from shardwise.planning.plans import plan_more
 
 HOSTILE = [
     "../../../etc/passwd", "/etc/passwd", "..\\..\\x", "C:\\x", "a/../../b", "....//x", "~/.ssh/id", "x\x00.csv",
@@ -257,7 +257,9 @@ def test_what_cannot_be_understood_keeps_its_columns_to_choose_from(tmp_path: Pa
 def test_the_plan_has_the_numbers_of_design() -> None:
     plan = PlanForm(topics=50, variance=0.02, min_diff=0.05, systems=10)
     told = compute_figures(plan)
-    assert told["now"]["two"] == min_diff_at(n=50, variance=0.02, power=0.8, method="paired-t")
+    assert told["now"]["two"] == pytest.approx(
+        min_diff_at(n=50, variance=0.02, power=0.8, method="paired-t"), rel=1e-10
+    )
     assert told["need"]["all"] == topics_for_power(
         variance=0.02, min_diff=0.05, systems=10, method="moderated"
     )
@@ -265,10 +267,10 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     seeded = PlanForm(topics=50, systems=2, seeds=5, per_answer=1.0, **varies)
     told = compute_figures(seeded)
     assert told["price"] == 50 * 2 * 5
-    plan = plan_from_components(seeded.components, "seeds", items=50, repeats=5, systems=2, min_diff=0.05)
-    assert told["now"]["chance"] == plan.now.power
-    assert plan.more_items is None
-    assert told["need"] == {"topics": None, "seeds": plan.more_repeats and plan.more_repeats.repeats}
+    assert told["now"]["chance"] == seeded.design.power
+    more_items, more_repeats, _ = plan_more(seeded.design)
+    assert more_items is None
+    assert told["need"] == {"topics": None, "seeds": more_repeats and more_repeats.repeats}
     assert "No number of topics is enough with 5 seeds." in told["sentences"]
 
 

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 from command_line import Done, shardwise
+from designs import min_diff_at, power_at, width_at
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.simulate_collection import simulate_collection
-from shardwise.planning.judgments import plan_judgments
-from shardwise.planning.pools import pool_depth_study
-from shardwise.planning.tables import design_curve, reach_curve
-from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
-from shardwise.planning.variances import pool_variances, variance, variance_table
+from shardwise.planning.design import topics_for_power
+from shardwise.planning.plans import design_curve, reach_curve
+from shardwise.planning.pools import plan_pools
+from shardwise.planning.variances import pool_variances, variance
 from shardwise.plot.planning import pool_chart, reach_chart, topics_chart, variance_chart
 
 
@@ -106,9 +106,9 @@ def test_budget_prints_the_plan(folder: Path, tmp_path: Path) -> None:
         "--topic-cost", 5, "--chart", chart, "-f", "json",
     )  # fmt: skip
     collection = read_collection(str(folder / "runs"), str(folder / "qrels.txt"))
-    plan = plan_judgments(collection, 2000, [10, 40], topic_cost=5)
+    plan = plan_pools(collection, [10, 40], judgments=2000, topic_cost=5, systems=2)
     pd.testing.assert_frame_equal(pd.DataFrame(rows(done)), plan.table, check_dtype=False)
-    assert json.loads(done.stdout)["title"] == plan.sentences()[0]
+    assert json.loads(done.stdout)["title"] == plan.lines[0]
     assert "smallest difference found" in chart.read_text()
     both = ("--also", f"{folder / 'qrels.txt'},{folder / 'runs'}")
     twice = design("pools", folder / "qrels.txt", folder / "runs", "--pool", 10, *both, "-f", "json")
@@ -172,7 +172,7 @@ def test_pools_prints_the_study(folder: Path, tmp_path: Path) -> None:
         "pools", folder / "qrels.txt", folder / "runs", "--pool", 10, "--pool", 40, "-m", "AP", "-m", "Q@20",
         "--min-diff", 0.2, "--chart", chart, "-f", "json",
     )  # fmt: skip
-    study = pool_depth_study(
+    study = plan_pools(
         read_collection(str(folder / "runs"), str(folder / "qrels.txt")),
         [10, 40],
         ["AP", "Q@20"],
@@ -180,7 +180,7 @@ def test_pools_prints_the_study(folder: Path, tmp_path: Path) -> None:
     )
     found = pd.DataFrame(rows(done))
     pd.testing.assert_frame_equal(found, study.table, check_dtype=False)
-    assert json.loads(done.stdout)["goals"] == list(study.goals)
+    assert json.loads(done.stdout)["goals"] == list(study.lines)
     assert "<script src=" not in chart.read_text()
 
 
@@ -275,12 +275,11 @@ def test_charts_hold_the_numbers_of_their_tables() -> None:
 
 
 def test_variance_and_pool_charts(folder: Path) -> None:
-    grid = variance_table(np.random.default_rng(2).normal(0.3, 0.1, (12, 4)))
+    table = np.random.default_rng(2).normal(0.3, 0.1, (12, 4))
+    grid = pd.DataFrame({method: [float(variance(table, method))] for method in ("one-way", "two-way")})
     bars = variance_chart(grid).to_dict()
     assert bars["layer"][0]["encoding"]["color"]["scale"]["domain"] == list(grid.columns)
-    study = pool_depth_study(
-        read_collection(str(folder / "runs"), str(folder / "qrels.txt")), [10, 40], width=None
-    )
+    study = plan_pools(read_collection(str(folder / "runs"), str(folder / "qrels.txt")), [10, 40], width=None)
     (data,) = pool_chart(study).to_dict()["datasets"].values()
     assert [point["judgments"] for point in data] == study.table["judgments_power"].tolist()
     with pytest.raises(InputError, match="no column 'topics_interval'"):

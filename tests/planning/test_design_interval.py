@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from designs import width_at
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.planning.topics import mean_of_sd, topics_for_interval, width_at
+from shardwise.planning.design import topics_for_interval
+from shardwise.stats.power import mean_of_sd
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -44,7 +46,7 @@ def test_width_is_the_mean_width_of_simulated_intervals(repetitions: float) -> N
     runs = int(4000 * repetitions)
     d = make_generator(8, 0).normal(0.02, np.sqrt(0.03), (runs, 12))
     widths = 2 * stats.t.isf(0.05, 11) * stats.sem(d, axis=1)
-    expected = width_at(n=12, difference_variance=0.03, alpha=0.1)
+    expected = width_at(n=12, variance=0.015, alpha=0.1)
     assert widths.mean() == pytest.approx(expected, abs=4 * stats.sem(widths))
 
 
@@ -66,8 +68,7 @@ def test_topics_are_the_smallest_that_do_and_monotone(
     assert topics_for_interval(variance=variance, width=width, alpha=alpha / factor) >= n
 
 
-def test_the_variance_of_a_difference_is_twice_that_of_a_score() -> None:
-    assert topics_for_interval(difference_variance=0.106, width=0.1) == 165
+def test_several_variances_at_once() -> None:
     assert topics_for_interval(variance=[0.053, 0.1208], width=0.1).tolist() == [165, 374]  # type: ignore[union-attr]
 
 

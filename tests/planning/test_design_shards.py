@@ -16,10 +16,10 @@ from scipy import stats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.components import variance_components
-from shardwise.planning.shards import design_for_shards
-from shardwise.planning.topics import power_exact, topics_for_interval, topics_for_power
-from shardwise.planning.variances import variance
+from shardwise.planning.design import topics_for_interval, topics_for_power
+from shardwise.planning.plans import plan_shards
+from shardwise.planning.variances import variance, variance_components
+from shardwise.stats.power import f_power
 
 GOLD = Path(__file__).parent.parent / "gold"
 TYPICAL = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.000025, "error": 0.0036})
@@ -54,7 +54,7 @@ def test_a_negative_component_counts_as_zero_and_is_named() -> None:
     c = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
     assert c["topic:system"] == 0
     assert "topic:system" in c.negative
-    assert "counted as 0" in str(design_for_shards(c, min_diff=1.0, shards=[2]))
+    assert "counted as 0" in str(plan_shards(c, min_diff=1.0, shards=[2]))
 
 
 @given(systems=st.integers(2, 30), shards=st.integers(1, 12), min_diff=st.floats(0.02, 0.1))
@@ -62,14 +62,14 @@ def test_topics_like_these_need_what_a_two_way_design_on_shard_means_needs(
     systems: int, shards: int, min_diff: float
 ) -> None:
     sigma_sq = TYPICAL["topic:system"] + TYPICAL["error"] / shards
-    result = design_for_shards(TYPICAL, min_diff=min_diff, shards=[shards], systems=systems, most_topics=3000)
+    result = plan_shards(TYPICAL, min_diff=min_diff, shards=[shards], systems=systems, most_topics=3000)
     assert result.table["topics"].iloc[0] == topics_for_power(
         variance=sigma_sq, min_diff=min_diff, systems=systems, method="blocks"
     )
 
 
 def test_width_for_two_systems_is_that_of_the_paired_interval() -> None:
-    result = design_for_shards(TYPICAL, width=0.04, shards=[1, 4])
+    result = plan_shards(TYPICAL, width=0.04, shards=[1, 4])
     expected = [topics_for_interval(variance=0.0064 + 0.0036 / s, width=0.04) for s in (1, 4)]
     assert result.table["topics"].tolist() == expected
     assert (result.table["width"] <= 0.04).all()
@@ -78,7 +78,7 @@ def test_width_for_two_systems_is_that_of_the_paired_interval() -> None:
 def test_how_topics_fall_or_do_not_with_shards() -> None:
     shards = [2, 5, 20, 100]
     sizes = {
-        claim: design_for_shards(TYPICAL, min_diff=0.03, shards=shards, generalize=claim).table["topics"]
+        claim: plan_shards(TYPICAL, min_diff=0.03, shards=shards, generalize=claim).table["topics"]
         for claim in ((), ("topic",), ("topic", "shard"))
     }
     these, like, both = sizes[()], sizes[("topic",)], sizes[("topic", "shard")]
@@ -91,10 +91,10 @@ def test_how_topics_fall_or_do_not_with_shards() -> None:
 
 def test_what_no_number_of_topics_can_do_is_missing_not_invented() -> None:
     rough = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.01, "error": 0.0036})
-    result = design_for_shards(rough, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
+    result = plan_shards(rough, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
     assert result.table["topics"].isna().all()
     assert result.table["power"].isna().all()
-    assert result.claim == "new topics like these, new shards like these"
+    assert result.lines[1] == "claim: new topics like these, new shards like these"
 
 
 def test_a_corpus_cut_finer_has_components_of_its_own() -> None:
@@ -102,13 +102,11 @@ def test_a_corpus_cut_finer_has_components_of_its_own() -> None:
         TYPICAL,
         VarianceComponents({"topic:system": 0.0064, "system:shard": 0.00002, "error": 0.02}),
     )
-    table = design_for_shards({2: coarse, 10: fine}, min_diff=0.03).table
+    table = plan_shards({2: coarse, 10: fine}, min_diff=0.03).table
     assert table["shards"].tolist() == [2, 10]
-    assert (
-        table["topics"].iloc[1] == design_for_shards(fine, min_diff=0.03, shards=[10]).table["topics"].iloc[0]
-    )
+    assert table["topics"].iloc[1] == plan_shards(fine, min_diff=0.03, shards=[10]).table["topics"].iloc[0]
     with pytest.raises(InputError, match="no components for 3 shards"):
-        design_for_shards({2: coarse}, min_diff=0.03, shards=[3])
+        plan_shards({2: coarse}, min_diff=0.03, shards=[3])
 
 
 @pytest.mark.calibration
@@ -151,7 +149,7 @@ def test_power_is_what_simulated_shards_show(
         generalize, {"topic": np.array([float(t)]), "shard": s, "system": r}
     )
     critical = stats.f.isf(0.05, r - 1, degrees)
-    power = power_exact(min_diff**2 / v, np.array([r - 1.0]), degrees, critical)[0]
+    power = f_power(min_diff**2 / v, np.array([r - 1.0]), degrees, critical)[0]
     # Satterthwaite's df, taken at the expected mean squares, is an approximation: within .02
     slack = 0.02 if "shard" in generalize else 0.0
     assert 0.5 < power < 0.95
@@ -173,20 +171,20 @@ def test_power_is_what_simulated_shards_show(
 )
 def test_refusals(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        design_for_shards(TYPICAL, **{"min_diff": 0.03, **changes})
+        plan_shards(TYPICAL, **{"min_diff": 0.03, **changes})
 
 
 def test_components_refuse_what_they_cannot_use() -> None:
     with pytest.raises(InputError, match="below 0"):
         VarianceComponents({"topic:system": -0.1, "system:shard": 0, "error": 0.1})
     with pytest.raises(InputError, match="all variances are 0"):
-        design_for_shards(VarianceComponents({"topic:system": 0, "error": 0}), min_diff=0.03)
+        plan_shards(VarianceComponents({"topic:system": 0, "error": 0}), min_diff=0.03)
     with pytest.raises(InputError, match="not on shards"):
-        design_for_shards(xr.DataArray(np.eye(2), dims=("topic", "system")), min_diff=0.03)
+        plan_shards(xr.DataArray(np.eye(2), dims=("topic", "system")), min_diff=0.03)
     with pytest.raises(InputError, match="1 of 240 scores are undefined"):
-        design_for_shards(gold_scores().where(gold_scores() < float(gold_scores().max())), min_diff=0.03)
+        plan_shards(gold_scores().where(gold_scores() < float(gold_scores().max())), min_diff=0.03)
     with pytest.raises(InputError, match="have 1 shard; give at least 2"):
-        design_for_shards(gold_scores().isel(shard=[0]), min_diff=0.03)
+        plan_shards(gold_scores().isel(shard=[0]), min_diff=0.03)
 
 
 def test_scores_serve_as_well_as_their_components() -> None:
@@ -196,7 +194,7 @@ def test_scores_serve_as_well_as_their_components() -> None:
         gold_scores().to_dataset(name="AP"),
         gold_scores().to_series().reset_index(),
     ):
-        ours = design_for_shards(source, min_diff=0.1, shards=[2, 5])
-        pd.testing.assert_frame_equal(ours.table, design_for_shards(parts, min_diff=0.1, shards=[2, 5]).table)
-    cut = design_for_shards({4: gold_scores()}, min_diff=0.1).table
-    pd.testing.assert_frame_equal(cut, design_for_shards(parts, min_diff=0.1, shards=[4]).table)
+        ours = plan_shards(source, min_diff=0.1, shards=[2, 5])
+        pd.testing.assert_frame_equal(ours.table, plan_shards(parts, min_diff=0.1, shards=[2, 5]).table)
+    cut = plan_shards({4: gold_scores()}, min_diff=0.1).table
+    pd.testing.assert_frame_equal(cut, plan_shards(parts, min_diff=0.1, shards=[4]).table)

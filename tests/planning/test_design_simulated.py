@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from designs import power_at, width_at
 from moderated_by_hand import moderated_t
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
@@ -22,8 +23,7 @@ from shardwise.planning.simulated import (
     run_tests,
     simulated_power,
 )
-from shardwise.planning.topics import power_at, width_at
-from shardwise.planning.variances import mean_squares, variance
+from shardwise.planning.variances import TWO_WAY, mean_squares, variance
 
 
 def skewed(topics: int = 30, systems: int = 6) -> Floats:
@@ -65,7 +65,7 @@ def test_each_hsd_is_that_of_the_resampled_table() -> None:
     )
     q = stats.studentized_range.isf(0.3, 4, 48)
     for b, table in enumerate(explicit):
-        honest = q * np.sqrt(mean_squares(table).error / 17)
+        honest = q * np.sqrt(mean_squares(table, TWO_WAY)["error"] / 17)
         means = table.mean(axis=0)
         assert width[b] == pytest.approx(2 * honest)
         assert alarm[b] == (np.ptp(means) > honest)

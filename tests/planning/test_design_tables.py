@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from designs import min_diff_at, width_at
 from shardwise.core.errors import InputError
-from shardwise.planning.tables import design_curve, design_table, reach_curve
-from shardwise.planning.topics import min_diff_at, topics_for_interval, topics_for_power, width_at
+from shardwise.planning.design import topics_for_interval, topics_for_power
+from shardwise.planning.plans import design_curve, design_table, reach_curve
 from shardwise.planning.variances import VarianceEstimate
 
 NEWS = {"AP": 0.0530, "Q": 0.0538, "nDCG": 0.0564, "nERR": 0.1208}

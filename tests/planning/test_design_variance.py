@@ -16,11 +16,11 @@ from statsmodels.stats.anova import anova_lm
 
 from shardwise.core.errors import InputError
 from shardwise.planning.variances import (
+    TWO_WAY,
     VarianceEstimate,
     mean_squares,
     pool_variances,
     variance,
-    variance_table,
 )
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -42,9 +42,11 @@ def long(table: pd.DataFrame) -> pd.DataFrame:
 
 def test_mean_squares_are_those_of_statsmodels() -> None:
     table = anova_lm(smf.ols("score ~ topic + system", long(scores())).fit())
-    ms = mean_squares(scores().to_numpy())
+    ms = mean_squares(scores().to_numpy(), TWO_WAY)
     np.testing.assert_allclose(
-        [ms.topic, ms.system, ms.error], table.loc[["topic", "system", "Residual"], "mean_sq"], rtol=1e-10
+        [ms["topic"], ms["system"], ms["error"]],
+        table.loc[["topic", "system", "Residual"], "mean_sq"],
+        rtol=1e-10,
     )
 
 
@@ -102,9 +104,7 @@ def test_labelled_arrays_in_either_order_and_datasets_give_the_same() -> None:
     both = variance(xr.Dataset({"AP": array, "P@10": array * 2}))
     assert float(both["P@10"]) == pytest.approx(4 * float(both["AP"]))
     assert both["AP"].measure == "AP"
-    grid = variance_table(xr.Dataset({"AP": array}))
-    assert grid.loc["AP", "residual"] == pytest.approx(alone.sigma_sq)
-    assert grid.loc["AP", "residual"] < grid.loc["AP", "two-way"]
+    assert alone.sigma_sq < variance(table, "two-way").sigma_sq
 
 
 def test_pooling_reproduces_table_3() -> None:
@@ -129,8 +129,9 @@ def test_pooling_by_measure_and_its_weights() -> None:
 
 def test_real_scores_show_what_pairing_by_topic_is_worth(trec3: Path) -> None:
     table = pd.read_csv(trec3)
-    ms = mean_squares(table.to_numpy())
-    assert (round(ms.system, 5), round(ms.topic, 5), round(ms.error, 6)) == (0.36926, 0.91661, 0.01092)
+    ms = mean_squares(table.to_numpy(), TWO_WAY)
+    rounded = [round(ms[name], digits) for name, digits in (("system", 5), ("topic", 5), ("error", 6))]
+    assert rounded == [0.36926, 0.91661, 0.01092]
     assert float(variance(table, "one-way")) < float(variance(table, "two-way"))  # S14 §5.1
     assert float(variance(table, "percentile95")) < float(variance(table, "one-way"))
     assert float(variance(table, "residual")) < 0.4 * float(variance(table, "two-way"))

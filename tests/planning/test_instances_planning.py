@@ -18,13 +18,9 @@ from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
-from shardwise.planning.components import variance_components
-from shardwise.planning.instances import (
-    equivalence_power,
-    p_value_spread,
-    plan_budget,
-    plan_equivalence,
-)
+from shardwise.planning.plans import p_value_spread, plan_budget, plan_equivalence
+from shardwise.planning.variances import variance_components
+from shardwise.stats.power import equivalence_power
 
 FRAME = pd.DataFrame(np.eye(3))
 C = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
@@ -70,8 +66,16 @@ def test_no_other_split_of_the_budget_is_better(
     budget: int, per_topic: int, per_instance: int, per_run: float, random: int
 ) -> None:
     c = replace(C, random=random)
-    plan = plan_budget(c, budget, per_topic=per_topic, per_instance=per_instance, per_run=per_run,
-                       most_instances=40, most_topics=300)  # fmt: skip
+    table = plan_budget(
+        c,
+        budget,
+        topic_cost=per_topic,
+        repeat_cost=per_instance,
+        answer_cost=per_run,
+        most_repeats=40,
+        most_topics=300,
+    )
+    plan = table.nsmallest(1, "half_width").iloc[0]
     m, n = np.meshgrid(np.arange(2.0, 41), np.arange(2.0, 301), indexing="ij")
     cost = per_topic * n + random * m * (per_instance + per_run * n)
     variance, df = precision(c, m, n)
@@ -111,9 +115,9 @@ def test_p_values_settle_with_more_instances() -> None:
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: VarianceComponents({"topic:system": -1.0}), "cannot be below 0"),
     (lambda: VarianceComponents({"error": 1.0}, random=3), "3 of two systems"),
-    (lambda: plan_budget(C, 10), "costs must not be negative"),
-    (lambda: plan_budget(C, 3, per_topic=5), "does not pay for 2 instances and 2 topics, which cost 10"),
-    (lambda: plan_equivalence(C, margin=0.02, topics=[1]), "topics must be whole and at least 2"),
+    (lambda: plan_budget(C, 10, answer_cost=0), "costs must not be negative"),
+    (lambda: plan_budget(C, 3, topic_cost=5, answer_cost=0), "does not pay for 2 topics, which cost 10"),
+    (lambda: plan_equivalence(C, margin=0.02, topics=[1]), "topics must be a whole number, 2 or more"),
     (lambda: p_value_spread(FRAME, pd.Series(np.ones(3)), [5], replace=False), "fewer than 5"),
     (lambda: variance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no repeats"),
 ])  # fmt: skip

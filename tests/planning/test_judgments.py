@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from designs import min_diff_at, power_at, width_at
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
-from shardwise.planning.judgments import plan_judgments
-from shardwise.planning.pools import pool_depth_study
-from shardwise.planning.topics import min_diff_at, power_at, width_at
+from shardwise.planning.plans import Plan
+from shardwise.planning.pools import plan_pools
+
+
+def plan_judgments(
+    collection: Collection, judgments: float, depths: list[int], *more: Any, **how: Any
+) -> Plan:
+    return plan_pools(collection, depths, *more, judgments=judgments, **{"systems": 2, **how})
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +32,7 @@ def campaign() -> Collection:
 
 def test_every_row_is_what_its_judgments_buy(campaign: Collection) -> None:
     plan = plan_judgments(campaign, 3000, [10, 60], ["AP", "Q@20"], topic_cost=15, systems=5)
-    study = pool_depth_study(campaign, [10, 60], ["AP", "Q@20"], systems=5)
+    study = plan_pools(campaign, [10, 60], ["AP", "Q@20"], systems=5)
     for name in ("measure", "depth", "pooled", "variance"):
         assert plan.table[name].tolist() == study.table[name].tolist()
     for _, row in plan.table.iterrows():
@@ -42,21 +49,21 @@ def test_every_row_is_what_its_judgments_buy(campaign: Collection) -> None:
 def test_the_sentence_says_the_best_and_the_worst(campaign: Collection) -> None:
     plan = plan_judgments(campaign, 3000, [10, 60])
     best, worst = plan.best().iloc[0], plan.table.loc[plan.table["min_diff"].idxmax()]
-    (said,) = plan.sentences()
+    (said,) = plan.lines
     assert said == (
         f"AP: 3,000 judgments are best spent on {best['topics']} topics judged to depth {best['depth']}"
         f" ({best['pooled']:.0f} documents each): they find a difference of {best['min_diff']:.3f} between two systems"
         f" with power 0.8 at level 0.05; at depth {worst['depth']}, {worst['topics']} topics find"
         f" {worst['min_diff']:.3f}"
     )
-    (alone,) = plan_judgments(campaign, 3000, [10], systems=4).sentences()
-    assert alone.endswith("between best and worst of 4 systems with power 0.8 at level 0.05")
+    (alone,) = plan_judgments(campaign, 3000, [10], systems=4).lines
+    assert alone.endswith("between any two of 4 systems with power 0.8 at level 0.05")
 
 
 def test_depths_that_are_too_dear_are_left_open_or_refused(campaign: Collection) -> None:
     plan = plan_judgments(campaign, 100, [5, 80])
     assert plan.table["min_diff"].notna().tolist() == [True, False]
-    assert plan.sentences()[0].endswith("at level 0.05")
+    assert plan.lines[0].endswith("at level 0.05")
     with pytest.raises(InputError, match="10 judgments do not pay for 2 topics, which take"):
         plan_judgments(campaign, 10, [5, 80])
     with pytest.raises(InputError, match="topic_cost = -1: it must be 0 or more"):

@@ -23,7 +23,6 @@ def as_list(found: Any) -> list[Any]:
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "variance": lambda y: [float(one) for one in as_list(sw.planning.variance(y))],
-    "variance_table": lambda y: sw.planning.variance_table(y).to_numpy().ravel().tolist(),
     "generalizability": lambda y: sw.planning.generalizability(y).phi(),
     "simulated_power": lambda y: (
         sw.planning.simulated_power(y, topics=[5, 9], min_diff=0.1, repetitions=30, seed=1)

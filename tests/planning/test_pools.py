@@ -18,8 +18,8 @@ from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
-from shardwise.planning.pools import pool_depth_study, pool_qrels
-from shardwise.planning.topics import topics_for_interval, topics_for_power
+from shardwise.planning.design import topics_for_interval, topics_for_power
+from shardwise.planning.pools import plan_pools, pool_qrels
 from shardwise.planning.variances import pool_variances, variance
 from shardwise.scoring.scoring import score
 
@@ -71,7 +71,7 @@ def campaign() -> Collection:
 
 def test_every_row_is_the_design_that_its_variance_asks_for() -> None:
     collection = campaign()
-    study = pool_depth_study(collection, [60, 10], ["AP", "Q@20"], min_diff=0.2, systems=5, width=0.1)
+    study = plan_pools(collection, [60, 10], ["AP", "Q@20"], min_diff=0.2, systems=5, width=0.1)
     assert study.table["measure"].tolist() == ["AP", "AP", "Q@20", "Q@20"]
     assert study.table["depth"].tolist() == [10, 60, 10, 60]
     whole = score(pool_qrels(collection, 10), "AP", no_relevant="undefined")["AP"]
@@ -84,7 +84,7 @@ def test_every_row_is_the_design_that_its_variance_asks_for() -> None:
         assert row["topics_power"] == topics
         assert row["judgments_power"] == round(topics * row["pooled"])
         assert row["topics_interval"] == topics_for_interval(variance=estimate, width=0.1)
-    cheapest = study.cheapest()
+    cheapest = study.best()
     assert cheapest["judgments_power"].tolist() == [
         study.table.query("measure == @m")["judgments_power"].min() for m in ("AP", "Q@20")
     ]
@@ -101,15 +101,15 @@ def test_topics_without_relevant_documents_in_the_shallowest_pool() -> None:
         d: int(d.endswith("2")) for d in judged["4"]
     }  # its one relevant document is at rank 3 or 4
     collection = collection_of(runs, judged)
-    dropped = pool_depth_study(collection, [1, 4], method="exact")
+    dropped = plan_pools(collection, [1, 4], method="exact")
     assert "1 of 5 topics have no relevant document in the pool of depth 1 and were left out" in str(dropped)
     assert dropped.table["pooled"].tolist() == [2.0, 6.0]
-    zero = pool_depth_study(collection, [1, 4], no_relevant="zero", method="exact")
+    zero = plan_pools(collection, [1, 4], no_relevant="zero", method="exact")
     assert "score 0 where they have none: 4" in str(zero)
     assert zero.table["relevant"].tolist() == [0.8, 2.6]
     only = {"4": judged["4"], "3": {d: int(d.endswith("2")) for d in judged["3"]}}
     with pytest.raises(InputError, match="fewer than 2 topics"):
-        pool_depth_study(collection_of(runs, only), [1])
+        plan_pools(collection_of(runs, only), [1])
 
 
 def test_several_collections_are_pooled_by_their_topics() -> None:
@@ -117,8 +117,8 @@ def test_several_collections_are_pooled_by_their_topics() -> None:
     two = simulate_collection(
         topics=10, systems=4, depth=80, corpus=5000, relevant=40, pool_depth=80, seed=9
     ).collection()
-    both = pool_depth_study([one, two], [30], width=None).table.iloc[0]
-    parts = [pool_depth_study(each, [30], width=None) for each in (one, two)]
+    both = plan_pools([one, two], [30], width=None).table.iloc[0]
+    parts = [plan_pools(each, [30], width=None) for each in (one, two)]
     kept = [len(score(pool_qrels(each, 30), "AP", no_relevant="drop")["topic"]) for each in (one, two)]
     estimates = [variance(score(pool_qrels(each, 30), "AP", no_relevant="drop")["AP"]) for each in (one, two)]
     assert both["variance"] == pytest.approx(pool_variances(estimates).sigma_sq)
@@ -172,7 +172,7 @@ def test_robust_2003(data: Path) -> None:
         every: Qrels = pytrec_eval.parse_qrel(stream)
     qrels = {topic: every[topic] for topic in new}
     measures = ["AP", "nERR(max_rel=2)"]
-    study = pool_depth_study(collection, [10, 30, 100], measures, no_relevant="zero", method="exact")
+    study = plan_pools(collection, [10, 30, 100], measures, no_relevant="zero", method="exact")
     for depth, row in study.table.query("measure == 'AP'").set_index("depth").iterrows():
         pools, shallow = pooled_by_hand(runs, qrels, int(str(depth)))
         assert row["pooled"] == pytest.approx(sum(map(len, pools.values())) / 50)
@@ -198,7 +198,7 @@ def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
     collection = read_collection(
         covid_runs, data / "trec-covid-r1" / "qrels.covid-round1.txt", missing="zero", names="file"
     )
-    study = pool_depth_study(collection, [5, 100], width=None)
+    study = plan_pools(collection, [5, 100], width=None)
     assert len(study.notes) == 2
     shallow, deep = (row for _, row in study.table.iterrows())
     assert shallow["judged"] / shallow["pooled"] > 0.6
@@ -224,11 +224,11 @@ def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
 )
 def test_refusals(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        pool_depth_study(campaign(), **changes)
+        plan_pools(campaign(), **changes)
 
 
 def test_no_collection_and_no_such_goal() -> None:
     with pytest.raises(InputError, match="no collection"):
-        pool_depth_study([], [10])
-    with pytest.raises(InputError, match="no goal 'interval'"):
-        pool_depth_study(campaign(), [10], width=None).cheapest("interval")
+        plan_pools([], [10])
+    with pytest.raises(InputError, match="no column 'judgments_interval'"):
+        plan_pools(campaign(), [10], width=None).best("judgments_interval")

@@ -32,7 +32,7 @@ NOT_DRAWN = {
     "Claim",
     "Clause",
     "RankFit",
-    "RepeatPlan",
+    "Design",
     "ScenarioKind",
     "Outcome",
     "StatementCheck",
@@ -110,12 +110,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
         table(), topics=[8, 16], min_diff=0.1, repetitions=20
     ),
     "VarianceComponents": lambda: sw.planning.variance_components(scores()),
-    "ShardDesign": lambda: sw.planning.design_for_shards(scores(), min_diff=0.1, generalize=()),
-    "PoolStudy": lambda: sw.planning.pool_depth_study(collection().collection(), depths=[10, 40]),
-    "JudgmentPlan": lambda: sw.planning.plan_judgments(collection().collection(), 2000, depths=[10, 40]),
-    "BudgetPlan": lambda: sw.planning.plan_budget(
-        sw.planning.variance_components(seeds()), 500, per_topic=5, per_instance=10
-    ),
+    "Plan": lambda: sw.planning.plan_shards(scores(), min_diff=0.1, generalize=()),
     "SimulatedCollection": collection,
     "Posterior": lambda: sw.instances.posterior(sw.mixed(seeds()), draws=200),
 }

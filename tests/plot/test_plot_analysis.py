@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ import xarray as xr
 import shardwise as sw
 from chart_rows import rows_with, titles
 from report_pages import simulated
+from shardwise.analysis.power import find_present_design
 from shardwise.core.errors import InputError
 from shardwise.plot import saving
 from shardwise.plot.forms import MOST_ROWS
-from shardwise.plot.items import MOST_BARS, MOST_CELLS, power_by_items
+from shardwise.plot.items import MOST_BARS, MOST_CELLS
 
 GOLD = Path(__file__).parent.parent / "gold"
 EVERYWHERE = {"forest", "intervals", "p-values"}
@@ -212,14 +214,17 @@ def test_the_power_curve_passes_through_what_is_detectable() -> None:
         chart = analysis.plot("power", differences=[0.1])
         curve, points = sorted(rows_with(chart, "power"), key=len, reverse=True)
         counts = np.array([row["items"] for row in curve])
-        assert [row["power"] for row in curve] == pytest.approx(
-            power_by_items(analysis, counts, 0.1).tolist()
-        )
+        present = find_present_design(analysis)
+        assert present is not None
+        planned = replace(present, topics=counts, min_diff=0.1).power
+        assert [row["power"] for row in curve] == pytest.approx(planned.tolist())
+        assert replace(present, min_diff=present.detectable).power == pytest.approx(0.8, abs=1e-6)
         assert [(row["items"], row["difference"]) for row in points] == [(analysis.topics, "0.1")]
     analysis = analysed("table")
     assert analysis.power is not None
-    present = np.array([float(analysis.topics)])
-    assert power_by_items(analysis, present, analysis.power.detectable) == pytest.approx([0.8], abs=1e-6)
+    present = find_present_design(analysis)
+    assert present is not None
+    assert analysis.power.detectable == present.detectable
     with pytest.raises(InputError, match="above 0"):
         analysis.plot("power", differences=[0.0])
 

@@ -15,12 +15,10 @@ from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
 from shardwise.planning.generalizing import generalizability
-from shardwise.planning.instances import p_value_spread
-from shardwise.planning.pools import pool_depth_study
-from shardwise.planning.shards import design_for_shards
+from shardwise.planning.plans import design_curve, p_value_spread, plan_shards, reach_curve
+from shardwise.planning.pools import plan_pools
 from shardwise.planning.simulated import simulated_power
-from shardwise.planning.tables import design_curve, reach_curve
-from shardwise.planning.variances import variance, variance_table
+from shardwise.planning.variances import variance
 from shardwise.plot.fits import component_chart, posterior_chart
 from shardwise.plot.lab import truth_chart
 from shardwise.plot.planning import (
@@ -54,7 +52,7 @@ def test_simulated_power(table: xr.DataArray) -> None:
 
 def test_shards_with_and_without_an_answer() -> None:
     parts = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.0004, "error": 0.0036})
-    design = design_for_shards(parts, min_diff=0.03, shards=[1, 2, 5, 20], generalize=("topic", "shard"))
+    design = plan_shards(parts, min_diff=0.03, shards=[1, 2, 5, 20], generalize=("topic", "shard"))
     missing = design.table["topics"].isna().to_numpy()
     assert missing.any()
     assert not missing.all()
@@ -74,7 +72,7 @@ def test_generalizability(table: xr.DataArray) -> None:
     for letter, name in (("E", "erho_sq"), ("Φ", "phi")):
         drawn = [own[letter][column] for column in ("value", "low", "high")]
         assert drawn == pytest.approx(limits.loc[name].tolist())
-    assert result.mean_squares.topics in {row["topics"] for row in rows}
+    assert result.topics in {row["topics"] for row in rows}
 
 
 def test_a_table_without_error_has_no_limits() -> None:
@@ -86,7 +84,13 @@ def test_a_table_without_error_has_no_limits() -> None:
 
 def test_designs_of_sakai(table: xr.DataArray) -> None:
     """S14 Fig. 1-3."""
-    methods = variance_table(xr.Dataset({"AP": table, "P": 2 * table}))
+    named = {"AP": table, "P": 2 * table}
+    methods = pd.DataFrame(
+        {
+            method: {name: float(variance(each, method)) for name, each in named.items()}
+            for method in ("percentile95", "one-way", "two-way", "residual")
+        }
+    )
     (rows,) = rows_with(variance_chart(methods), "measure", "method", "variance")
     assert {(row["measure"], row["method"]): row["variance"] for row in rows} == {
         (measure, method): methods.loc[measure, method]
@@ -105,22 +109,25 @@ def test_designs_of_sakai(table: xr.DataArray) -> None:
 
 
 def test_one_measure_without_a_name() -> None:
-    (rows,) = rows_with(variance_chart(variance_table(np.eye(4))), "measure")
+    (rows,) = rows_with(variance_chart(pd.DataFrame({"residual": [0.25]}, index=[""])), "measure")
     assert {row["measure"] for row in rows} == {"score"}
 
 
 def test_pools() -> None:
     """S14 Fig. 4, for either goal."""
     made = simulate_collection(topics=8, systems=3, depth=40, corpus=2000, relevant=20, seed=2)
-    study = pool_depth_study(made.collection(), depths=[10, 40], measure="AP")
+    study = plan_pools(made.collection(), depths=[10, 40], measure="AP")
     for goal in ("power", "interval"):
         (rows,) = rows_with(pool_chart(study, goal), "pooled", "topics")
         assert [row["topics"] for row in rows] == study.table[f"topics_{goal}"].tolist()
         assert [row["judgments"] for row in rows] == study.table[f"judgments_{goal}"].tolist()
-    only = pool_depth_study(made.collection(), depths=[10, 40], measure="AP", min_diff=None)
+    only = plan_pools(made.collection(), depths=[10, 40], measure="AP", min_diff=None)
     assert "width" in titles(only.plot())
     with pytest.raises(InputError, match="no column 'topics_power'"):
-        only.plot("power")
+        only.plot(goal="power")
+    spent = plan_pools(made.collection(), depths=[10, 40], judgments=500)
+    (rows,) = rows_with(spent.plot(), "min_diff", "topics")
+    assert [row["topics"] for row in rows] == spent.table["topics"].tolist()
     quality, difficulty = rows_with(truth_chart(made), "value")[-2:]
     assert [row["value"] for row in quality] == made.quality.tolist()
     assert [row["value"] for row in difficulty] == sorted(made.difficulty.tolist(), reverse=True)

@@ -19,7 +19,7 @@ from shardwise.analysis.power import (
     OpenTie,
     Power,
     find_closest_tie,
-    settle_repeated_tie,
+    find_present_design,
     settle_tie,
     settle_unpaired_tie,
 )
@@ -470,19 +470,14 @@ class Analysis:
         tie = find_closest_tie(self.lead, self.baselines)
         if tie is None or self.alpha >= POWER / 2:
             return None
-        counts = self.instances
-        if self.repeats is not None and self.repeats.components is not None and counts is not None:
-            sizes = {"items": self.topics, "repeats": counts[0], "systems": len(self.systems)}
-            return settle_repeated_tie(
-                tie, self.repeats.components, self.repeats.kind, alpha=self.alpha, **sizes
-            )
-        if is_unpaired(self.analysed):
+        present = find_present_design(self)
+        if is_unpaired(self.analysed) and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
             row = self.lead.pair_table.iloc[k]
             return settle_unpaired_tie(
                 tie, float(row["se"]), float(row["df"]), float(self.lead.half_widths[k]), self.topics
             )
-        return None if self.power is None else settle_tie(tie, self.power)
+        return None if present is None else settle_tie(tie, present)
 
     def items(self, a: str | None = None, b: str | None = None, *, margin: float = 0.0) -> Items:
         """Return the items behind the difference of two systems: wins, ties, losses, and which of them matter.

@@ -50,7 +50,7 @@ from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.tables import SHARDS
-from shardwise.planning.repeats import repeat_components
+from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardwise.core.errors import InputError
-from shardwise.core.variance_components import VarianceComponents
+from shardwise.core.arrays import Floats
 from shardwise.methods.base import Estimates
-from shardwise.planning.repeats import plan_from_components
-from shardwise.planning.topics import min_diff_at, power_of_pair, topics_for_power
+from shardwise.planning.design import Design, topics_for_power
+from shardwise.planning.plans import design_repeats, plan_more
+from shardwise.stats.power import f_power, find_noncentrality
 
 if TYPE_CHECKING:
-    from shardwise.analysis.analysis import PairResult
+    from shardwise.analysis.analysis import Analysis, PairResult
 
 POWER = 0.8
 
@@ -55,63 +55,24 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     systems = len(estimates.labels)
     if not sigma_sq > 0 or alpha >= POWER / 2:
         return None
-    detectable, detectable_two = (
-        float(
-            min_diff_at(
-                n=topics, variance=sigma_sq, systems=count, alpha=alpha, power=POWER, method="moderated"
-            )
-        )
-        for count in (systems, 2)
-    )
+    counts = np.array([systems, 2])
+    now = Design(sigma_sq, topics, counts, target=POWER, alpha=alpha, method="moderated")
+    detectable, detectable_two = map(float, now.detectable)
     if not np.isfinite(detectable):
         return None
     target = round_below(0.7 * detectable)
     differences = list_round_differences(target)
-    two, every = (
-        np.asarray(
-            topics_for_power(
-                min_diff=differences,
-                variance=sigma_sq,
-                systems=count,
-                alpha=alpha,
-                power=POWER,
-                method="moderated",
-            )
-        )
-        for count in (2, systems)
+    every, two = topics_for_power(
+        min_diff=differences,
+        variance=sigma_sq,
+        systems=counts[:, None],
+        alpha=alpha,
+        power=POWER,
+        method="moderated",
     )
     needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(differences, two, every, strict=True))
     wanted = next(need.all for need in needs if need.difference == target)
     return Power(topics, systems, sigma_sq, alpha, detectable, detectable_two, target, wanted, needs)
-
-
-def topics_to_settle(power: Power, difference: float) -> int | None:
-    """Return the topics with which the default test of all pairs detects a difference with 80% power.
-
-    Parameters
-    ----------
-    power : Power
-        What the topics at hand can detect.
-    difference : float
-        A difference of two systems, above 0.
-
-    Returns
-    -------
-    int or None
-        None where no finite number is known.
-    """
-    try:
-        topics = topics_for_power(
-            min_diff=difference,
-            variance=power.sigma_sq,
-            systems=power.systems,
-            alpha=power.alpha,
-            power=POWER,
-            method="moderated",
-        )
-    except InputError:
-        return None
-    return int(np.asarray(topics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +111,7 @@ class OpenTie:
 
 
 def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[str, str, float] | None:
-    """Find the two systems whose tie matters most: the best two, or the best one that is tied with a baseline.
-
-    Parameters
-    ----------
-    result : PairResult
-        What was compared.
-    baselines : tuple of str
-        Systems with which all others were compared.
-
-    Returns
-    -------
-    tuple of str, str and float, or None
-        The systems and their difference, 0 or more; None where no tie is open.
-    """
+    """Systems and difference of the tie that matters most: the best two, or the best one tied with a baseline."""
     pairs = result.pairs
     if len(pairs) == 1:
         ties = [] if result.n_significant else [0]
@@ -179,47 +127,45 @@ def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[st
     return None
 
 
-def settle_tie(tie: tuple[str, str, float], power: Power) -> OpenTie:
-    """Compute what the items at hand could have shown of a tie, and how many would settle it.
+def find_present_design(analysis: Analysis) -> Design | None:
+    """Design of an analysis: items, repeats and systems at hand, and what their scores vary by; None if unknown."""
+    repeats, counts, power = analysis.repeats, analysis.instances, analysis.power
+    how: dict[str, Any] = {"systems": len(analysis.systems), "target": POWER, "alpha": analysis.alpha}
+    if repeats is not None and repeats.components is not None and counts is not None:
+        sizes = {"topics": analysis.topics, "repeats": counts[0]}
+        return design_repeats(repeats.components, repeats.kind, **sizes, **how)
+    return None if power is None else Design(power.sigma_sq, power.topics, method="moderated", **how)
 
-    Parameters
-    ----------
-    tie : tuple
-        Two systems and their difference.
-    power : Power
-        What the items at hand can detect.
 
-    Returns
-    -------
-    OpenTie
-        Figures for the default test of all pairs.
-    """
+def settle_tie(tie: tuple[str, str, float], now: Design) -> OpenTie:
+    """What the items at hand could have shown of a tie, and how many of them, or of repeats, would settle it."""
     a, b, difference = tie
     rounded = float(f"{difference:.2g}")
-    needed = topics_to_settle(power, rounded) if rounded > 0.0 else None
-    return OpenTie(a, b, rounded, power.detectable, power.topics, needed)
+    found = OpenTie(a, b, rounded, float(now.detectable), now.topics, None, now.repeats or 1)
+    if not rounded:
+        return found
+    wanted = replace(now, min_diff=rounded)
+    if now.repeats is None:
+        return replace(found, items_needed=_count_finite(float(wanted.search())))
+    items, repeats = plan_more(wanted)[:2]
+    return replace(
+        found,
+        items_needed=None if items is None else items.topics,
+        repeats_needed=None if repeats is None else repeats.repeats,
+    )
+
+
+def _count_finite(number: float) -> int | None:
+    """Whole number, None for infinity."""
+    return int(number) if np.isfinite(number) else None
 
 
 def settle_unpaired_tie(
     tie: tuple[str, str, float], se: float, df: float, half_width: float, items: int
 ) -> OpenTie:
-    """Compute the same for unpaired scores, whose errors fall with the root of the number of items.
+    """The same for unpaired scores, whose errors fall with the root of the number of items in all.
 
-    Parameters
-    ----------
-    tie : tuple
-        Two systems and their difference.
-    se, df : float
-        Standard error of the difference, and its degrees of freedom.
-    half_width : float
-        Half the width of its simultaneous interval, beyond which it is significant.
-    items : int
-        Items of all systems.
-
-    Returns
-    -------
-    OpenTie
-        Figures for the test that was run, were each system given more items in proportion.
+    ``half_width`` is that of the simultaneous interval, beyond which the difference is significant.
 
     >>> tie = settle_unpaired_tie(("a", "b", 0.1), 0.1, 98.0, 0.198, 100)
     >>> round(tie.detectable, 3), tie.items_needed
@@ -227,56 +173,15 @@ def settle_unpaired_tie(
     """
     a, b, difference = tie
     rounded = float(f"{difference:.2g}")
-    low, high = 0.0, half_width / se + 40.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        ample = bool(
-            power_of_pair(np.array([middle**2]), np.array([df]), np.array([half_width / se])) >= POWER
-        )
-        low, high = (low, middle) if ample else (middle, high)
-    detectable = high * se
+    critical = (half_width / se) ** 2
+
+    def power_of(lam: Floats) -> Floats:
+        return f_power(lam, np.ones(1), np.array([df]), np.array([critical]))
+
+    lam = find_noncentrality(power_of, np.array([POWER]), np.array([critical + 1.0]))
+    detectable = float(np.sqrt(lam[0])) * se
     needed = int(np.ceil(items * (detectable / rounded) ** 2)) if rounded > 0.0 else None
     return OpenTie(a, b, rounded, detectable, items, needed, paired=False)
-
-
-def settle_repeated_tie(
-    tie: tuple[str, str, float],
-    components: VarianceComponents,
-    kind: str,
-    *,
-    items: int,
-    repeats: int,
-    systems: int,
-    alpha: float,
-) -> OpenTie:
-    """Compute the same for scores with repeats, where more repeats may settle a tie too.
-
-    Parameters
-    ----------
-    tie : tuple
-        Two systems and their difference.
-    components : VarianceComponents
-        What scores vary by.
-    kind : str
-        "seeds" or "samples".
-    items, repeats, systems : int
-        What is there.
-    alpha : float
-        Family-wise level.
-
-    Returns
-    -------
-    OpenTie
-        Figures for the default test of all pairs.
-    """
-    a, b, difference = tie
-    rounded = float(f"{difference:.2g}")
-    sizes = {"items": items, "repeats": repeats, "systems": systems}
-    # A tie without any difference is planned for anything, and only what is detectable is kept.
-    plan = plan_from_components(components, kind, min_diff=rounded or 1.0, power=POWER, alpha=alpha, **sizes)
-    needed = plan.more_items.items if plan.more_items is not None and rounded else None
-    more = plan.more_repeats.repeats if plan.more_repeats is not None and rounded else None
-    return OpenTie(a, b, rounded, plan.now.detectable, items, needed, repeats, more)
 
 
 def round_below(x: float) -> float:

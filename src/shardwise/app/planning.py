@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.repeats import evaluate_design, plan_from_components, repeat_power
-from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
+from shardwise.planning.design import Design, count_topics
+from shardwise.planning.plans import RepeatPlan, design_repeats, plan_more
 from shardwise.writing.axis import WIDTH, make_axis
 from shardwise.writing.planning import REPEAT_NOUNS, write_repeat_plan
 
@@ -126,11 +126,19 @@ class PlanForm:
         return self.seeds > 1 and self.between_seeds + self.within_seeds > 0.0
 
     @property
-    def components(self) -> VarianceComponents:
-        """What scores vary by."""
-        return VarianceComponents(
-            {"topic:system": self.variance, "system:instance": self.between_seeds, "error": self.within_seeds}
-        )
+    def design(self) -> Design:
+        """The design that the form describes; without prices, answers are counted."""
+        how: dict[str, Any] = {"topics": self.topics, "systems": self.systems, "min_diff": self.min_diff}
+        how |= {"target": self.power, "alpha": self.alpha, "topic_cost": self.each_topic}
+        how |= {"answer_cost": self.per_answer if self.price > 0.0 else 1.0}
+        if not self.has_seeds:
+            return Design(self.variance + self.within_seeds, method="moderated", **how)
+        parts = {
+            "topic:system": self.variance,
+            "system:instance": self.between_seeds,
+            "error": self.within_seeds,
+        }
+        return design_repeats(VarianceComponents(parts), self.repeats_kind, repeats=self.seeds, **how)
 
 
 def _take_source(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,74 +228,47 @@ def draw_curve(plan: PlanForm, enough: int | None) -> dict[str, Any]:
 
 def _compute_power(plan: PlanForm, topics: Sequence[int]) -> list[float]:
     """Power for the smallest difference between any two systems, for each number of topics."""
-    if plan.has_seeds:
-        n = np.array(topics, float)
-        how: dict[str, Any] = {"systems": plan.systems, "kind": plan.repeats_kind, "alpha": plan.alpha}
-        powers = repeat_power(plan.components, n, np.full(n.shape, float(plan.seeds)), plan.min_diff, **how)
-        return [float(power) for power in powers]
-    variance = plan.variance + plan.within_seeds
-    how = {"variance": variance, "systems": plan.systems, "min_diff": plan.min_diff, "alpha": plan.alpha}
-    return [float(power) for power in np.atleast_1d(power_at(n=np.array(topics), method="moderated", **how))]
+    return [float(power) for power in replace(plan.design, topics=np.array(topics)).power]
 
 
 def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     """One score of each system on each topic: any two of all systems by the default test, and two chosen in advance."""
-    basis: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
-    pair: dict[str, Any] = {**basis, "method": "paired-t"}
-    all_of: dict[str, Any] = {**basis, "method": "moderated", "systems": plan.systems}
+    every, two = plan.design, replace(plan.design, systems=2)
     rows = [
         {
             "topics": n,
-            "two": float(min_diff_at(n=n, power=plan.power, **pair)),
-            "all": float(min_diff_at(n=n, power=plan.power, **all_of)),
-            "half_width": float(width_at(n=n, **basis)) / 2.0,
-            "chance": float(power_at(n=n, min_diff=plan.min_diff, **all_of)),
+            "two": replace(two, topics=n).detectable,
+            "all": replace(every, topics=n).detectable,
+            "half_width": replace(two, topics=n).width / 2.0,
+            "chance": replace(every, topics=n).power,
             "price": plan.price_with(n),
         }
         for n in around
     ]
-    need = {
-        "two": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **pair)),
-        "all": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **all_of)),
-    }
+    need = {"two": count_topics(two.search()), "all": count_topics(every.search())}
     now = next(row for row in rows if row["topics"] == plan.topics)
     return {"rows": rows, "now": now, "need": need, "enough": need["all"]}
 
 
 def _plan_with_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
     """Several seeds or samples of each system: any two of all systems by the default test."""
-    kind = plan.repeats_kind
-    how: dict[str, Any] = {
-        "systems": plan.systems,
-        "min_diff": plan.min_diff,
-        "power": plan.power,
-        "alpha": plan.alpha,
-    }
-    # without prices, answers are counted
-    priced = plan.price > 0.0
-    costs: dict[str, Any] = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer if priced else 1.0}
-    rows = []
-    for n in around:
-        now = evaluate_design(plan.components, kind, items=n, repeats=plan.seeds, **how)
-        rows.append(
-            {
-                "topics": n,
-                "half_width": now.half_width,
-                "chance": now.power,
-                "all": now.detectable,
-                "price": plan.price_with(n),
-            }
-        )
-    design = plan_from_components(
-        plan.components, kind, items=plan.topics, repeats=plan.seeds, **how, **costs
-    )
+    designs = [replace(plan.design, topics=n) for n in around]
+    rows = [
+        {
+            "topics": design.topics,
+            "half_width": design.half_width,
+            "chance": design.power,
+            "all": design.detectable,
+            "price": plan.price_with(design.topics),
+        }
+        for design in designs
+    ]
+    more = RepeatPlan(plan.repeats_kind, plan.design, *plan_more(plan.design))
+    enough = None if more.more_items is None else more.more_items.topics
     return {
         "rows": rows,
         "now": next(row for row in rows if row["topics"] == plan.topics),
-        "sentences": write_repeat_plan(design, plan.nouns, priced=priced),
-        "enough": None if design.more_items is None else design.more_items.items,
-        "need": {
-            "topics": None if design.more_items is None else design.more_items.items,
-            "seeds": None if design.more_repeats is None else design.more_repeats.repeats,
-        },
+        "sentences": write_repeat_plan(more, plan.nouns, priced=plan.price > 0.0),
+        "enough": enough,
+        "need": {"topics": enough, "seeds": more.more_repeats and more.more_repeats.repeats},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,26 +27,33 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.io.collection import Collection
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
-from shardwise.planning.components import variance_components
-from shardwise.planning.instances import plan_equivalence
-from shardwise.planning.judgments import plan_judgments
-from shardwise.planning.pools import pool_depth_study, variance_for
-from shardwise.planning.repeats import RepeatPlan, plan_answers, plan_repeats, repeat_components
-from shardwise.planning.tables import design_curve, design_table
-from shardwise.planning.topics import (
+from shardwise.planning.design import (
     METHODS,
     PAIRS,
-    min_diff_at,
-    power_at,
+    Design,
     topics_for_interval,
     topics_for_power,
-    width_at,
+    variance_for,
 )
-from shardwise.planning.variances import VarianceEstimate, pool_variances
+from shardwise.planning.plans import (
+    RepeatPlan,
+    design_curve,
+    design_table,
+    plan_equivalence,
+    plan_repeats,
+)
+from shardwise.planning.plans import plan_budget as split_budget
+from shardwise.planning.pools import plan_pools as judge_pools
+from shardwise.planning.variances import (
+    VarianceEstimate,
+    pool_variances,
+    repeat_components,
+    variance_components,
+)
 from shardwise.planning.variances import variance as estimate
 from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score
-from shardwise.writing.planning import write_answers_plan, write_repeat_plan
+from shardwise.writing.planning import REPEAT_NOUNS, write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")  # what a variance goes by whose measure has no name
 MOST_SENTENCES = 3
@@ -107,11 +114,11 @@ def plan_power(options: Options) -> None:
             }
             if options.topics:
                 for n in options.topics:
-                    reached = {"topics": n, "power": power_at(n=n, min_diff=d, **given)}
+                    design = Design(topics=n, min_diff=d, target=p, **given)
+                    reached = {"topics": n, "power": design.power}
                     if source.df is not None:
-                        reached["assurance"] = power_at(n=n, min_diff=d, df=source.df, **given)
-                    least = min_diff_at(n=n, power=p, **given)
-                    rows.append({**row, **reached, "target": p, "min_diff_at_target": least})
+                        reached["assurance"] = replace(design, variance_df=source.df).power
+                    rows.append({**row, **reached, "target": p, "min_diff_at_target": design.detectable})
                     sentences.append(_describe_power(source, rows[-1], method))
                 continue
             rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
@@ -122,9 +129,10 @@ def plan_power(options: Options) -> None:
         save_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
     methods = dict.fromkeys(METHODS[options.test or _choose_test(source)] for source in known)
     shown = "; ".join(methods)
-    title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
+    topics = pluralize_noun(known[0].nouns.get("topic", "topic"))
+    title = f"{shown}: what the {topics} reach" if options.topics else f"{shown}: {topics} needed"
     emit_table(
-        _make_table(rows),
+        _use_words(_make_table(rows), known[0].nouns, options.chosen_format),
         options,
         title=_join_sentences(sentences, title),
         notes=notes,
@@ -143,7 +151,7 @@ def plan_intervals(options: Options) -> None:
         asked = options.topics or options.width
         for x in asked:
             n = int(x) if options.topics else int(np.asarray(topics_for_interval(width=x, **given)))
-            width = float(np.asarray(width_at(n=n, **given))) if options.topics else float(x)
+            width = Design(topics=n, **given).width if options.topics else float(x)
             rows.append(
                 {
                     **row,
@@ -159,9 +167,10 @@ def plan_intervals(options: Options) -> None:
         save_chart(
             plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
         )
-    title = "expected width of the confidence interval of a difference of two systems"
+    systems = pluralize_noun(known[0].nouns.get("system", "system"))
+    title = f"expected width of the confidence interval of a difference of two {systems}"
     emit_table(
-        _make_table(rows),
+        _use_words(_make_table(rows), known[0].nouns, options.chosen_format),
         options,
         title=_join_sentences(sentences, title),
         notes=notes,
@@ -207,25 +216,25 @@ def plan_table(options: Options) -> None:
         "method": goal,
         "variances": {source.name: source.sigma_sq for source in sources},
     }
-    emit_table(flat, options, title=f"{goal}: topics needed", notes=notes, facts=facts)
+    topics = pluralize_noun(sources[0].nouns.get("topic", "topic"))
+    table = _use_words(flat, sources[0].nouns, options.chosen_format)
+    emit_table(table, options, title=f"{goal}: {topics} needed", notes=notes, facts=facts)
 
 
 def plan_pools(options: Options) -> None:
     """Print what each pool depth costs."""
     collections, how, notes = _read_pools(options)
     with show_progress("judging pools", options.quiet) as bar:
-        study = pool_depth_study(
-            collections, min_diff=options.min_diff, width=options.width, progress=bar, **how
-        )
+        study = judge_pools(collections, min_diff=options.min_diff, width=options.width, progress=bar, **how)
     if options.chart is not None:
         save_chart(plot.pool_chart(study), options.chart)
     sentences = [
         f"{row['measure']}: pools of depth {row['depth']} take the fewest judgments, {row['judgments_power']:,} on"
-        f" {format_count(row['topics_power'], 'topic')}, for {study.goals[0]}"
-        for row in study.cheapest().to_dict("records")
+        f" {format_count(row['topics_power'], 'topic')}, for {study.lines[0]}"
+        for row in study.best().to_dict("records")
     ]
-    facts = {"goals": list(study.goals), "variance_method": study.variance_method}
-    title = "\n".join([*sentences, "; ".join(study.goals)])
+    facts = {"goals": list(study.lines), "variance_method": study.facts["variance_method"]}
+    title = "\n".join([*sentences, "; ".join(study.lines)])
     shown = (*notes, *study.notes)
     emit_table(study.table, options, title=title, notes=shown, facts=facts)
 
@@ -237,15 +246,15 @@ def plan_budget(options: Options) -> None:
         return
     collections, how, notes = _read_pools(options)
     with show_progress("judging pools", options.quiet) as bar:
-        plan = plan_judgments(
-            collections, options.judgments, topic_cost=options.topic_cost, progress=bar, **how
+        plan = judge_pools(
+            collections, judgments=options.judgments, topic_cost=options.topic_cost, progress=bar, **how
         )
     if options.chart is not None:
         save_chart(plan.plot(), options.chart)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = (*notes, *plan.notes)
-    emit_table(plan.table, options, title="\n".join(plan.sentences()), notes=shown, facts=facts)
+    emit_table(plan.table, options, title="\n".join(plan.lines), notes=shown, facts=facts)
 
 
 def _read_pools(
@@ -278,7 +287,7 @@ def print_repeat_plan(options: Options) -> None:
         answer_cost=options.answer_cost,
     )
     if options.chart is not None:
-        save_chart(plan.components.plot("instances"), options.chart)
+        save_chart(plan.now.variance.plot("instances"), options.chart)
     priced = bool(options.topic_cost) or options.answer_cost != 1.0
     _show_repeat_plan(plan, scores, options, read.notes, priced)
 
@@ -297,16 +306,13 @@ def _show_repeat_plan(
 ) -> None:
     """Print the plans, the sentences first."""
     nouns = nouns_of(by_units(as_scores(scores))[0])
-    frame = plan.to_frame()
-    if options.chosen_format is Format.text:
-        words = {"topic": pluralize_noun(nouns.get("topic", "topic")), "instance": plan.kind}
-        frame = frame.rename(columns={"topics": words["topic"], "instances": words["instance"]})
+    frame = _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options.chosen_format)
     facts = {
-        "components": dict(plan.components),
+        "components": dict(plan.now.variance),
         "repeats": plan.kind,
-        "systems": plan.systems,
-        "min_diff": plan.min_diff,
-        "alpha": plan.alpha,
+        "systems": plan.now.systems,
+        "min_diff": plan.now.min_diff,
+        "alpha": plan.now.alpha,
     }
     title = "\n".join(write_repeat_plan(plan, nouns, priced))
     emit_table(frame, options, title=title, notes=notes, facts=facts)
@@ -343,7 +349,7 @@ def _plan_power(options: Options, read: Read) -> None:
         min_diff=options.min_diff[0],
         power=options.power[0],
         alpha=options.alpha[0],
-        systems=options.systems[0],
+        systems=options.systems[0] if "systems" in options.given else None,
     )
     _show_repeat_plan(plan, scores, options, read.notes, False)
 
@@ -352,37 +358,41 @@ def _plan_answers(options: Options, read: Read) -> None:
     """Print how a number of answers is best spent on items and repeats."""
     scores = pick_measure(read)
     parts, kind = repeat_components(scores)
-    how: dict[str, Any] = {"systems": options.systems, "power": options.power, "alpha": options.alpha}
-    frame = plan_answers(parts, kind, options.judgments, topic_cost=options.topic_cost, **how)
+    systems = options.systems if "systems" in options.given else scores.sizes["system"]
+    how: dict[str, Any] = {"systems": systems, "power": options.power, "alpha": options.alpha}
+    frame = split_budget(parts, options.judgments, kind=kind, topic_cost=options.topic_cost, **how)
+    frame = frame.drop(columns=["se", "df"]).rename(columns={"cost": "answers"})
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
     nouns = nouns_of(by_units(as_scores(scores))[0])
     title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
-    notes = read.notes
-    emit_table(frame, options, title=title, notes=notes, facts=facts)
+    frame = _use_words(frame, {**nouns, "instance": REPEAT_NOUNS[kind]}, options.chosen_format)
+    emit_table(frame, options, title=title, notes=read.notes, facts=facts)
 
 
 def plan_margin(options: Options) -> None:
     """Print the instances that each number of topics needs to show equivalence."""
-    parts, _, notes = _estimate_components(options)
+    parts, nouns, notes = _estimate_components(options)
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     if options.chart is not None:
         save_chart(parts.plot("instances"), options.chart)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
-    emit_table(rows, options, title=f"{title}\n{parts}", notes=notes, facts=facts)
+    table = _use_words(rows, nouns, options.chosen_format)
+    emit_table(table, options, title=f"{title}\n{parts.describe_components(nouns)}", notes=notes, facts=facts)
 
 
-def _estimate_components(options: Options) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
-    """Variances of scores with instances, their sizes, and what was decided on the way."""
+def _estimate_components(
+    options: Options,
+) -> tuple[VarianceComponents, Mapping[str, str], tuple[str, ...]]:
+    """Variances of scores with instances, the user's words, and what was decided on the way."""
     read = InputReader(options).check().one_measure().read_input()
     scores = pick_measure(read)
     _require_repeats(scores, read.files[0])
     gaps = bool(scores.isnull().any())
     parts = mixed(scores).variance_components if gaps else variance_components(scores)
-    sizes = {str(dim): int(n) for dim, n in scores.sizes.items()}
-    return parts, sizes, read.notes
+    return parts, nouns_of(scores), read.notes
 
 
 def _estimate_variances(options: Options, method: str | None) -> tuple[list[VarianceSource], tuple[str, ...]]:
@@ -403,13 +413,13 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
         _score_runs(item)
         for item in (first, *(first.change(inputs=split_paths(also)) for also in options.also))
     ]
-    wanted = options.variance_method or variance_for(method or "moderated", None)
+    wanted = options.variance_method or variance_for(method or "moderated")
     estimates = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
     nouns = nouns_of(next(iter(each[0].data_vars.values())))
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
-    return known, tuple(str(item.variance) for item in known)
+    return known, tuple(item.describe(nouns) for item in estimates.values())
 
 
 def _score_runs(source: InputReader) -> xr.Dataset:
@@ -539,6 +549,14 @@ def _name_line(measure: str, systems: str, measures: int, counts: int) -> str:
     if counts == 1:
         return measure
     return systems if measures == 1 else f"{measure}, {systems}"
+
+
+def _use_words(frame: pd.DataFrame, nouns: Mapping[str, str], format: Format) -> pd.DataFrame:
+    """Columns of a table that people read, in the user's words; files keep the names of the package."""
+    if format is not Format.text:
+        return frame
+    words = {f"{dim}s": pluralize_noun(noun) for dim, noun in nouns.items()}
+    return frame.rename(columns={**words, "topics_assured": f"{words.get('topics', 'topics')}_assured"})
 
 
 def _make_table(rows: list[dict[str, Any]]) -> pd.DataFrame:

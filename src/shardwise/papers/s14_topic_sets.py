@@ -34,8 +34,8 @@ from shardwise.papers.experiment import (
     replicate_paper,
 )
 from shardwise.papers.steps import Step, make_key
-from shardwise.planning.pools import pool_depth_study
-from shardwise.planning.tables import design_curve, design_table, reach_curve
+from shardwise.planning.plans import design_curve, design_table, reach_curve
+from shardwise.planning.pools import plan_pools
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.scoring import score
 
@@ -211,7 +211,7 @@ class S14(PaperExperiment):
         """
         deepest = min(int(np.diff(each.starts).max(initial=0)) for each in runs)
         depths = tuple(self.depths or (d for d in DEPTHS if d <= deepest)) or (deepest,)
-        study = pool_depth_study(
+        study = plan_pools(
             runs, depths, list(measures.values()), min_diff=GOAL, width=GOAL, method=self.method,
             no_relevant="drop", jobs=self.jobs,
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,8 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.anova.variance_components import components_of
-from shardwise.planning.variances import MeanSquares, mean_squares, table_of
+from shardwise.methods.anova.variance_components import components_of, mean_squares
+from shardwise.planning.variances import TWO_WAY, table_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -29,8 +30,10 @@ class Generalizability(Shown):
     themselves would. An estimated component below 0 counts as 0 and is named in ``negative``.
     """
 
-    mean_squares: MeanSquares
+    mean_squares: Mapping[str, float]
     components: VarianceComponents
+    topics: int
+    systems: int
 
     @property
     def system(self) -> float:
@@ -97,7 +100,7 @@ class Generalizability(Shown):
         float or array of float
             The coefficient, one for each number of topics.
         """
-        n = np.asarray(self.mean_squares.topics if topics is None else topics, dtype=float)
+        n = np.asarray(self.topics if topics is None else topics, dtype=float)
         if not (n >= 1).all():
             raise InputError("a coefficient needs 1 topic or more", remedy="give a positive number of topics")
         share = self.system / (self.system + noise / n) if self.system > 0 else np.zeros_like(n)
@@ -150,15 +153,32 @@ class Generalizability(Shown):
         tail = resolve_alpha(alpha, level) / 2.0
         if self.error == 0:
             raise InputError("the table has no error variance", remedy="give scores that vary")
-        n = self.mean_squares.topics if topics is None else topics
+        n = self.topics if topics is None else topics
         rows = {}
         for name, ratio, estimate in (
-            ("erho_sq", erho_ratio, self.erho_sq(n)),
-            ("phi", phi_ratio, self.phi(n)),
+            ("erho_sq", self._erho_ratio, self.erho_sq(n)),
+            ("phi", self._phi_ratio, self.phi(n)),
         ):
-            limits = [max(0.0, ratio(self.mean_squares, p)) for p in (1.0 - tail, tail)]
+            limits = [max(0.0, ratio(p)) for p in (1.0 - tail, tail)]
             rows[name] = [estimate, *(n * r / (1.0 + n * r) for r in limits)]
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+
+    def _erho_ratio(self, p: float) -> float:
+        """Limit of σ²_s/σ²_e from F = MS_s/MS_e at probability p (Feldt 1965)."""
+        ms, df = self.mean_squares, self.systems - 1
+        f = special.fdtri(df, df * (self.topics - 1), p)
+        return float((ms["system"] / (ms["error"] * f) - 1.0) / self.topics)
+
+    def _phi_ratio(self, p: float) -> float:
+        """Limit of σ²_s/(σ²_t + σ²_e) at probability p (Arteaga, Jeyaratnam and Franklin 1982)."""
+        df_s, df_t = self.systems - 1, self.topics - 1
+        f_inf = special.chdtri(df_s, 1.0 - p) / df_s
+        f_e = special.fdtri(df_s, df_s * df_t, p)
+        f_t = special.fdtri(df_s, df_t, p)
+        s, t, e = (self.mean_squares[name] for name in ("system", "topic", "error"))
+        above = s**2 - f_inf * s * e + (f_inf - f_e) * f_e * e**2
+        below = df_s * f_inf * s * e + f_t * s * t
+        return float(self.systems * above / (self.topics * below))
 
     def plot(self, level: float = 0.95) -> Any:
         """Draw both coefficients against the number of topics: an altair chart.
@@ -176,31 +196,12 @@ class Generalizability(Shown):
         return late.call_bound("chart", self, level=level)
 
     def __str__(self) -> str:
-        ms = self.mean_squares
         note = f"; set to 0 as its estimate was negative: {', '.join(self.negative)}" if self.negative else ""
         return (
-            f"{ms.systems} systems on {ms.topics} topics: Eρ² {self.erho_sq():.3f} (differences), "
+            f"{self.systems} systems on {self.topics} topics: Eρ² {self.erho_sq():.3f} (differences), "
             f"Φ {self.phi():.3f} (scores); variance of system {self.system:.4g}, topic {self.topic:.4g}, "
             f"topic:system and error {self.error:.4g}{note}"
         )
-
-
-def erho_ratio(ms: MeanSquares, p: float) -> float:
-    """Limit of σ²_s/σ²_e from F = MS_s/MS_e at probability p (Feldt 1965)."""
-    f = special.fdtri(ms.systems - 1, (ms.systems - 1) * (ms.topics - 1), p)
-    return float((ms.system / (ms.error * f) - 1.0) / ms.topics)
-
-
-def phi_ratio(ms: MeanSquares, p: float) -> float:
-    """Limit of σ²_s/(σ²_t + σ²_e) at probability p (Arteaga, Jeyaratnam and Franklin 1982)."""
-    df_s, df_t = ms.systems - 1, ms.topics - 1
-    f_inf = special.chdtri(df_s, 1.0 - p) / df_s
-    f_e = special.fdtri(df_s, df_s * df_t, p)
-    f_t = special.fdtri(df_s, df_t, p)
-    s, t, e = ms.system, ms.topic, ms.error
-    above = s**2 - f_inf * s * e + (f_inf - f_e) * f_e * e**2
-    below = (ms.systems - 1) * f_inf * s * e + f_t * s * t
-    return float(ms.systems * above / (ms.topics * below))
 
 
 def generalizability(scores: Any) -> Generalizability:
@@ -227,4 +228,4 @@ def generalizability(scores: Any) -> Generalizability:
     33
     """
     _, y = table_of(scores)
-    return Generalizability(mean_squares(y), components_of(y, ("topic", "system")))
+    return Generalizability(mean_squares(y, TWO_WAY), components_of(y, TWO_WAY), *y.shape)

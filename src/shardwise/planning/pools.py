@@ -1,4 +1,4 @@
-"""How deep a pool to judge: variance, topics and judgments at each pool depth (S14 §5.4)."""
+"""How deep a pool to judge, and how to spend judgments: variance, topics and judgments at each depth (S14 §5.4)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.core import late
 from shardwise.core.arguments import Progress, count_workers, validate_choice, validate_count
 from shardwise.core.arrays import Bools, Ints
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.shown import Shown
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
-from shardwise.planning.topics import PAIRED, PAIRS, topics_for_interval, topics_for_power
+from shardwise.planning.design import (
+    PAIRS,
+    Design,
+    choose_method,
+    topics_for_interval,
+    topics_for_power,
+    variance_for,
+)
+from shardwise.planning.plans import Plan
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
@@ -25,80 +32,30 @@ Barren = Literal["drop", "zero"]
 _BEYOND = np.int64(2**62)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PoolStudy(Shown):
-    """What each pool depth costs for the same goal.
-
-    ``table`` has one row a measure and depth: documents per topic in the pool (``pooled``), of these ``judged`` in
-    the qrels, of these ``relevant``; the ``variance`` of a score; and for each goal the ``topics`` it takes and the
-    ``judgments`` in all, topics x pooled.
-    """
-
-    table: pd.DataFrame
-    goals: tuple[str, ...]  # in words, "power" first where both are asked for
-    variance_method: str
-    notes: tuple[str, ...]
-
-    def cheapest(self, goal: Literal["power", "interval"] = "power") -> pd.DataFrame:
-        """Return for each measure the depth that takes fewest judgments.
-
-        Parameters
-        ----------
-        goal : {"power", "interval"}
-            ``power`` or ``interval``.
-
-        Returns
-        -------
-        DataFrame
-            One row a measure.
-        """
-        column = f"judgments_{goal}"
-        if column not in self.table:
-            raise InputError(f"the study has no goal {goal!r}", remedy=f"it has: {'; '.join(self.goals)}")
-        best = self.table.groupby("measure", sort=False)[column].idxmin()
-        return self.table.loc[best].reset_index(drop=True)
-
-    def plot(self, goal: Literal["power", "interval"] | None = None) -> Any:
-        """Draw topics against documents to judge (S14 Fig. 4): an altair chart.
-
-        Parameters
-        ----------
-        goal : {"power", "interval"}, optional
-            ``power`` or ``interval``; the first there is, if None.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, goal=goal)
-
-    def __str__(self) -> str:
-        head = [f"{self.variance_method}; {'; '.join(self.goals)}"]
-        return "\n".join([*head, self.table.to_string(index=False), *(f"- {note}" for note in self.notes)])
-
-
-def pool_depth_study(
+def plan_pools(
     collections: Collection | Sequence[Collection],
     depths: Iterable[int] = (10, 30, 50, 70, 100),
     measure: Any = "AP",
     *,
+    judgments: float | None = None,
     min_diff: float | None = 0.15,
+    width: float | None = 0.15,
+    topic_cost: float = 0.0,
     systems: int = 10,
     power: float = 0.8,
-    width: float | None = 0.15,
     alpha: float = 0.05,
     method: str = "moderated",
     variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> PoolStudy:
+) -> Plan:
     """Judge again with pools of several depths, score again, and count topics and judgments (S14 §5.4).
 
     The depth-d pool of a topic holds the first d documents of every run; it keeps the grades of the qrels, and its
     documents without a judgment count as not relevant. Several collections are pooled, each weighted by its topics
-    less one (S14 eq. 8).
+    less one (S14 eq. 8). Without ``judgments``, a row says how many topics and judgments reach the goals; with them,
+    what the topics that they pay for detect.
 
     Parameters
     ----------
@@ -108,15 +65,19 @@ def pool_depth_study(
         Pool depths to try.
     measure : object
         One measure or several.
+    judgments : float, optional
+        How many judgments there are to spend; a topic costs the documents in its pool and ``topic_cost``.
     min_diff : float or None
         A goal: the difference to find, between two systems or, with an F test, between the best and the worst; None
         leaves it out.
+    width : float or None
+        A goal: the width of the interval of a difference; None leaves it out.
+    topic_cost : float
+        What a topic costs beside its judgments, in judgments: writing it, training assessors.
     systems : int
         How many systems are to be compared.
     power : float
-        Probability of finding ``min_diff``.
-    width : float or None
-        A goal: the width of the interval of a difference; None leaves it out.
+        Probability of finding the difference.
     alpha : float
         Level of the test, or 1 less the confidence of the interval.
     method : str
@@ -133,41 +94,103 @@ def pool_depth_study(
 
     Returns
     -------
-    PoolStudy
-        What each depth costs.
+    Plan
+        One row a measure and depth: documents per topic in the pool (``pooled``), of these ``judged`` in the qrels, of
+        these ``relevant``; the ``variance`` of a score; and either, for each goal, ``topics`` and ``judgments`` in all,
+        or what the judgments pay for and reach: ``topics, judgments, min_diff``, the same if the doubt about the
+        variance counts (``min_diff_assured``), and the ``width`` of the interval of a difference.
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
-    >>> study = pool_depth_study(made.collection(), depths=[10, 50], measure="AP", width=None)
+    >>> study = plan_pools(made.collection(), depths=[10, 50], measure="AP", width=None)
     >>> study.table[["measure", "depth", "pooled", "topics_power", "judgments_power"]].round(1)
       measure  depth  pooled  topics_power  judgments_power
     0      AP     10    26.4            47             1241
     1      AP     50   119.9            35             4196
+    >>> print(plan_pools(made.collection(), [10, 50], judgments=2000, systems=2).lines[0])
+    AP: 2,000 judgments are best spent on 75 topics judged to depth 10 (26 documents each): they find a
+    difference of 0.081 between two systems with power 0.8 at level 0.05; at depth 50, 16 topics find 0.159
     """
-    if min_diff is None and width is None:
+    if judgments is None and min_diff is None and width is None:
         raise InputError(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
+    for name, value, least in (("judgments", judgments, 1.0), ("topic_cost", topic_cost, 0.0)):
+        if value is not None and not (np.isfinite(value) and value >= least):
+            raise InputError(f"{name} = {value:g}: it must be {least:g} or more", argument=name, value=value)
     pools = judge_pools(
-        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs, progress
+        collections, depths, measure, variance_method or variance_for(method), no_relevant, jobs, progress
     )
-    test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
-    rows = []
-    for row, estimate in zip(pools.table.to_dict("records"), pools.estimates, strict=True):
-        needed = {}
-        if min_diff is not None:
-            needed["power"] = topics_for_power(variance=estimate, **test)
-        if width is not None:
-            needed["interval"] = topics_for_interval(variance=estimate, width=width, alpha=alpha)
-        for goal, topics in needed.items():
-            row |= {f"topics_{goal}": topics, f"judgments_{goal}": round(int(topics) * row["pooled"])}
-        rows.append(row)
-    return PoolStudy(
-        table=pd.DataFrame(rows),
-        goals=_describe_goals(min_diff, systems, power, width, alpha, method),
-        variance_method=pools.estimates[0].method,
-        notes=pools.notes,
+    facts: dict[str, Any] = {"systems": systems, "alpha": alpha, "power": power, "method": method}
+    choose_method(method, np.array([float(systems)]), pools.estimates)
+    if judgments is not None:
+        return _spend_judgments(pools, judgments, topic_cost, facts)
+    table, goals, what = pools.table.copy(), [], "difference" if method in PAIRS else "range"
+    sigma_sq = table["variance"].to_numpy()
+    if min_diff is not None:
+        table["topics_power"] = topics_for_power(variance=sigma_sq, min_diff=min_diff, **facts)
+        goals.append(f"power {power:g} to find a {what} of {min_diff:g} among {systems} systems at {alpha:g}")
+    if width is not None:
+        table["topics_interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
+        goals.append(f"{1 - alpha:.0%} intervals of width {width:g}")
+    order = [str(name) for name in pools.table]
+    for goal in ("power", "interval"):
+        if f"topics_{goal}" in table:
+            table[f"judgments_{goal}"] = np.rint(table[f"topics_{goal}"] * table["pooled"]).astype(int)
+            order += [f"topics_{goal}", f"judgments_{goal}"]
+    best_by = next(name for name in order if name.startswith("judgments_"))
+    facts["variance_method"] = pools.estimates[0].method
+    return Plan("pools", table[order], tuple(goals), best_by, pools.notes, facts)
+
+
+def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, facts: dict[str, Any]) -> Plan:
+    """What the topics detect that the judgments pay for at each depth; NaN where they are fewer than 2."""
+    table = pools.table
+    topics = np.floor(judgments / (table["pooled"].to_numpy() + topic_cost))
+    paid = topics >= 2
+    if not paid.any():
+        cheapest = 2 * (float(table["pooled"].min()) + topic_cost)
+        raise InputError(
+            f"{judgments:g} judgments do not pay for 2 topics, which take {cheapest:.0f}",
+            remedy="give more judgments, or shallower pools",
+            argument="judgments",
+            value=judgments,
+        )
+    doubt = np.array([estimate.effective_df for estimate in pools.estimates])[paid]
+    two = Design(
+        table["variance"].to_numpy()[paid], topics[paid], target=facts["power"], alpha=facts["alpha"]
     )
+    design = replace(two, systems=facts["systems"], method=facts["method"])
+    sure = np.isfinite(doubt)
+    assured = np.full(len(doubt), np.nan)
+    assured[sure] = design.take(np.flatnonzero(sure), variance_df=doubt[sure]).detectable
+    table = table.assign(topics=topics.astype(int), judgments=np.rint(topics * table["pooled"]).astype(int))
+    figures = {"min_diff": design.detectable, "min_diff_assured": assured, "width": two.width}
+    for name, values in figures.items():
+        table[name] = np.nan
+        table.loc[paid, name] = values
+    facts |= {"judgments": judgments, "topic_cost": topic_cost}
+    plan = Plan("judgments", table, (), "min_diff", pools.notes, facts)
+    lines = [_describe_depth(plan, str(row["measure"]), row) for _, row in plan.best().iterrows()]
+    return replace(plan, lines=tuple(lines))
+
+
+def _describe_depth(plan: Plan, measure: str, best: pd.Series) -> str:
+    """The best depth of a measure in a sentence, with what the worst one finds."""
+    facts = plan.facts
+    pair = "any two" if facts["method"] in PAIRS else "best and worst"
+    among = "two systems" if facts["systems"] == 2 else f"{pair} of {facts['systems']} systems"
+    sentence = (
+        f"{measure}: {facts['judgments']:,.0f} judgments are best spent on {format_count(int(best['topics']), 'topic')}"
+        f" judged to depth {best['depth']:.0f} ({best['pooled']:.0f} documents each): they find a difference of"
+        f" {best['min_diff']:.3f} between {among} with power {facts['power']:g} at level {facts['alpha']:g}"
+    )
+    rows = plan.table[(plan.table["measure"] == measure) & plan.table["min_diff"].notna()]
+    worst = rows.iloc[int(rows["min_diff"].to_numpy().argmax())]
+    if worst["depth"] == best["depth"]:
+        return sentence
+    rest = f"{format_count(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
+    return f"{sentence}; at depth {worst['depth']:.0f}, {rest}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,11 +200,6 @@ class JudgedPools:
     table: pd.DataFrame  # measure, depth, pooled, judged, relevant, variance
     estimates: list[VarianceEstimate]  # a row each
     notes: tuple[str, ...]
-
-
-def variance_for(method: str, variance_method: str | None) -> str:
-    """Name of the variance that a planned test needs, unless one was named."""
-    return variance_method or ("residual" if method in PAIRED else "two-way")
 
 
 def judge_pools(
@@ -375,18 +393,6 @@ def _count_documents(shallow: Collection, pool: BestRanks, depth: int, keep: Boo
     judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
     relevant = judged[shallow.qrel_grades > 0]
     return np.array([keep[which].sum() for which in (topics, judged, relevant)], dtype=np.int64)
-
-
-def _describe_goals(
-    min_diff: float | None, systems: int, power: float, width: float | None, alpha: float, method: str
-) -> tuple[str, ...]:
-    goals = []
-    if min_diff is not None:
-        what = "difference" if method in PAIRS else "range"
-        goals.append(f"power {power:g} to find a {what} of {min_diff:g} among {systems} systems at {alpha:g}")
-    if width is not None:
-        goals.append(f"{1 - alpha:.0%} intervals of width {width:g}")
-    return tuple(goals)
 
 
 def _describe_unjudged(table: pd.DataFrame) -> list[str]:

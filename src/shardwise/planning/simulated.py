@@ -47,10 +47,10 @@ Results = tuple[Bools, Floats, Bools, Bools]  # one entry a repetition
 class SimulatedPower(Shown):
     """What each number of topics gave in simulation.
 
-    ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair was
-    told apart, the right way round) with its Monte-Carlo limits, mean ``width`` of the intervals of the
-    planted pairs, their ``coverage`` of the planted difference, and ``false_alarms``: how often equal systems
-    were told apart (moderated and HSD: any pair of all systems; t: any of the pairs tested).
+    ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair differs
+    significantly) with its Monte-Carlo limits, mean ``width`` of the intervals of the planted pairs, their
+    ``coverage`` of the planted difference, and ``false_alarms``: how often equal systems differ significantly
+    (moderated and HSD: any pair of all systems; t: any of the pairs tested).
     """
 
     table: pd.DataFrame
@@ -280,7 +280,7 @@ def run_tests(
         half, blur = halves[:, 0, partners], gaps[:, 0, partners]
         a, b = np.triu_indices(m, 1)
         false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
-    detected = blur + planted[0] - planted[partners] > half
+    detected = np.abs(blur + planted[0] - planted[partners]) > half
     return detected.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
 
 

@@ -1,22 +1,32 @@
-"""How much scores vary: the number that every topic set size design starts from (S14 §4)."""
+"""How much scores vary: the variance that a design starts from (S14 §4), or that of every effect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import as_scores, require_complete, require_scores
 from shardwise.core.shown import Shown
-from shardwise.methods.anova.variance_components import mean_squares as mean_squares_of
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.methods.anova.variance_components import mean_squares
+from shardwise.methods.anova.variance_components import variance_components as estimate_components
+from shardwise.methods.clusters import by_units
+from shardwise.methods.mixed.fit import MixedFit
+from shardwise.methods.repeats.kinds import KINDS, infer_repeats
+from shardwise.methods.repeats.pairs import Source, pair_of
+from shardwise.methods.repeats.unified import instance_spread
+from shardwise.stats.units import additive_residuals
+
+TWO_WAY = ("topic", "system")
 
 NAMELESS = (None, "score")  # what tables without the name of a measure are called
 
@@ -53,23 +63,30 @@ class VarianceEstimate(Shown):
         return self.sigma_sq
 
     def __str__(self) -> str:
+        return self.describe({})
+
+    def describe(self, nouns: Mapping[str, str]) -> str:
+        """Return the estimate and where it comes from, in a line.
+
+        Parameters
+        ----------
+        nouns : mapping of str to str
+            The user's own words for dimensions.
+
+        Returns
+        -------
+        str
+            Such as ``variance of a difference 0.03, of a score 0.015; …, 3 topics, 2 systems``.
+        """
         name = f"{self.measure}: " if self.measure else ""
-        score = "half of it" if self.paired else "of a score"  # without topic difficulty it is no score's own
+        # without topic difficulty it is no score's own
+        score = "half of it" if self.paired else "of a score"
+        sizes = {"topic": self.topics, "system": self.systems}
+        counts = ", ".join(format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items())
         return (
             f"{name}variance of a difference {self.sigma_t_sq:.4g}, {score} {self.sigma_sq:.4g}; "
-            f"{self.method}, {self.topics} topics, {self.systems} systems"
+            f"{self.method}, {counts}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class MeanSquares:
-    """Mean squares of a topic × system table without replicates."""
-
-    system: float
-    topic: float
-    error: float
-    topics: int
-    systems: int
 
 
 def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Floats]:
@@ -78,25 +95,19 @@ def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Flo
     return table, require_complete(table)
 
 
-def mean_squares(y: Floats) -> MeanSquares:
-    """Return the mean squares of system, topic and residual of a (topics, systems) array (S14 eq. 2, 3, 5, 6)."""
-    ms = mean_squares_of(y, ("topic", "system"))
-    return MeanSquares(ms["system"], ms["topic"], ms["error"], *y.shape)
-
-
 def one_way(y: Floats) -> float:
     """σ² from the mean squares between and within systems (S14 eq. 4)."""
-    n, m = int(y.shape[0]), int(y.shape[1])
-    v_a = mean_squares(y).system
+    n, m = map(int, y.shape)
     v_e1 = float(y.var(axis=0, ddof=1).mean())
-    return (m - 1) / (m * n) * (v_a - v_e1) + v_e1
+    return (m - 1) / (m * n) * (mean_squares(y, TWO_WAY)["system"] - v_e1) + v_e1
 
 
 def two_way(y: Floats) -> float:
     """σ² as the sum of the system, topic and residual variances (S14 eq. 7)."""
-    n, m = int(y.shape[0]), int(y.shape[1])
-    ms = mean_squares(y)
-    return (m - 1) / (m * n) * (ms.system - ms.error) + (ms.topic - ms.error) / m + ms.error
+    n, m = map(int, y.shape)
+    ms = mean_squares(y, TWO_WAY)
+    rest = ms["error"]
+    return (m - 1) / (m * n) * (ms["system"] - rest) + (ms["topic"] - rest) / m + rest
 
 
 def pair_variances(y: Floats) -> Floats:
@@ -113,7 +124,7 @@ def percentile_variance(y: Floats) -> float:
 
 def residual_variance(y: Floats) -> float:
     """σ² of what is left when system and topic means are taken out; 2σ² is the mean pair variance."""
-    return mean_squares(y).error
+    return mean_squares(y, TWO_WAY)["error"]
 
 
 GROUPS = 100  # of topics, left out in turn
@@ -136,8 +147,7 @@ def effective_df(estimator: Callable[[Floats], float], y: Floats) -> float:
     return min(most, 2.0 * estimator(y) ** 2 / variance) if variance > 0 else most
 
 
-@dataclass(frozen=True, slots=True)
-class Estimator:
+class Estimator(NamedTuple):
     """A way to estimate σ²: the function, its description, and whether it takes topic difficulty out."""
 
     of: Callable[[Floats], float]
@@ -146,11 +156,9 @@ class Estimator:
 
 
 METHODS = {
-    "residual": Estimator(
-        residual_variance, "residual of two-way ANOVA, topic difficulty taken out", paired=True
-    ),
-    "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", paired=False),
-    "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", paired=False),
+    "residual": Estimator(residual_variance, "residual of two-way ANOVA", True),
+    "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", False),
+    "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", False),
     "percentile95": Estimator(
         percentile_variance, "95th percentile of the variances of pairwise differences (S14 eq. 1)"
     ),
@@ -204,36 +212,6 @@ def variance(
         paired=estimator.paired,
         effective_df=effective_df(estimator.of, y),
     )
-
-
-def variance_table(
-    scores: Any, methods: Iterable[str] = ("percentile95", "one-way", "two-way", "residual")
-) -> pd.DataFrame:
-    """Return σ² of every measure (rows) by every method (columns): the data of S14 Figure 1.
-
-    Parameters
-    ----------
-    scores : object
-        As for `variance`.
-    methods : iterable of str
-        Methods of `variance`.
-
-    Returns
-    -------
-    DataFrame
-        Measures by methods.
-
-    >>> import numpy as np
-    >>> variance_table(np.array([[.1, .3], [.2, .4], [.6, .5]]), ["one-way", "two-way"]).round(3)
-      one-way  two-way
-        0.036     0.04
-    """
-    columns = {}
-    for method in methods:
-        estimates = variance(scores, method)
-        each = estimates if isinstance(estimates, dict) else {estimates.measure: estimates}
-        columns[method] = {name: estimate.sigma_sq for name, estimate in each.items()}
-    return pd.DataFrame(columns)
 
 
 @overload
@@ -297,3 +275,128 @@ def pool_variances(
         paired=singles[0].paired,
         effective_df=sigma_sq**2 / doubt if doubt > 0 else np.nan,
     )
+
+
+def variance_components(source: Any, other: Source | None = None) -> VarianceComponents:
+    """Return the variance of every effect: estimated from scores, or taken from a model that has it.
+
+    Scores: topic × system, with shards, with instances, or with splits of shards; each mean square is equated with its
+    expectation, and an estimate below 0 counts as 0 and is named.
+
+    Parameters
+    ----------
+    source : object
+        Scores in any form that `as_scores` takes; a mixed model; components, which are returned; or, where there are
+        two of them, the scores of one system by topic and instance.
+    other : DataArray, DataFrame or Series, optional
+        The scores of a second system, one of the two perhaps deterministic, as for `compare_instances`: the variances
+        are then those behind the unified test.
+
+    Returns
+    -------
+    VarianceComponents
+        Variances by effect.
+
+    >>>     >>> rng = np.random.default_rng(2)
+    >>> topics = rng.normal(0, 0.2, 100)
+    >>> noise = rng.normal(0, 0.1, (100, 1)) + rng.normal(0, 0.03, 20) + rng.normal(0, 0.08, (100, 20))
+    >>> found = variance_components(pd.DataFrame(topics[:, None] + noise), pd.Series(topics))
+    >>> print(found)
+    standard deviations topic:system 0.069, system:instance 0.0334, error 0.081
+    >>> found.random
+    1
+    """
+    if other is not None:
+        return _of_pair(source, other)
+    if isinstance(source, VarianceComponents):
+        return source
+    if isinstance(source, MixedFit):
+        if source.deterministic.any():
+            raise InputError(
+                "a model with a deterministic system does not show how much its repeats vary",
+                remedy="plan from the scores of the two systems",
+            )
+        return source.variance_components
+    return estimate_components(source)
+
+
+def _of_pair(a: Source, b: Source) -> VarianceComponents:
+    """Variances behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances."""
+    pair = pair_of(a, b).complete("fewer topics").replicated()
+    if all(pair.deterministic):
+        raise InputError("there are no repeats to plan for", remedy="give several runs of one system")
+    y = pair.scores().transpose("topic", "system", "instance").to_numpy()
+    spread = instance_spread(y[None], np.array(pair.deterministic))
+    random = ~spread.fixed[0]
+    ms_i, ms_e, m = (x[0][random] for x in (spread.ms_instance, spread.ms_error, spread.counts))
+    raw = {
+        "topic:system": float(pair.topic_differences().var(ddof=1) - (ms_e / m).sum()) / 2.0,
+        "system:instance": float(np.mean(ms_i - ms_e)) / pair.n,
+        "error": float(np.mean(ms_e)),
+    }
+    return VarianceComponents(
+        {name: max(0.0, value) for name, value in raw.items()},
+        negative=tuple(name for name, value in raw.items() if value < 0),
+        where=f"unified test of {pair.names[0]} and {pair.names[1]}",
+        random=int(random.sum()),
+    )
+
+
+def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceComponents, str]:
+    """Estimate what scores with repeats vary by, seeds or samples.
+
+    Parameters
+    ----------
+    scores : object
+        Scores by topic, system and instance in any form that `as_scores` takes.
+    kind : str, optional
+        "seeds" or "samples"; as the source says without it.
+
+    Returns
+    -------
+    tuple of VarianceComponents and str
+        For samples the variance within an item and system is ``error``, whole; for seeds their common effect is
+        ``system:instance``.
+
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.normal(0, 0.1, (400, 3, 1)) + rng.normal(0, 0.3, (400, 3, 5))
+    >>> import xarray as xr
+    >>> table = xr.DataArray(y, dims=("topic", "system", "instance"), attrs={"repeats_kind": "samples"})
+    >>> parts, kind = repeat_components(table)
+    >>> kind, round(parts.sd("topic:system"), 2), round(parts.sd("error"), 2)
+    ('samples', 0.1, 0.3)
+    """
+    table = as_scores(scores, needs=("topic", "system", "instance"))
+    kind = validate_choice(kind, "repeats", KINDS) if kind is not None else infer_repeats(table)
+    units, _ = by_units(table)
+    if kind == "seeds" and not bool(units.isnull().any()):
+        parts = variance_components(units)
+        return VarianceComponents(
+            {name: parts.variance(name) for name in ("topic:system", "system:instance", "error")},
+            negative=tuple(name for name in parts.negative if name != "topic"),
+            where=parts.where,
+        ), kind
+    if kind == "seeds":
+        raise InputError(
+            "a plan for seeds needs every score",
+            remedy="leave out what is not finished, or say that the repeats are samples: --repeats samples",
+        )
+    y = np.asarray(units.transpose("topic", "system", "instance", ...).to_numpy(), dtype=float)
+    y = y.reshape(*y.shape[:2], -1)
+    scored = np.isfinite(y)
+    count = scored.sum(axis=2)
+    means = np.where(scored, y, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)
+    squares = np.where(scored, (y - means[..., None]) ** 2, 0.0).sum()
+    df = np.maximum(count - 1, 0).sum()
+    if not df:
+        raise InputError(
+            "no system has a second sample of an item", remedy="give several samples of each item"
+        )
+    within = float(squares / df)
+    known = count > 0
+    rest = additive_residuals(means)
+    df_rest = known.sum() - known.any(axis=1).sum() - known.any(axis=0).sum() + 1
+    between = float((rest**2).sum() / max(int(df_rest), 1)) - within * float((1.0 / count[known]).mean())
+    variances = {"topic:system": max(between, 0.0), "system:instance": 0.0, "error": within}
+    negative = ("topic:system",) if between < 0 else ()
+    return VarianceComponents(variances, negative=negative, where="samples within items"), kind

@@ -30,7 +30,6 @@ from .pairs import kind_chart as kind_chart
 from .pairs import margin_chart as margin_chart
 from .pairs import model_chart as model_chart
 from .pairs import rank_chart as rank_chart
-from .planning import budget_chart as budget_chart
 from .planning import generalizability_chart as generalizability_chart
 from .planning import judgment_chart as judgment_chart
 from .planning import p_spread_chart as p_spread_chart

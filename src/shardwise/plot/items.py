@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,14 +11,12 @@ import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.power import POWER, list_round_differences, round_below
+from shardwise.analysis.power import POWER, find_present_design, list_round_differences, round_below
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of
 from shardwise.core.text import shorten_name, shorten_names
-from shardwise.planning.repeats import evaluate_design, repeat_power
-from shardwise.planning.topics import power_at
 from shardwise.plot.forms import (
     MOST_ROWS,
     STROKE,
@@ -252,8 +251,8 @@ def power_curve_chart(
 ) -> alt.LayerChart:
     """Draw the power to detect a difference against the number of items; points mark the number at hand.
 
-    Power is that of the default test of one pair, all pairs corrected: ``planning.power_at`` with the variance of the
-    analysis, or ``planning.repeat_power`` where scores have repeats, whose number stays.
+    Power is that of a `shardwise.planning.Design` for the default test of one pair, all pairs corrected, with the
+    variances of the analysis; where scores have repeats, their number stays.
 
     Parameters
     ----------
@@ -270,7 +269,9 @@ def power_curve_chart(
     Chart
         The chart, an altair object.
     """
-    now, detectable = find_present_design(analysis)
+    present = find_present_design(analysis)
+    assert present is not None
+    now, detectable = present.topics, float(present.detectable)
     if differences is None:
         tie = analysis.open_tie()
         smaller = list_round_differences(round_below(0.7 * detectable))[1:3]
@@ -285,7 +286,7 @@ def power_curve_chart(
     rows = [
         {"items": float(n), "power": float(p), "difference": label}
         for label, d in zip(labels, differences, strict=True)
-        for n, p in zip(counts, power_by_items(analysis, counts, d), strict=True)
+        for n, p in zip(counts, replace(present, topics=counts, min_diff=d).power, strict=True)
         if np.isfinite(p)
     ]
     key = {
@@ -311,7 +312,7 @@ def power_curve_chart(
     up: dict[str, Any] = {"scale": {"domain": [0, 1], "nice": False}, "axis": shares}
     y = number("power", f"power; dashed: {POWER:.0%}", **up)
     series, shown = Series("difference", labels, key), tips("difference", "items:,d", "power:.1%")
-    present = [row for row in rows if row["items"] == now]
+    at_hand = [row for row in rows if row["items"] == now]
     marks = {"x": x, "y": y, "tooltip": shown, "description": name_field("difference")} | series.encode(
         "color"
     )
@@ -319,74 +320,9 @@ def power_curve_chart(
         draw_level(POWER, "y", **up),
         draw("rule", [{"items": now}], {"x": x}, color=INK, opacity=0.5, aria=False),
         *draw_curves(rows, x, y, series, shown),
-        draw("point", present, marks, filled=True, size=90, opacity=1, stroke="white"),
+        draw("point", at_hand, marks, filled=True, size=90, opacity=1, stroke="white"),
     ]
     return finish_layers(layers, wide, 260)
-
-
-def find_present_design(analysis: Analysis) -> tuple[int, float]:
-    """Return the number of items at hand, and the difference that they detect with 80% power.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        The result of `shardwise.analyze`.
-
-    Returns
-    -------
-    tuple of int and float
-        Items, or clusters where these are the units, and the difference.
-    """
-    if analysis.repeats is not None and analysis.repeats.components is not None:
-        design = evaluate_design(
-            analysis.repeats.components,
-            analysis.repeats.kind,
-            items=analysis.topics,
-            repeats=(analysis.instances or (1, 1))[0],
-            systems=len(analysis.systems),
-            min_diff=1.0,
-            alpha=analysis.alpha,
-        )
-        return analysis.topics, design.detectable
-    assert analysis.power is not None
-    return analysis.power.topics, analysis.power.detectable
-
-
-def power_by_items(analysis: Analysis, counts: Floats, difference: float) -> Floats:
-    """Compute the power that numbers of items would have, with the variances of an analysis.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        The result of `shardwise.analyze`.
-    counts : array
-        Numbers of items.
-    difference : float
-        True difference of two systems.
-
-    Returns
-    -------
-    array
-        Power of each number.
-    """
-    systems, alpha = len(analysis.systems), analysis.alpha
-    if analysis.repeats is not None and analysis.repeats.components is not None:
-        repeats = np.full(counts.shape, float((analysis.instances or (1, 1))[0]))
-        return repeat_power(
-            analysis.repeats.components,
-            counts,
-            repeats,
-            difference,
-            systems=systems,
-            kind=analysis.repeats.kind,
-            alpha=alpha,
-        )
-    assert analysis.power is not None
-    variance = analysis.power.sigma_sq
-    power = power_at(
-        n=counts, min_diff=difference, variance=variance, systems=systems, alpha=alpha, method="moderated"
-    )
-    return np.asarray(power, dtype=float)
 
 
 def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = WIDTH) -> alt.LayerChart:

@@ -11,12 +11,8 @@ import pandas as pd
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
-from shardwise.planning.instances import BudgetPlan
-from shardwise.planning.judgments import JudgmentPlan
-from shardwise.planning.pools import PoolStudy
-from shardwise.planning.shards import ShardDesign
+from shardwise.planning.plans import Plan, reach_curve
 from shardwise.planning.simulated import SimulatedPower
-from shardwise.planning.tables import reach_curve
 from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.forms import (
     PLACE,
@@ -25,7 +21,6 @@ from shardwise.plot.forms import (
     Channel,
     Series,
     draw,
-    draw_bars,
     draw_curves,
     draw_level,
     finish_layers,
@@ -57,7 +52,8 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
     Parameters
     ----------
     curve : DataFrame
-        Columns ``topics`` and those named by `x` and `colour`, as `shardwise.planning.design_curve` gives them.
+        Columns ``topics`` and those named by `x` and `colour`, such as the answers of
+        `shardwise.planning.topics_for_power`.
     x : str
         The column that varies from left to right, such as systems, min_diff or width.
     colour : str
@@ -80,7 +76,7 @@ def reach_chart(
     Parameters
     ----------
     curve : DataFrame or VarianceEstimate
-        What `shardwise.planning.reach_curve` gives, or a variance to compute it from.
+        Columns ``measure``, ``topics``, ``goal`` and ``value``, or a variance to compute them from.
     topics : sequence of int, optional
         The numbers of topics for a variance, 10 to 400 by default; a table has its own.
 
@@ -128,7 +124,7 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     Parameters
     ----------
     table : DataFrame
-        One row a measure, one column a way, as `shardwise.planning.variance_table` gives it.
+        One row a measure, one column a way, as `shardwise.planning.variance` estimates it.
 
     Returns
     -------
@@ -178,7 +174,7 @@ def generalizability_chart(
         The chart, an altair object.
     """
     names = {"erho_sq": "Eρ², differences", "phi": "Φ, scores"}
-    today = result.mean_squares.topics
+    today = result.topics
     rows = []
     for n in sorted({*map(int, topics), today}):
         limits = result.intervals(n, level) if result.error > 0 else None
@@ -193,17 +189,17 @@ def generalizability_chart(
     y = number("value", "coefficient (0 to 1)", scale={"zero": False})
     shown = tips("coefficient", "topics:d", "value:.3f", "low:.3f", "high:.3f")
     layers = [*draw_curves(rows, x, y, series, shown, band=("low", "high")), draw_level(today, "x")]
-    title = f"{result.mean_squares.systems} systems; bands: {100 * level:g}% limits"
+    title = f"{result.systems} systems; bands: {100 * level:g}% limits"
     return finish_layers(layers, **SIZE, title=title)
 
 
-def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
+def shard_design_chart(design: Plan) -> alt.LayerChart:
     """Draw the topics needed against the number of shards; a cross where no number of topics is enough.
 
     Parameters
     ----------
-    design : ShardDesign
-        The result of `shardwise.planning.design_for_shards`.
+    design : Plan
+        The result of `shardwise.planning.plan_shards`.
 
     Returns
     -------
@@ -224,7 +220,7 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
     }
     enough = list_records(design.table[known])
     shown = {"tooltip": tips("shards:d", "topics:d", "se:.4g", "df:.1f")}
-    why = f"more than {design.most_topics} topics, or none"
+    why = f"more than {design.facts['most_topics']} topics, or none"
     never = [{"shards": n, "topics": top, "why": why} for n in design.table["shards"][~known]]
     refused = {"tooltip": tips("shards:d", "why=topics")}
     cross = {"shape": "cross", "size": 80, "color": COLOURS[1], "angle": 45}
@@ -234,8 +230,8 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
         draw("point", never, places | refused, filled=True, opacity=1, **cross),
     ]
     note = "" if known.all() else "; ×: no number of topics is enough"
-    title = {"text": f"{design.goal}{note}", "subtitle": f"claim: {design.claim}"}
-    return finish_layers(layers, **SIZE, title=title)
+    goal, claim = design.lines
+    return finish_layers(layers, **SIZE, title={"text": f"{goal}{note}", "subtitle": claim})
 
 
 def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
@@ -275,25 +271,6 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     ]
     title = f"{result.systems} systems, dashed: alpha {result.alpha:g}; claim: {result.claim}"
     return finish_layers(layers, **SIZE, title=title)
-
-
-def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
-    """Draw the instances and topics that a budget buys, with what they cost and reach in the title.
-
-    Parameters
-    ----------
-    plan : BudgetPlan
-        The result of `shardwise.planning.plan_budget`.
-
-    Returns
-    -------
-    Chart
-        The chart, an altair object.
-    """
-    rows = [{"what": what, "number": getattr(plan, what)} for what in ("instances", "topics")]
-    layers = draw_bars(rows, "what", "number", {"title": "number"}, "d", tips("what", "number:d"))
-    title = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
-    return finish_layers(layers, SIZE["width"], 56, title)
 
 
 SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
@@ -339,15 +316,15 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
     return finish_layers([*layers, draw_level(alpha, "y", **up)], **SIZE, title=title)
 
 
-def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
+def pool_chart(study: Plan, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
     """Draw topics needed against documents to judge per topic, one line a measure (S14 Fig. 4).
 
     A point is a pool depth, written beside it; the larger, the more judgments the design takes in all.
 
     Parameters
     ----------
-    study : PoolStudy
-        The result of `shardwise.planning.pool_depth_study`.
+    study : Plan
+        The result of `shardwise.planning.plan_pools`.
     goal : {"power", "interval"}, optional
         What the topics are for; by default power where the study has it.
 
@@ -366,7 +343,7 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     x = number("pooled", "documents to judge per topic", scale={"zero": False, "padding": 20})
     y = number("topics", "topics needed", scale={"zero": False, "padding": 28})
     layers = _draw_depths(frame, x, y, ["judgments:,"], "depth", size, -20)
-    title = study.goals[0 if wanted == "power" else -1]
+    title = study.lines[0 if wanted == "power" else -1]
     subtitle = "numbers beside the points: pool depth"
     return finish_layers(layers, **SIZE, title={"text": title, "subtitle": subtitle})
 
@@ -386,15 +363,15 @@ def _draw_depths(
     ]
 
 
-def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
+def judgment_chart(plan: Plan) -> alt.LayerChart:
     """Draw the smallest difference that a number of judgments finds against the depth of the pool, one line a measure.
 
     The number beside a point is how many topics the judgments pay for at that depth.
 
     Parameters
     ----------
-    plan : JudgmentPlan
-        The result of `shardwise.planning.plan_judgments`.
+    plan : Plan
+        The result of `shardwise.planning.plan_pools` with a number of judgments.
 
     Returns
     -------
@@ -409,7 +386,8 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     )
     shown = ["min_diff:.4f", "min_diff_assured:.4f", "width:.4f"]
     layers = _draw_depths(frame, x, y, shown, "topics", {"size": {"value": 50}}, -14)
-    title = f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}"
+    judgments, power = plan.facts["judgments"], plan.facts["power"]
+    title = f"{judgments:,.0f} judgments: the smallest difference found with power {power:g}"
     return finish_layers(
         layers, **SIZE, title={"text": title, "subtitle": "numbers beside the points: topics"}
     )

@@ -40,10 +40,10 @@ def shrink_variances(own: Floats, pooled: Floats, share: Floats | float) -> Floa
     return np.asarray(share * own + (1.0 - share) * pooled)
 
 
-def spread_share(share: Floats | float, systems: int) -> Floats:
+def spread_share(share: Floats | float, systems: Floats | float) -> Floats:
     """κ = w² + (1 - w²)/(R - 1): a moderated variance varies so much less than one of own degrees of freedom.
 
     >>> float(spread_share(1.0, 5)), float(spread_share(0.5, 4))
     (1.0, 0.5)
     """
-    return np.asarray(share**2 + (1.0 - share**2) / max(systems - 1.0, 1.0))
+    return np.asarray(share**2 + (1.0 - share**2) / np.maximum(systems - 1.0, 1.0))

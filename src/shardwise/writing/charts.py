@@ -10,7 +10,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.core.text import shorten_name
-from shardwise.planning.components import variance_components
+from shardwise.planning.variances import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
 from shardwise.plot.items import instance_means_chart
 from shardwise.plot.lab import error_rate_chart

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.planning.repeats import Design, RepeatPlan
+from shardwise.planning.design import Design
+from shardwise.planning.plans import RepeatPlan
 from shardwise.writing.numbers import format_percent
 
 REPEAT_NOUNS = {"samples": "sample", "seeds": "seed"}
@@ -31,9 +32,10 @@ def write_repeat_plan(plan: RepeatPlan, nouns: Mapping[str, str], priced: bool =
         What is there first.
 
     >>> from shardwise.core.variance_components import VarianceComponents
-    >>> from shardwise.planning.repeats import plan_from_components
+    >>> from shardwise.planning.plans import plan_more
     >>> parts = VarianceComponents({"topic:system": 0.01, "error": 0.2})
-    >>> plan = plan_from_components(parts, "samples", items=50, repeats=5, systems=2, min_diff=0.1)
+    >>> now = Design(parts, topics=50, repeats=5, systems=2, min_diff=0.1)
+    >>> plan = RepeatPlan("samples", now, *plan_more(now))
     >>> for line in write_repeat_plan(plan, {"topic": "question", "system": "model"}): print(line)
     50 questions with 5 samples each detect a difference of 0.1 between two models with 59% power, and 0.128 with 80%.
     For 80% power: 31 more questions (310 more answers), or 5 more samples of each question (500 more answers).
@@ -41,24 +43,24 @@ def write_repeat_plan(plan: RepeatPlan, nouns: Mapping[str, str], priced: bool =
     item, system = nouns.get("topic", "topic"), nouns.get("system", "system")
     repeat = nouns.get("instance", REPEAT_NOUNS[plan.kind])
     repeat = REPEAT_NOUNS[plan.kind] if repeat == "instance" else repeat
-    now, target = plan.now, format_percent(plan.target)
-    among = "two" if plan.systems == 2 else f"two of {plan.systems:,}"
+    now, target = plan.now, format_percent(plan.now.target)
+    among = "two" if now.systems == 2 else f"any two of {now.systems:,}"
     lines = [
-        f"{format_count(now.items, item)} with {format_count(now.repeats, repeat)} each detect a difference of"
-        f" {plan.min_diff:g} between {among} {pluralize_noun(system)} with {now.power:.0%} power, and"
+        f"{format_count(now.topics, item)} with {format_count(now.repeats, repeat)} each detect a difference of"
+        f" {now.min_diff:g} between {among} {pluralize_noun(system)} with {now.power:.0%} power, and"
         f" {now.detectable:.3g} with {target}."
     ]
     if plan.is_reached:
         return [*lines, f"No more {pluralize_noun(item)} or {pluralize_noun(repeat)} are needed."]
     parts = []
     if plan.more_items is not None:
-        more = plan.more_items.items - now.items
+        more = plan.more_items.topics - now.topics
         parts.append(f"{more:,} more {item if more == 1 else pluralize_noun(item)}")
-        parts[-1] += f" ({_write_cost(plan.more_items, priced)})"
+        parts[-1] += f" ({_write_cost(plan, plan.more_items, priced)})"
     if plan.more_repeats is not None:
         more = plan.more_repeats.repeats - now.repeats
         parts.append(f"{more:,} more {repeat if more == 1 else pluralize_noun(repeat)} of each {item}")
-        parts[-1] += f" ({_write_cost(plan.more_repeats, priced)})"
+        parts[-1] += f" ({_write_cost(plan, plan.more_repeats, priced)})"
     if parts:
         lines.append(f"For {target} power: {', or '.join(parts)}.")
     if plan.more_items is None:
@@ -67,22 +69,21 @@ def write_repeat_plan(plan: RepeatPlan, nouns: Mapping[str, str], priced: bool =
         )
     if plan.more_repeats is None:
         lines.append(
-            f"No number of {pluralize_noun(repeat)} is enough on these {format_count(now.items, item)}."
+            f"No number of {pluralize_noun(repeat)} is enough on these {format_count(now.topics, item)}."
         )
     best = plan.cheapest
     if best is not None and best not in (plan.more_items, plan.more_repeats):
         lines.append(
-            f"Cheapest: {format_count(best.items, item)} with {format_count(best.repeats, repeat)} each"
-            f" ({_write_cost(best, priced)})."
+            f"Cheapest: {format_count(best.topics, item)} with {format_count(best.repeats, repeat)} each"
+            f" ({_write_cost(plan, best, priced)})."
         )
     return lines
 
 
-def _write_cost(design: Design, priced: bool) -> str:
+def _write_cost(plan: RepeatPlan, design: Design, priced: bool) -> str:
     """What a design costs beyond what is there: ``costing 120`` or ``1,980 more answers``."""
-    if priced:
-        return f"costing {design.cost:,.6g}"
-    return f"{design.cost:,.0f} more {'answer' if design.cost == 1 else 'answers'}"
+    cost = plan.extra_cost(design)
+    return f"costing {cost:,.6g}" if priced else f"{cost:,.0f} more {'answer' if cost == 1 else 'answers'}"
 
 
 def write_answers_plan(

@@ -23,6 +23,7 @@ import xarray as xr
 import shardwise as sw
 from gold.frozen.stored_tables import TABLES, load_people, load_table, load_votes
 from shardwise.cli.main import main as run_command
+from shardwise.planning.plans import design_curve, reach_curve
 
 MANY_SYSTEMS = Path(__file__).parents[3] / "src" / "shardwise" / "app" / "examples" / "adhoc3_ap.csv"
 RESAMPLES = 99
@@ -356,30 +357,25 @@ def list_plans() -> dict[str, Figure]:
             figures[f"topics_for_power {name}"] = partial(
                 call_plan, "topics_for_power", variance=0.045, min_diff=[0.05, 0.1, 0.3], power=0.8, **size
             )
-            figures[f"power_at {name}"] = partial(
-                call_plan, "power_at", variance=0.045, n=[10, 50, 200], min_diff=0.1, alpha=0.05, **size
-            )
-            figures[f"min_diff_at {name}"] = partial(
-                call_plan, "min_diff_at", variance=0.045, n=[10, 50, 200], alpha=0.01, power=0.9, **size
-            )
+            figures[f"power {name}"] = partial(show_design, "power", min_diff=0.1, alpha=0.05, **size)
+            figures[f"detectable {name}"] = partial(show_design, "detectable", alpha=0.01, target=0.9, **size)
         if method == "paired-t":
             continue
         measured = {"AP": 0.045, "nDCG": 0.06}
         figures[f"design_table {method}"] = partial(plan_measured, "design_table", measured, method=method)
         figures[f"design_curve {method}"] = partial(
-            plan_measured, "design_curve", measured, systems=(2, 3, 10, 100), method=method
+            show_curve, design_curve, measured, systems=(2, 3, 10, 100), method=method
         )
         figures[f"reach_curve {method}"] = partial(
-            plan_measured, "reach_curve", measured, topics=(10, 50, 200), method=method
+            show_curve, reach_curve, measured, topics=(10, 50, 200), method=method
         )
     figures["topics_for_interval"] = partial(
         call_plan, "topics_for_interval", variance=0.045, width=[0.05, 0.1, 0.3]
     )
-    figures["width_at"] = partial(call_plan, "width_at", variance=0.045, n=[10, 50, 200], alpha=0.01)
+    figures["width"] = partial(show_design, "width", alpha=0.01)
     figures["design_table width"] = partial(plan_measured, "design_table", {"AP": 0.045}, width=(0.05, 0.1))
     for method in ("residual", "two-way", "one-way", "percentile95"):
         figures[f"variance {method}"] = partial(show_variance, method)
-    figures["variance_table"] = lambda seed: plan.variance_table(load_table("plain"))
     figures["pool_variances"] = lambda seed: describe_variance(
         plan.pool_variances([plan.variance(load_table(name)) for name in ("plain", "second")])
     )
@@ -388,29 +384,41 @@ def list_plans() -> dict[str, Figure]:
     figures["generalizability"] = lambda seed: plan.generalizability(load_table("plain")).components.variances
     for claim in (("topic",), ("topic", "shard")):
         for goal in ({"min_diff": 0.1}, {"width": 0.1}):
-            figures[f"design_for_shards {' '.join(claim)} {next(iter(goal))}"] = partial(
+            figures[f"plan_shards {' '.join(claim)} {next(iter(goal))}"] = partial(
                 plan_shards, shards=(1, 2, 5, 10), generalize=claim, **goal
             )
     for kind in ("seeds", "samples"):
         figures[f"plan_repeats {kind}"] = partial(plan_repeats, kind)
-        figures[f"plan_answers {kind}"] = partial(plan_answers, kind)
-    figures["plan_budget"] = lambda seed: read_fields(
-        plan.plan_budget(load_pair(), 4000.0, per_instance=50.0, per_topic=5.0, per_run=1.0)
-    )
+        figures[f"plan_budget {kind}"] = partial(plan_answers, kind)
+    figures["plan_budget"] = lambda seed: plan.plan_budget(
+        load_pair(), 4000.0, kind="seeds", repeat_cost=50.0, topic_cost=5.0, most_repeats=200
+    ).nsmallest(1, "half_width")
     figures["plan_equivalence"] = lambda seed: plan.plan_equivalence(sw.mixed(load_pair()), margin=0.1)
     figures["simulated_power"] = lambda seed: (
         plan.simulated_power(
             load_table("plain"), topics=(10, 30), min_diff=0.1, repetitions=60, seed=seed
         ).table
     )
-    figures["plan_judgments"] = lambda seed: plan.plan_judgments(load_collection(), 400, (2, 5, 10)).table
-    figures["pool_depth_study"] = lambda seed: plan.pool_depth_study(load_collection(), (2, 5, 10)).table
+    figures["plan_pools judgments"] = lambda seed: (
+        plan.plan_pools(load_collection(), (2, 5, 10), judgments=400, systems=2).table
+    )
+    figures["plan_pools"] = lambda seed: plan.plan_pools(load_collection(), (2, 5, 10)).table
     return figures
 
 
 def call_plan(name: str, seed: int, **choices: Any) -> Any:
     """Return the answer of a function of sizes."""
     return getattr(sw.planning, name)(**choices)
+
+
+def show_design(figure: str, seed: int, **choices: Any) -> Any:
+    """Return what designs of several numbers of topics reach."""
+    return getattr(sw.planning.Design(0.045, [10, 50, 200], **choices), figure)
+
+
+def show_curve(draw: Callable[..., Any], variances: Mapping[str, float], seed: int, **choices: Any) -> Any:
+    """Return a curve of designs."""
+    return draw(variances, **choices)
 
 
 def plan_measured(name: str, variances: Mapping[str, float], seed: int, **choices: Any) -> Any:
@@ -439,20 +447,17 @@ def show_components(name: str, seed: int) -> Any:
 
 def plan_shards(seed: int, **choices: Any) -> Any:
     """Return topics needed by the number of shards."""
-    return sw.planning.design_for_shards(load_table("shards"), **choices).table
+    return sw.planning.plan_shards(load_table("shards"), **choices).table
 
 
 def plan_repeats(kind: str, seed: int) -> Any:
     """Return how many more items or repeats are needed."""
-    plan = sw.planning.plan_repeats(load_table("seeds"), min_diff=0.05, kind=kind)
-    designs = {name: getattr(plan, name) for name in ("now", "more_items", "more_repeats", "cheapest")}
-    return {name: read_fields(design) for name, design in designs.items() if design is not None}
+    return sw.planning.plan_repeats(load_table("seeds"), min_diff=0.05, kind=kind).to_frame()
 
 
 def plan_answers(kind: str, seed: int) -> Any:
     """Return how to spend a number of answers."""
-    components, kind = sw.planning.repeat_components(load_table("seeds"), kind)
-    return sw.planning.plan_answers(components, kind, 2000, topic_cost=1.0)
+    return sw.planning.plan_budget(load_table("seeds"), 2000, kind=kind, topic_cost=1.0)
 
 
 def read_fields(record: Any) -> dict[str, Any]:
