@@ -25,7 +25,7 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
 from shardwise.lab.causes import describe_causes, describe_culprits
-from shardwise.lab.error_counts import ErrorTally
+from shardwise.lab.error_counts import Figures
 from shardwise.lab.scenarios.tilt import topic_means
 from shardwise.lab.stopping import plan_looks
 from shardwise.lab.trial import Trial, number_baselines
@@ -257,12 +257,12 @@ def calibrate(
     claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
     words = _describe_tables(dims, shape, sd, scores is not None, nouns)
 
-    def build_calibration(tallies: Sequence[Sequence[ErrorTally]]) -> Calibration:
+    def build_calibration(tallies: Sequence[Sequence[Figures]]) -> Calibration:
         rates, power = (
             _in_words(rows, claim_words)
             for rows in (tried.tabulate_rates(tallies), tried.tabulate_power(tallies))
         )
-        drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
+        drawn = max(len(part[0]["family"]) * case.share for case, part in zip(cases, tallies, strict=True))
         most = plan[-1]
         return Calibration(
             rates,
