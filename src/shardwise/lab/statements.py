@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
+from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count
@@ -68,6 +69,7 @@ class StatementCheck(Shown):
     margin: float
     alpha: float
     seed: int
+    kinds: tuple[str, ...] = KINDS
 
     @property
     def holds(self) -> bool:
@@ -88,16 +90,8 @@ class StatementCheck(Shown):
         return f"<StatementCheck of {len(self.table)} statements: {self.scores}>"
 
     def __str__(self) -> str:
-        margin = (
-            f"; margin {self.margin:g}" if self.table["statement"].str.startswith("no worse").any() else ""
-        )
-        lines = [f"Statements by {self.method}, on {self.scores}{margin}:"]
-        for row in self.table.to_dict("records"):
-            limits = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}%"
-            nominal = f"; nominal {row['kind']} {100 * row['nominal']:g}%" if row["kind"] != "power" else ""
-            mark = "; not held" if row["exceeded"] else ""
-            lines.append(f"  {row['statement']}: {100 * row['measured']:.1f}% ({limits}{nominal}){mark}")
-        return "\n".join(lines)
+        text: str = late.call_bound("statement_text", self)
+        return text
 
 
 def check_statements(
@@ -169,7 +163,7 @@ def check_statements(
     sizes = " by ".join(format_count(n, nouns.get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     description = f"{repetitions:,} simulated tables like these {sizes}"
-    return StatementCheck(table, description, procedure.name, margin, alpha, seed)
+    return StatementCheck(table, description, procedure.name, margin, alpha, seed, tuple(kinds))
 
 
 COLUMNS = ("statement", "kind", "nominal", "measured", "low", "high", "tables", "exceeded")

@@ -24,11 +24,12 @@ from shardwise.lab.error_counts import (
     count_errors,
     estimate_rate,
     estimate_ratio,
+    interval_tail,
     join_figures,
+    judge_interval,
     level_for,
 )
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.stopping import interval_tail, judge_interval
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
