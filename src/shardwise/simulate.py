@@ -11,6 +11,7 @@ from shardwise.lab.simulate_collection import simulate_collection as collection
 from shardwise.lab.simulate_scores import simulate_scores as scores
 from shardwise.lab.statements import StatementCheck as StatementCheck
 from shardwise.lab.statements import check_statements as check_statements
+from shardwise.lab.trial import p_values as p_values
 
 __all__ = [
     "ScenarioKind",
@@ -20,6 +21,7 @@ __all__ = [
     "collection",
     "j15_preset",
     "j15_scenario",
+    "p_values",
     "register_scenario",
     "scores",
 ]

@@ -19,8 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
-from shardwise.lab.holdout.counts import FIGURES
-from shardwise.lab.holdout.plan import HoldoutPlan, build_tables
+from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_tables
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
@@ -285,7 +284,7 @@ def futures(n: int, t: int, r: int, s: int, *, spread: float, same_topics: bool)
     chosen = tuple(parse_procedure(name) for name in names)
     plan = HoldoutPlan(SHARDS, chosen, frozenset({"topic"}), 0.05, 0.95, seed=0)
     forth, back = plan.both_ways(samples[0], samples[1], 0)
-    return PredictiveCheck(*build_tables(plan, {"": forth + back}), "futures", 0.05, 0.95)
+    return PredictiveCheck(*build_tables(plan, {"": add_tallies(forth, back)}, 2), "futures", 0.05, 0.95)
 
 
 @pytest.mark.parametrize("collection", ["trec3", "trec8"])

@@ -36,7 +36,7 @@ def test_a_gate_that_takes_unseen_failures_for_impossible_is_seen(monkeypatch: p
     y[0, 1] = 0.0
     frame = pd.DataFrame(y, columns=["old", "new"])
     careful = check_statements(frame, margin=0.02, repetitions=150).table.set_index("statement")
-    monkeypatch.setattr(statements, "bound_scores", lambda scores: None)
+    monkeypatch.setattr(statements, "find_range", lambda scores: None)
     careless = check_statements(frame, margin=0.02, repetitions=150).table.set_index("statement")
     name = "no worse, at a loss of the margin"
     assert not careful.loc[name, "exceeded"]

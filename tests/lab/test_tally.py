@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,26 +17,28 @@ from shardwise.lab.error_counts import (
     estimate_rate,
     estimate_ratio,
     exact_interval,
-    join_tallies,
+    join_figures,
     level_for,
 )
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.pairs import Draws, Pairs
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])
 
 
-def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[list[float]]) -> Decisions:
+def decided(
+    p: list[list[float]], adjusted: list[list[float]], difference: list[list[float]]
+) -> SimpleNamespace:
     return made(np.array(difference), np.array(p), np.array(adjusted), 0.1)
 
 
-def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
+def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> SimpleNamespace:
     """Decisions whose intervals all have the same half-width."""
-    nothing = np.full(p.shape, np.nan)
-    draws = Draws(lambda: p_adjusted, lambda alpha: np.full(p.shape, half))
-    pairs = Pairs(difference, nothing, nothing, nothing, p, draws)
-    return Decisions(pairs, p_adjusted, "", 3, None)
+    return SimpleNamespace(
+        difference=difference,
+        p=p,
+        p_adjusted=p_adjusted,
+        half_widths=lambda alpha: np.full(p.shape, half),
+    )
 
 
 def test_by_hand() -> None:
@@ -51,34 +55,35 @@ def test_by_hand() -> None:
         "family",
         0.05,
     )
-    assert found.raw.tolist() == [1, 0, 1]
-    assert found.family.tolist() == [0, 0, 1]
-    assert found.discovery.tolist() == [0, 0, 1 / 3]
-    assert found.coverage.tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
-    assert found.together.tolist() == [0, 0, 0]
-    assert found.wrong_way.tolist() == [0, 0, 1]  # ac called different with a ahead
-    assert found.right_way.tolist() == [1, 1, 1]
-    assert found.found[:, 0].tolist() == [0.5, 0.5, 0.5]
-    assert found.smallest.tolist() == [0.06, 0.5, 0.01]
-    assert found.blamed.tolist() == [1, 1, 0]  # a and b, in the third table
-    assert found.best.tolist() == [1, 1, 0]  # c is the best; in the third table a is called better
+    assert found["raw"].tolist() == [1, 0, 1]
+    assert found["family"].tolist() == [0, 0, 1]
+    assert found["discovery"].tolist() == [0, 0, 1 / 3]
+    assert found["coverage"].tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+    assert found["together"].tolist() == [0, 0, 0]
+    assert found["wrong_way"].tolist() == [0, 0, 1]  # ac called different with a ahead
+    assert found["right_way"].tolist() == [1, 1, 1]
+    assert found["found"][:, 0].tolist() == [0.5, 0.5, 0.5]
+    assert found["smallest"].tolist() == [0.06, 0.5, 0.01]
+    assert found["blamed"].tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 0]]  # a and b, in the third table
+    assert found["ranks"].tolist() == [1, 1, 0]
+    assert found["best"].tolist() == [1, 1, 0]  # c is the best; in the third table a is called better
 
 
 def test_coverage_of_a_discovery_method_is_of_what_it_found() -> None:
     truth = Truth.from_means(MEANS)
     one = decided(p=[[0.5, 0.01, 0.01]], adjusted=[[0.5, 0.01, 0.01]], difference=[[0.4, -0.2, -0.4]])
-    assert count_errors(one, truth, "discovery", 0.05).coverage.tolist() == [
+    assert count_errors(one, truth, "discovery", 0.05)["coverage"].tolist() == [
         0.5
     ]  # ac holds, bc does not, ab not asked
-    assert count_errors(one, truth, "pair", 0.05).coverage.tolist() == pytest.approx([1 / 3])
+    assert count_errors(one, truth, "pair", 0.05)["coverage"].tolist() == pytest.approx([1 / 3])
 
 
 def test_the_best_set_holds_the_best_or_a_share_of_them() -> None:
     """c is the best; with all equal each is, and where a is called better than c two thirds of them are left."""
     d = np.array([[0.0, 0.2, 0.0]])
     one = made(d, np.array([[1.0, 0.01, 1.0]]), np.array([[1.0, 0.01, 1.0]]), 0.1)
-    assert count_errors(one, Truth.from_means(MEANS), "family", 0.05).best.tolist() == [0.0]
-    assert count_errors(one, Truth.from_means(np.zeros(3)), "family", 0.05).best.tolist() == pytest.approx(
+    assert count_errors(one, Truth.from_means(MEANS), "family", 0.05)["best"].tolist() == [0.0]
+    assert count_errors(one, Truth.from_means(np.zeros(3)), "family", 0.05)["best"].tolist() == pytest.approx(
         [2 / 3]
     )
 
@@ -86,25 +91,25 @@ def test_the_best_set_holds_the_best_or_a_share_of_them() -> None:
 def test_methods_without_intervals_have_no_coverage() -> None:
     d = np.zeros((2, 3))
     found = count_errors(made(d, d + 1, d + 1, np.nan), Truth.from_means(MEANS), "family", 0.05)
-    assert np.isnan(found.coverage).all()
-    assert estimate_rate(found.coverage).n == 0
+    assert np.isnan(found["coverage"]).all()
+    assert estimate_rate(found["coverage"]).n == 0
 
 
 def test_where_all_differ_there_is_no_false_alarm_to_count() -> None:
     d = np.zeros((2, 3))
     found = count_errors(made(d, d, d, 0.0), Truth.from_means(np.array([0.1, 0.2, 0.4])), "family", 0.05)
-    assert np.isnan(found.family).all()
-    assert np.isnan(found.raw).all()
-    assert found.found.shape == (2, 3)
+    assert np.isnan(found["family"]).all()
+    assert np.isnan(found["raw"]).all()
+    assert found["found"].shape == (2, 3)
 
 
 def test_chunks_join() -> None:
     truth = Truth.from_means(MEANS)
     p = [[0.03, 0.001, 0.2], [0.5, 0.04, 0.04]]
     whole = count_errors(decided(p, p, p), truth, "family", 0.05)
-    parts = join_tallies([count_errors(decided([row], [row], [row]), truth, "family", 0.05) for row in p])
-    for name in whole.__slots__:
-        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
+    parts = join_figures([count_errors(decided([row], [row], [row]), truth, "family", 0.05) for row in p])
+    for name, figures in whole.items():
+        np.testing.assert_array_equal(figures, parts[name])
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 40), (3, 50), (50, 50), (400, 1000)])
@@ -175,5 +180,5 @@ def test_pairs_that_were_not_compared_do_not_count() -> None:
     p = np.array([[0.01, 0.01]])
     one = made(np.array([[0.3, -0.2]]), p, p, 0.1)
     found = count_errors(one, truth, "family", 0.05)
-    assert (found.raw[0], found.family[0], found.discovery[0]) == (1.0, 1.0, 0.5)
-    assert (found.coverage[0], found.together[0], found.found[0, 0]) == (0.5, 0.0, 1.0)
+    assert (found["raw"][0], found["family"][0], found["discovery"][0]) == (1.0, 1.0, 0.5)
+    assert (found["coverage"][0], found["together"][0], found["found"][0, 0]) == (0.5, 0.0, 1.0)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.claim import Claim
-from shardwise.lab.causes import describe_causes, describe_culprits
-from shardwise.lab.stopping import TOLERANCE, interval_tail, judge_interval, plan_looks
+from shardwise.lab.error_counts import TOLERANCE, interval_tail, judge_interval, plan_looks
 from shardwise.lab.verdict import (
     FIGURE,
     PROMISES,
@@ -27,6 +26,7 @@ from shardwise.lab.verdict import (
 )
 from shardwise.methods.registry import DEFAULTS, list_procedures, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
+from shardwise.writing.calibration import describe_causes, describe_culprits
 
 TOPIC = Claim("topic")
 LIKE = "new topics like these"

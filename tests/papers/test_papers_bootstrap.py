@@ -14,7 +14,7 @@ import papers_by_hand as by_hand
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.papers import published_ff21, published_v17
+from shardwise.papers.exhibit import read_printed
 
 pytestmark = pytest.mark.slow
 
@@ -196,15 +196,15 @@ def test_undefined_cells_are_those_without_relevant_documents(
 
 def test_the_printed_tables_of_ff21_contradict_each_other() -> None:
     """Two splits that find n pairs each on average disagree on PD = 2 (1 - PPA)(8256 - n) = 2 (1 - PAA) n of them."""
-    diagonal = {row["model"]: row["pairs"] for row in published_ff21.TABLE_5 if row["other"] == "bANOVA(raw)"}
-    steady = {row["model"]: row for row in published_ff21.TABLE_6 if row["approach"] == "bANOVA(BH)"}
+    diagonal = read_printed("ff21-table-5", other="bANOVA(raw)").set_index("model")["pairs"]
+    steady = read_printed("ff21-table-6", approach="bANOVA(BH)").set_index("model").to_dict("index")
     implied = {}
     paa, ppa = (1 - steady["MD2"][name] + np.array([-5e-4, 5e-4]) for name in ("PAA", "PPA"))
     implied["MD2"] = [8256 * b / (a + b) for a in paa for b in ppa]
-    for row in published_ff21.TABLES_7_8:
-        if row["approach"] == "bANOVA(BH)" and row["fill"] == row["other"] == "zero":
-            ppa = 1 - steady[row["model"]]["PPA"] + np.array([-5e-4, 5e-4])
-            implied[row["model"]] = (8256 - row["PD"] / 2 / ppa).tolist()
+    same = read_printed("ff21-tables-7-8", approach="bANOVA(BH)", fill="zero", other="zero")
+    for model, disagreements in zip(same["model"], same["PD"], strict=True):
+        ppa = 1 - steady[model]["PPA"] + np.array([-5e-4, 5e-4])
+        implied[model] = (8256 - disagreements / 2 / ppa).tolist()
     ranges = {model: (round(min(n)), round(max(n))) for model, n in implied.items()}
     assert ranges == {"MD2": (6752, 6822), "MD3": (7198, 7205), "MD6": (7549, 7553)}
     assert all(diagonal[model] > most for model, (_, most) in ranges.items())  # so it is of raw p-values
@@ -345,13 +345,11 @@ def test_commands(tmp_path: Path, trec3: Path) -> None:
 
 
 def test_printed_rows_are_whole() -> None:
-    assert len(published_v17.TABLE_4) == 5 * 5 * 2
-    for row in published_v17.TABLE_5:  # the counts of all ways to be divided make up the total
-        if row["splits"] == "divided":
-            keys = ("collection", "measure", "alpha")
-            rows = (one for one in published_v17.TABLE_5 if all(one[key] == row[key] for key in keys))
-            same = [one["pairs"] for one in rows if one["splits"] != "divided"]
-            assert sum(same) == row["pairs"]
+    assert len(read_printed("v17-table-4")) == 5 * 5 * 2
+    five = read_printed("v17-table-5")  # the counts of all ways to be divided make up the total
+    for _, part in five.groupby(["collection", "measure", "alpha"]):
+        divided = part["splits"] == "divided"
+        assert part.loc[~divided, "pairs"].sum() == part.loc[divided, "pairs"].item()
     with pytest.raises(InputError):
         sw.papers.ff21(sw.simulate.collection(topics=4, systems=3, seed=1).collection(), samples=1)
 

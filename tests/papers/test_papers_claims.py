@@ -16,9 +16,10 @@ from scipy import stats
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.papers import EXPERIMENTS, published_f19, published_ff21, published_s14, published_v17
-from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Frames, decide_claim
+from shardwise.papers import EXPERIMENTS
+from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Frames, decide_claim, read_printed
 from shardwise.papers.experiment import gather_scores
+from shardwise.papers.v17_replicates import read_counts
 
 
 def verdicts(paper: str, frames: Frames) -> dict[str, str]:
@@ -26,30 +27,30 @@ def verdicts(paper: str, frames: Frames) -> dict[str, str]:
 
 
 def printed_f19() -> Frames:
-    two = [row | {"significant_half": 0.0} for row in published_f19.TABLE_2 if row["collection"] == "T08"]
-    return {"table_1": pd.DataFrame(published_f19.TABLE_1), "table_2": pd.DataFrame(two)}
+    two = read_printed("f19-table-2", collection="T08").assign(significant_half=0.0)
+    return {"table_1": read_printed("f19-table-1"), "table_2": two}
 
 
 def printed_ff21() -> Frames:
-    methods = pd.DataFrame(published_ff21.TABLE_5).replace("bANOVA(raw)", "bANOVA(BH)")
-    steady = pd.DataFrame(published_ff21.TABLE_6).assign(AD=0.0)
-    fills = pd.DataFrame(published_ff21.TABLES_7_8).assign(undefined=1)
+    methods = read_printed("ff21-table-5").replace("bANOVA(raw)", "bANOVA(BH)")
+    steady = read_printed("ff21-table-6").assign(AD=0.0)
+    fills = read_printed("ff21-tables-7-8").assign(undefined=1)
     return {
         "methods": methods,
         "steady": steady,
-        "widths": pd.DataFrame(published_ff21.TABLES_1_2),
+        "widths": read_printed("ff21-tables-1-2"),
         **{f"fills-{model}": part for model, part in fills.groupby("model")},
     }
 
 
 def printed_v17(collection: str = "TREC-8") -> Frames:
     rows = {
-        name: pd.DataFrame(published_v17.of(table, collection))
-        for name, table in (("widths", published_v17.TABLE_3), ("counts", published_v17.TABLE_4),
-                            ("divided", published_v17.TABLE_5))
-    }  # fmt: skip
+        "widths": read_printed("v17-table-3", collection=collection),
+        "counts": read_counts("v17-table-4", collection),
+        "divided": read_counts("v17-table-5", collection),
+    }
     means = rows["counts"][rows["counts"]["test"] == "2 parts"].assign(test="2 parts, mean of splits")
-    related = pd.DataFrame(published_v17.of(published_v17.TABLE_6, collection))
+    related = read_printed("v17-table-6", collection=collection)
     # V17 §6: 171 of 180 related pairs decided alike, the others lost but for one
     related = related.assign(related_pairs=180, same=[180, 171], lost=[0, 8], gained=[0, 1])
     return {**rows, "counts": pd.concat([rows["counts"], means]), "related": related}
@@ -58,12 +59,11 @@ def printed_v17(collection: str = "TREC-8") -> Frames:
 def printed_s14() -> Frames:
     rows = []
     for task, number in (("deep", 4), ("depth 10", 5), ("diversity, depth 10", 7)):
-        for row in published_s14.table_3(number):
-            if row["collection"] == "pooled":
-                kinds = {"two-way": 1.0, "one-way": 0.99, "percentile95": 0.8}
-                rows += [{**row, "task": task, "method": kind, "variance": row["variance"] * share,
-                          "systems": 78, "topics": 50} for kind, share in kinds.items()]  # fmt: skip
-    pools = pd.DataFrame(published_s14.table_9())
+        for row in read_printed("s14-table-3", table=number, collection="pooled").to_dict("records"):
+            kinds = {"two-way": 1.0, "one-way": 0.99, "percentile95": 0.8}
+            rows += [{**row, "task": task, "method": kind, "variance": row["variance"] * share,
+                      "systems": 78, "topics": 50} for kind, share in kinds.items()]  # fmt: skip
+    pools = read_printed("s14-table-9")
     # S14 §5.4: 100 topics at depth 10, 75 at depth 100
     topics = {10: 100, 100: 75}
     pools = pools.assign(topics_power=pools["depth"].map(topics).fillna(80))
@@ -90,8 +90,8 @@ def test_every_claim_holds_on_the_numbers_that_its_paper_printed(
 
 def test_printed_tracks_on_which_tau_falls_below_are_told() -> None:
     """F19 Table 2: τ of T09 falls to .8675 with 50 shards."""
-    rows = [row | {"significant_half": 0.0} for row in published_f19.TABLE_2 if row["collection"] == "T09"]
-    assert verdicts("f19", {"table_2": pd.DataFrame(rows)})["same ranking"] == FAILS
+    rows = read_printed("f19-table-2", collection="T09").assign(significant_half=0.0)
+    assert verdicts("f19", {"table_2": rows})["same ranking"] == FAILS
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import papers_by_hand as by_hand
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
+from shardwise.papers.exhibit import read_printed
 from shardwise.papers.f19_shards import MODELS, compute_changes
-from shardwise.papers.published_f19 import TABLE_1, TABLE_2
 
 pytestmark = pytest.mark.slow
 
@@ -135,23 +135,31 @@ def test_the_row_of_the_whole_collection_is_the_printed_one(data: Path) -> None:
 def test_percentages_are_those_printed(
     shards: int, model: str, versus: str, printed: tuple[float, ...]
 ) -> None:
-    table = compute_changes(pd.DataFrame(TABLE_1)).set_index(["shards", "model", "versus"])
+    table = compute_changes(read_printed("f19-table-1")).set_index(["shards", "model", "versus"])
     ours = table.loc[(shards, model, versus)].drop("measure").to_numpy(float)
     # the effect sizes that the printed ratio was made of are known to four digits
-    sizes = {(row["shards"], row["model"]): row["omega_sq"] for row in TABLE_1}
+    sizes = {
+        (row["shards"], row["model"]): row["omega_sq"]
+        for row in read_printed("f19-table-1").to_dict("records")
+    }
     large, small = sizes[shards, model], sizes.get((shards, versus), sizes[1, "MD1"])
     assert ours[0] == pytest.approx(printed[0], abs=100 * large / small * 5e-5 * (1 / large + 1 / small))
     assert ours[1:] == pytest.approx(printed[1:], abs=0.005)
 
 
 def test_two_printed_percentages_do_not_follow_from_the_printed_counts() -> None:
-    table = compute_changes(pd.DataFrame(TABLE_1)).set_index(["shards", "model", "versus"])["% significant"]
+    table = compute_changes(read_printed("f19-table-1")).set_index(["shards", "model", "versus"])[
+        "% significant"
+    ]
     assert [round(table.loc[(s, "MD6", "MD5")], 2) for s in (2, 10)] == [13.84, 23.43]  # print: 15.84, 25.43
 
 
 def test_table_2_of_the_paper_is_not_of_md6() -> None:
-    full = {(row["shards"], row["model"]): row["significant"] for row in TABLE_1}
-    steady = {row["shards"]: row for row in TABLE_2 if row["collection"] == "T08"}
+    full = {
+        (row["shards"], row["model"]): row["significant"]
+        for row in read_printed("f19-table-1").to_dict("records")
+    }
+    steady = {row["shards"]: row for row in read_printed("f19-table-2", collection="T08").to_dict("records")}
     for shards in (2, 5, 10):
         nearest = min(MODELS, key=lambda m, s=shards: abs(full[s, m] - steady[s]["significant"]))  # type: ignore[misc]
         assert nearest in {"MD3", "MD4", "MD5"}

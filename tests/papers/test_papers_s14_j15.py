@@ -13,8 +13,9 @@ from scipy import stats
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.papers import published_s14 as printed
-from shardwise.papers.steps import FOLDER
+from shardwise.papers.exhibit import read_printed
+from shardwise.papers.experiment import FOLDER
+from shardwise.papers.s14_topic_sets import PRINTED_TASKS
 from shardwise.planning import design_table
 
 pytestmark = pytest.mark.slow
@@ -23,15 +24,17 @@ pytestmark = pytest.mark.slow
 def test_printed_topics_follow_from_printed_variances() -> None:
     """638 of the 639 cells of Tables 4 to 7 exactly, and every one of Table 8."""
     cells, right = 0, 0
-    for task in printed.TASKS:
-        pooled = {r["measure"]: r["variance"] for r in printed.table_3(task) if r["collection"] == "pooled"}
+    for task in PRINTED_TASKS:
+        variances = read_printed("s14-table-3", table=task, collection="pooled")
+        pooled = dict(zip(variances["measure"], variances["variance"], strict=True))
         table = design_table(pooled, method="sakai")
-        for row in printed.table_of_topics(task):
+        for row in read_printed("s14-tables-4-7", table=task).to_dict("records"):
             cells += 1
             ours = table.loc[(row["systems"], row["alpha"], row["min_diff"]), (row["power"], row["measure"])]
             right += int(ours == row["topics"])
         widths = design_table(pooled, width=(0.1, 0.15, 0.2, 0.25), alpha=[0.05])
-        assert all(widths.loc[(0.05, r["width"]), r["measure"]] == r["topics"] for r in printed.table_8(task))
+        eight = read_printed("s14-table-8", table=task).to_dict("records")
+        assert all(widths.loc[(0.05, r["width"]), r["measure"]] == r["topics"] for r in eight)
     assert (cells, right) == (639, 638)
 
 

@@ -49,7 +49,6 @@ NOT_DRAWN = {
     "PaperExperiment",
     "PaperData",
     "PaperClaim",
-    "ClaimVerdict",
     "Evidence",
     "Form",
     "OpenQuestions",

@@ -24,10 +24,8 @@ from shardwise.core.scores import layout_of, level_names, nouns_of, require_comp
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
-from shardwise.lab.causes import describe_causes, describe_culprits
-from shardwise.lab.error_counts import ErrorTally
+from shardwise.lab.error_counts import Figures, plan_looks
 from shardwise.lab.scenarios.tilt import topic_means
-from shardwise.lab.stopping import plan_looks
 from shardwise.lab.trial import Trial, number_baselines
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.methods.anova.variance_components import complete_table, variance_components
@@ -87,9 +85,8 @@ class Calibration(Shown):
         str
             Several lines.
         """
-        most = "" if self.repetitions == self.budget else f" of at most {self.budget}"
-        head = f"{self.scores}; {self.repetitions}{most} tables per scenario, seed {self.seed}"
-        return "\n\n".join(["\n".join([head, *self.notes]), *(v.text(command) for v in self.verdicts)])
+        text: str = late.call_bound("calibration_text", self, command)
+        return text
 
     def __str__(self) -> str:
         return self.text()
@@ -115,25 +112,8 @@ class Calibration(Shown):
         DataFrame
             Shares as text.
         """
-        t = self.table
-
-        def format_percent(*names: str) -> list[str]:
-            each = zip(*(t[name] for name in names), strict=True)
-            return [
-                "–" if np.isnan(x) else f"{100 * x:.1f} ({100 * low:.1f}–{100 * high:.1f})"
-                for x, low, high in each
-            ]
-
-        columns: dict[str, Any] = {
-            "false alarms, %": format_percent("rate", "low", "high"),
-            "worst in": t["null"],
-            "shown": t["status"],
-            "interval coverage, %": format_percent("coverage", "coverage_low", "coverage_high"),
-            "counted in": t["coverage_null"],
-            "intervals": t["intervals"],
-            "power, %": format_percent("power", "power_low", "power_high"),
-        }
-        return t[["claim", "method", "error_rate", "meant"]].assign(**columns)
+        table: pd.DataFrame = late.call_bound("calibration_table", self)
+        return table
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw what methods do: an altair chart.
@@ -257,12 +237,12 @@ def calibrate(
     claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
     words = _describe_tables(dims, shape, sd, scores is not None, nouns)
 
-    def build_calibration(tallies: Sequence[Sequence[ErrorTally]]) -> Calibration:
+    def build_calibration(tallies: Sequence[Sequence[Figures]]) -> Calibration:
         rates, power = (
             _in_words(rows, claim_words)
             for rows in (tried.tabulate_rates(tallies), tried.tabulate_power(tallies))
         )
-        drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
+        drawn = max(len(part[0]["family"]) * case.share for case, part in zip(cases, tallies, strict=True))
         most = plan[-1]
         return Calibration(
             rates,
@@ -286,10 +266,8 @@ def calibrate(
         failed = claim_rows.loc[claim_rows["meant"] & (claim_rows["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
         if labels is not None and len(failed):
-            why = (
-                *describe_culprits(tried.count_blamed(tallies, claim, failed), labels[1]),
-                *describe_causes(*labels, nouns),
-            )
+            blamed = tried.count_blamed(tallies, claim, failed)
+            why = late.call_bound("error_causes", blamed, *labels, nouns)
         verdicts.append(judge_methods(claim, claim_rows, chosen, dims, alpha, why, nouns))
     return replace(calibration, verdicts=tuple(verdicts))
 

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 from scipy import special
 
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.methods.decisions import Decisions
+from shardwise.core.errors import InputError
 from shardwise.stats.groups import count_wins
 from shardwise.stats.proportions import clopper_pearson
 
 TAIL = 0.025  # on each side of a Monte-Carlo interval
+BUDGET = 2_000  # tables of a scenario, where nothing is said
+FIRST = 100  # tables before the first look, at least
+LEAST = 10
+SLACK = (
+    1.1  # approximations such as Satterthwaite's may err by a tenth of the level without being called wrong
+)
+TOLERANCE = 1.5  # a rate is taken to hold if its interval ends below one and a half of the level
 SAME = 1e-12  # true differences below this are none
 
 
@@ -30,8 +39,7 @@ class Truth:
     null: Bools  # (P,)
     sizes: Floats  # (G,) distinct absolute differences above 0
     size: Ints  # (P,) which of them; -1 for none
-    best: Ints  # the systems that none is better than
-    systems: int
+    means: Floats  # (R,)
     ia: Ints  # (P,) the pairs
     ib: Ints
 
@@ -46,82 +54,81 @@ class Truth:
         apart = np.round(np.abs(means[every[0]] - means[every[1]]), 12)
         sizes: Floats = np.unique(apart[apart > SAME]).astype(np.float64)
         size = np.where(null, -1, np.searchsorted(sizes, np.round(np.abs(difference), 12)))
-        return cls(
-            difference, null, sizes, size, np.flatnonzero(means >= means.max() - SAME), means.size, a, b
-        )
+        return cls(difference, null, sizes, size, means, a, b)
+
+    @property
+    def systems(self) -> int:
+        """Number of systems."""
+        return self.means.size
+
+    @property
+    def best(self) -> Ints:
+        """The systems that none is better than."""
+        return np.flatnonzero(self.means >= self.means.max() - SAME)
+
+    def rank_ends(self) -> tuple[Ints, Ints]:
+        """Return (R,) the first and the last rank that each system has; equal ones may have any of theirs."""
+        ahead = self.means[None, :] - self.means[:, None]
+        return 1 + (ahead > SAME).sum(axis=1), self.systems - (ahead < -SAME).sum(axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorTally:
-    """Figures of each replicate, (B,) each and (B, G) for each size of a difference; NaN where there is none.
+Figures = dict[str, Floats]
+"""Figures of each replicate by name, replicates first; NaN where there is none.
 
-    ``blamed`` alone is a sum over replicates: how often each system was in a pair of equal ones called different.
-    """
-
-    raw: Floats  # share of the equal pairs called different before any correction
-    family: Floats  # 1 if any equal pair is called different
-    discovery: Floats  # share of equal pairs among those called different
-    smallest: Floats  # corrected p-value of the equal pair that has the smallest
-    coverage: Floats  # share of intervals that hold the true difference; of the pairs found for bh and by
-    together: Floats  # 1 if all intervals do
-    best: Floats  # share of the best systems that the best set holds
-    wrong_way: Floats  # pairs truly different and called different the wrong way round
-    right_way: Floats
-    found: Floats  # (B, G) share of the pairs of this true size called different, the right way round
-    blamed: Floats  # (R,)
+raw: share of the equal pairs called different before any correction; family: 1 if any equal pair is called different;
+discovery: share of equal pairs among those called different; smallest: corrected p-value of the equal pair that has the
+smallest; coverage: share of intervals that hold the true difference, of the pairs found for bh and by; together: 1 if
+all intervals do; best: share of the best systems that the best set holds; ranks: 1 if every rank range holds a true
+rank; wrong_way, right_way: pairs truly different and called different the wrong and the right way round; found: (B, G)
+share of the pairs of each true size called different the right way round; blamed: (B, R) false alarms with each system.
+"""
 
 
-def count_errors(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> ErrorTally:
-    """Hold decisions against the truth."""
-    called = decisions.p_adjusted <= alpha
-    equal = truth.null
-    agrees = np.sign(decisions.difference) == np.sign(truth.difference)
-    n_called = called.sum(axis=1)
-    false = called & equal
+def count_errors(
+    decided: Any, truth: Truth, error_rate: str, alpha: float, covered: Bools | None = None
+) -> Figures:
+    """Hold decisions on (B, P) pairs against the truth; ``covered``: which intervals hold it, where that is known."""
+    called = decided.p_adjusted <= alpha
+    equal, n_called = truth.null, called.sum(axis=1)
+    agrees = np.sign(decided.difference) == np.sign(truth.difference)
+    false, truly = called & equal, called & ~equal
+    right = truly & agrees
     none = np.full(len(called), np.nan)
-    raw = (decisions.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none
-    family = false.any(axis=1).astype(float) if equal.any() else none
-    smallest = decisions.p_adjusted[:, equal].min(axis=1) if equal.any() else none
-    complete = truth.difference.size == truth.systems * (truth.systems - 1) // 2
-    _, above = count_wins(called, decisions.difference, truth.ia, truth.ib, truth.systems)
-    half = decisions.half_widths(alpha)
-    holds = np.abs(decisions.difference - truth.difference) <= half
+    half = decided.half_widths(alpha) if covered is None else np.zeros(1)
+    holds = np.abs(decided.difference - truth.difference) <= half if covered is None else covered
+    coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
+    if error_rate == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
+        coverage, together = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1), none
     if np.isnan(half).all():
         coverage = together = none
-    elif error_rate == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
-        coverage = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1)
-        together = none
-    else:
-        coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
-    truly = called & ~truth.null
-    right = truly & agrees
+    below, above = count_wins(called, decided.difference, truth.ia, truth.ib, truth.systems)
+    complete = truth.difference.size == truth.systems * (truth.systems - 1) // 2
+    highest, lowest = truth.rank_ends()
+    held = (1 + above <= lowest) & (truth.systems - below >= highest)
     detected = np.full((len(called), truth.sizes.size), np.nan)
     for g in range(truth.sizes.size):
         if (of_size := truth.size == g).any():
             detected[:, g] = right[:, of_size].mean(axis=1)
-    by_pair = false.sum(axis=0).astype(np.float64)
-    blamed = sum(np.bincount(side, by_pair, truth.systems) for side in (truth.ia, truth.ib))
-    return ErrorTally(
-        raw=raw,
-        family=family,
-        discovery=false.sum(axis=1) / np.maximum(n_called, 1),
-        smallest=smallest,
-        coverage=coverage,
-        together=together,
-        best=(above[:, truth.best] == 0).mean(axis=1) if complete else none,
-        wrong_way=(truly & ~agrees).sum(axis=1).astype(float),
-        right_way=right.sum(axis=1).astype(float),
-        found=detected,
-        blamed=np.asarray(blamed),
-    )
+    first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, truth.systems)
+    return {
+        "raw": (decided.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
+        "family": false.any(axis=1).astype(float) if equal.any() else none,
+        "discovery": false.sum(axis=1) / np.maximum(n_called, 1),
+        "smallest": decided.p_adjusted[:, equal].min(axis=1) if equal.any() else none,
+        "coverage": coverage,
+        "together": together,
+        "best": (above[:, truth.best] == 0).mean(axis=1) if complete else none,
+        "ranks": held.all(axis=1).astype(float) if complete else none,
+        "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),
+        "right_way": right.sum(axis=1).astype(float),
+        "found": detected,
+        "blamed": (first + second).astype(np.float64),
+    }
 
 
-def join_tallies(parts: Sequence[ErrorTally]) -> ErrorTally:
+def join_figures(parts: Sequence[Figures]) -> Figures:
     """Join several chunks of replicates."""
-    every = {name: [getattr(part, name) for part in parts] for name in ErrorTally.__slots__}
-    return ErrorTally(
-        **{name: sum(x) if name == "blamed" else np.concatenate(x) for name, x in every.items()}
-    )
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +223,68 @@ def _largest_below(p: Floats, rank: int) -> float:
     """Return the largest p-value of sorted ones that at most ``rank`` of them reach; resampled p-values tie."""
     under = int(np.searchsorted(p, p[rank]))
     return float(p[under - 1]) if under else 0.0
+
+
+# Group-sequential stopping. Tables are drawn in batches, each as large as all before it, and the figures are looked
+# at after each. Whoever looks K times at W scenarios, and stops when an interval says something clear, has K·W chances
+# of being misled; so each interval is that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's
+# inequality all of them hold together with 95 %, whenever one stops (repeated confidence intervals: Jennison & Turnbull
+# 1989).
+
+
+def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
+    """Plan the interim looks: numbers of tables of a scenario, one only where a number was asked for.
+
+    Parameters
+    ----------
+    repetitions
+        Tables to draw, however clear the figures are.
+    budget
+        Tables to draw at most, where ``repetitions`` is None.
+
+    >>> plan_looks(None, 1000), plan_looks(30, None)
+    ((125, 250, 500, 1000), (30,))
+    """
+    if repetitions is not None and budget is not None:
+        raise InputError(
+            "a number of repetitions and a budget at once", remedy="give one of them", argument="budget"
+        )
+    given = (
+        {"budget": BUDGET if budget is None else budget}
+        if repetitions is None
+        else {"repetitions": repetitions}
+    )
+    ((name, most),) = given.items()
+    if validate_count(most, name, least=0) < LEAST:
+        raise InputError(f"{most} repetitions say nothing", remedy="use 200 or more")
+    plan = [most]
+    while repetitions is None and plan[0] >= 2 * FIRST:
+        plan.insert(0, -(-plan[0] // 2))
+    return tuple(plan)
+
+
+def interval_tail(n_looks: int, scenarios: int) -> float:
+    """Return the tail of each interval, so that those of all looks and scenarios hold together.
+
+    >>> interval_tail(4, 5)
+    0.00125
+    """
+    return TAIL / (n_looks * scenarios)
+
+
+def judge_interval(low: float, high: float, alpha: float) -> str:
+    """Judge the interval of an error rate: it holds the level, it fails, or neither is clear.
+
+    Parameters
+    ----------
+    low, high
+        Ends of the interval; NaN where there is no figure.
+    alpha
+        The level that is promised.
+
+    >>> judge_interval(.04, .064, .05), judge_interval(.02, .11, .05), judge_interval(.06, .09, .05)
+    ('holds', 'unclear', 'fails')
+    """
+    if low > SLACK * alpha:
+        return "fails"
+    return "holds" if high <= TOLERANCE * alpha else "unclear"

@@ -8,29 +8,31 @@ which one system loses exactly the margin (exponential tilting), so that no scor
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
+from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.claim import format_count
+from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
-from shardwise.lab.scenarios.tilt import effective_topics, tilted_weights
+from shardwise.lab.error_counts import SAME, Figures, Truth, count_errors, join_figures
+from shardwise.lab.scenarios.from_scores import ResampledScenario
+from shardwise.lab.scenarios.tilt import SHARE, TiltedScenario, tilted_scenario
 from shardwise.lab.trial import choose_numbered_pairs, number_baselines
-from shardwise.methods.bounded import BoundedScores, bound_scores
-from shardwise.methods.decisions import Decisions
+from shardwise.methods.bounded import BoundedScores, find_range
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import power
-from shardwise.stats.groups import count_wins
+from shardwise.stats.intervals import Range
 from shardwise.stats.proportions import clopper_pearson
 from shardwise.stats.student import student_critical
 
@@ -40,8 +42,6 @@ BATCH = 25
 """Tables that are held at a time."""
 MOST_PAIRS = 30
 """Pairs of systems that are set apart by the margin."""
-LEAST_EVEN = 0.5
-"""Share of the topics that unequal chances must count as at least."""
 CLOSE = 0.03
 """How far a figure may be from what it should be about."""
 PLANNED = 0.8
@@ -69,6 +69,7 @@ class StatementCheck(Shown):
     margin: float
     alpha: float
     seed: int
+    kinds: tuple[str, ...] = KINDS
 
     @property
     def holds(self) -> bool:
@@ -89,16 +90,8 @@ class StatementCheck(Shown):
         return f"<StatementCheck of {len(self.table)} statements: {self.scores}>"
 
     def __str__(self) -> str:
-        margin = (
-            f"; margin {self.margin:g}" if self.table["statement"].str.startswith("no worse").any() else ""
-        )
-        lines = [f"Statements by {self.method}, on {self.scores}{margin}:"]
-        for row in self.table.to_dict("records"):
-            limits = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}%"
-            nominal = f"; nominal {row['kind']} {100 * row['nominal']:g}%" if row["kind"] != "power" else ""
-            mark = "; not held" if row["exceeded"] else ""
-            lines.append(f"  {row['statement']}: {100 * row['measured']:.1f}% ({limits}{nominal}){mark}")
-        return "\n".join(lines)
+        text: str = late.call_bound("statement_text", self)
+        return text
 
 
 def check_statements(
@@ -151,33 +144,26 @@ def check_statements(
         validate_choice(kind, "kinds", KINDS, what="kind of statement")
     procedure = parse_procedure(method)
     scores = turn_scores(as_scores(source))
-    bounded = bound_scores(scores)
+    bounds = None if "task" in scores.dims else find_range(scores)
     means = scores.mean([d for d in scores.dims if d not in TABLE]) if len(scores.dims) > 2 else scores
     y = np.asarray(means.transpose(*TABLE).to_numpy(), np.float64)
-    complete = np.isfinite(y).all(axis=1)
-    y = y[complete]
+    y = y[np.isfinite(y).all(axis=1)]
     if len(y) < 3 or y.shape[1] < 2:
         raise InputError("too few topics that all systems have", remedy="give at least three")
     pairs = choose_numbered_pairs(y.shape[1], number_baselines(baseline, level_names(scores, "system")))
-    width = 1.0 if bounded is None else bounded.bounds.width
-    margin = MARGIN_SHARE * width if margin is None else margin
-    complete_scores = (
-        None
-        if bounded is None
-        else replace(bounded, scores=bounded.scores[complete], cluster=None, task=None)
-    )
+    margin = MARGIN_SHARE * (1.0 if bounds is None else bounds.width) if margin is None else margin
     rows: list[dict[str, Any]] = []
     if "margin" in kinds:
-        rows += _check_margin(y, complete_scores, margin, alpha, repetitions, seed)
+        rows += _check_margin(y, bounds, margin, alpha, repetitions, seed)
     if "intervals" in kinds:
-        rows += _check_resampled(procedure, pairs, y, complete_scores, alpha, repetitions, seed)
+        rows += _check_resampled(procedure, pairs, y, bounds, alpha, repetitions, seed)
     if "power" in kinds and procedure.name == DEFAULT and pairs is None:
         rows += _check_power(y, alpha, repetitions, seed)
     nouns = nouns_of(scores)
     sizes = " by ".join(format_count(n, nouns.get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     description = f"{repetitions:,} simulated tables like these {sizes}"
-    return StatementCheck(table, description, procedure.name, margin, alpha, seed)
+    return StatementCheck(table, description, procedure.name, margin, alpha, seed, tuple(kinds))
 
 
 COLUMNS = ("statement", "kind", "nominal", "measured", "low", "high", "tables", "exceeded")
@@ -200,131 +186,116 @@ def _make_row(statement: str, kind: str, nominal: float, hits: Bools | Floats) -
 
 
 def _check_margin(
-    y: Floats, bounded: BoundedScores | None, margin: float, alpha: float, repetitions: int, seed: int
+    y: Floats, bounds: Range | None, margin: float, alpha: float, repetitions: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """False "no worse" of systems that lose exactly the margin, and right ones of equal systems."""
     order = np.argsort(-y.mean(axis=0), kind="stable")
-    pairs = [(int(a), int(b)) for a, b in zip(order[1:], order[:-1], strict=True)][:MOST_PAIRS]
+    tables = [y[:, [a, b]] for a, b in zip(order[1:], order[:-1], strict=True)][:MOST_PAIRS]
     for statement, difference, kind, nominal in (
         ("no worse, at a loss of the margin", -margin, "at most", alpha / 2.0),
         ("no worse, of equal systems", 0.0, "power", float("nan")),
     ):
-        tilted = []
-        for a, b in pairs:
-            weights = tilted_weights(y[:, [a, b]], np.array([difference, 0.0]))
-            if weights is not None and effective_topics(weights) >= LEAST_EVEN * len(y):
-                tilted.append((a, b, np.cumsum(weights) / np.sum(weights)))
-        if not tilted:
-            continue
-        passed = []
-        for k in range(repetitions):
-            a, b, edges = tilted[k % len(tilted)]
-            rows = np.searchsorted(edges, make_generator(seed, k).random(len(y)), side="right").clip(
-                max=len(y) - 1
-            )
-            passed.append(_passes_gate(y, bounded, margin, alpha, a, b, rows))
-        yield _make_row(statement, kind, nominal, np.array(passed))
+        tilted = [_tilt_pair(table, difference) for table in tables]
+        scenarios = [scenario for scenario in tilted if scenario is not None]
+        passed = [
+            _passes_gate(scenarios[k % len(scenarios)].draw(k, 1, seed)[0], bounds, margin, alpha)
+            for k in range(repetitions if scenarios else 0)
+        ]
+        if passed:
+            yield _make_row(statement, kind, nominal, np.array(passed))
 
 
-def _passes_gate(
-    y: Floats, bounded: BoundedScores | None, margin: float, alpha: float, a: int, b: int, rows: Any
-) -> bool:
-    """Return whether a gate finds system a to be no worse than b on these rows."""
-    gaps = y[rows, a] - y[rows, b]
+def _tilt_pair(table: Floats, difference: float) -> TiltedScenario | None:
+    """Return chances of topics under which two systems differ by so much; None where few topics would be left."""
+    try:
+        scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
+    except InputError:
+        return None
+    return scenario if scenario.effective >= SHARE * len(table) else None
+
+
+def _passes_gate(table: Floats, bounds: Range | None, margin: float, alpha: float) -> bool:
+    """Return whether a gate finds the first system of a table to be no worse than the second."""
+    gaps = table[:, 0] - table[:, 1]
     se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
     mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
-    evidence = weigh_pairs(_draw_rows(bounded, rows), np.array([a]), np.array([b]), mean, error, df, units)
+    evidence = weigh_pairs(_bound(table, bounds), np.array([0]), np.array([1]), mean, error, df, units)
     return bool(evidence.p_above(-margin)[0] <= alpha / 2.0)
+
+
+def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:
+    """Return the scores of a table mapped to their range, where it is known."""
+    return None if bounds is None else BoundedScores.map_scores(table, bounds)
 
 
 def _check_resampled(
     procedure: Procedure,
     pairs: tuple[Ints, Ints] | None,
     y: Floats,
-    bounded: BoundedScores | None,
+    bounds: Range | None,
     alpha: float,
     repetitions: int,
     seed: int,
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
-    topics, systems = y.shape
-    truth = y.mean(axis=0)
-    ia, ib = np.triu_indices(systems, 1) if pairs is None else pairs
-    gaps = truth[ia] - truth[ib]
-    critical = float(student_critical(alpha, topics - 1))
-    # systems of equal true means may have any of their ranks
-    least = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
-    most = systems - (truth[None, :] < truth[:, None]).sum(axis=1)
-    means, differences, ranks, best, wrong = [], [], [], [], []
+    scenario = ResampledScenario("", TABLE, Claim("topic"), np.zeros(y.shape[1]), y)
+    truth = Truth.from_means(y.mean(axis=0), pairs)
+    parts: list[Figures] = []
     for first in range(0, repetitions, BATCH):
-        count = min(BATCH, repetitions - first)
-        rows = np.stack(
-            [
-                make_generator(seed, repetitions + first + k).integers(topics, size=topics)
-                for k in range(count)
-            ]
-        )
-        tables = y[rows]
-        decisions = procedure.decide(
+        tables = scenario.draw(repetitions + first, min(BATCH, repetitions - first), seed)
+        decided = procedure.decide(
             Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES), pairs
         )
-        lower, upper = _limit_differences(decisions, bounded, rows, ia, ib, alpha)
-        differences.append((lower <= gaps + 1e-12) & (gaps <= upper + 1e-12))
-        significant = decisions.p_adjusted <= alpha
-        wrong.append((significant & (np.sign(decisions.difference) * gaps < 0.0)).any(axis=1))
-        below, above = count_wins(significant, decisions.difference, ia, ib, systems)
-        ranks.append(((1 + above <= most) & (systems - below >= least)).all(axis=1))
-        best.append((above[:, truth >= truth.max()] == 0).any(axis=1))
-        mean, error = tables.mean(axis=1), tables.std(axis=1, ddof=1) / np.sqrt(topics)
-        df = np.full(systems, topics - 1.0)
-        limits = [
-            weigh_means(_draw_rows(bounded, rows[k]), mean[k], error[k], df).limits(critical)
-            for k in range(count)
-        ]
-        lower, upper = (np.stack(ends) for ends in zip(*limits, strict=True))
-        means.append(((lower <= truth + 1e-12) & (truth <= upper + 1e-12)).mean(axis=1))
+        covered = np.stack(list(_cover_differences(decided, tables, bounds, truth, alpha)))
+        figures = count_errors(decided, truth, procedure.error_rate, alpha, covered)
+        means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
+        parts.append({**figures, "means": np.array(means)})
+    figures = join_figures(parts)
     confidence = 1.0 - alpha
-    yield _make_row("interval of a mean covers it", "about", confidence, np.concatenate(means))
-    covered = np.concatenate(differences)
+    yield _make_row("interval of a mean covers it", "about", confidence, figures["means"])
     if procedure.error_rate == "pair":
-        yield _make_row("interval of a difference covers it", "about", confidence, covered.mean(axis=1))
+        yield _make_row("interval of a difference covers it", "about", confidence, figures["coverage"])
     if procedure.error_rate != "family":
         return
-    if decisions.has_intervals:
-        yield _make_row(
-            "all intervals of differences cover", "at least", confidence, np.asarray(covered.all(axis=1))
-        )
+    if decided.has_intervals:
+        yield _make_row("all intervals of differences cover", "at least", confidence, figures["together"])
     if pairs is None:
-        yield _make_row("all rank ranges cover", "at least", confidence, np.concatenate(ranks))
-        yield _make_row("best set holds a best system", "at least", confidence, np.concatenate(best))
-    yield _make_row("significantly better, but worse", "at most", alpha / 2.0, np.concatenate(wrong))
+        yield _make_row("all rank ranges cover", "at least", confidence, figures["ranks"])
+        yield _make_row("best set holds a best system", "at least", confidence, figures["best"] > 0.0)
+    yield _make_row("significantly better, but worse", "at most", alpha / 2.0, figures["wrong_way"] > 0.0)
 
 
-def _draw_rows(bounded: BoundedScores | None, rows: Ints) -> BoundedScores | None:
-    """Return the mapped scores of some items."""
-    return None if bounded is None else replace(bounded, scores=bounded.scores[rows])
+def _cover_means(table: Floats, bounds: Range | None, truth: Truth, alpha: float) -> Bools:
+    """(R,) whether the interval of each mean of a table holds the true one."""
+    topics = len(table)
+    se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(truth.systems, topics - 1.0)
+    evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
+    return _holds(truth.means, *evidence.limits(float(student_critical(alpha, topics - 1))))
 
 
-def _limit_differences(
-    decisions: Decisions, bounded: BoundedScores | None, rows: Ints, ia: Ints, ib: Ints, alpha: float
-) -> tuple[Floats, Floats]:
-    """(B, P) limits of the differences as `Comparisons.limits` has them."""
-    plain = decisions.limits(alpha)
-    outcome = decisions.pairs
+def _cover_differences(
+    decided: Any, tables: Floats, bounds: Range | None, truth: Truth, alpha: float
+) -> Iterator[Bools]:
+    """Yield (P,) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones."""
+    plain = decided.limits(alpha)
+    outcome = decided.pairs
     known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
-    significant = decisions.p_adjusted <= alpha
-    limits = [
-        limit_differences(
-            _draw_rows(bounded, rows[k]),
-            (ia, ib),
+    significant = decided.p_adjusted <= alpha
+    for k, table in enumerate(tables):
+        limits = limit_differences(
+            _bound(table, bounds),
+            (truth.ia, truth.ib),
             (known[0][k], known[1][k], known[2][k]),
             (plain[0][k], plain[1][k]),
             significant[k],
             alpha,
         )
-        for k in range(len(rows))
-    ]
-    return np.stack([pair[0] for pair in limits]), np.stack([pair[1] for pair in limits])
+        yield _holds(truth.difference, *limits)
+
+
+def _holds(truth: Floats, lower: Floats, upper: Floats) -> Bools:
+    """Return which limits hold the truth, rounding apart."""
+    return (lower <= truth + SAME) & (truth <= upper + SAME)
 
 
 def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -19,19 +19,21 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import refuse_unknown
 from shardwise.lab.cases import Case
 from shardwise.lab.error_counts import (
-    ErrorTally,
+    Figures,
     Truth,
     count_errors,
     estimate_rate,
     estimate_ratio,
-    join_tallies,
+    interval_tail,
+    join_figures,
+    judge_interval,
     level_for,
 )
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.stopping import interval_tail, judge_interval
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.tables import Tables
+from shardwise.methods.registry import parse_procedure
+from shardwise.methods.tables import RESAMPLES, TABLE, Tables
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")
 POWER = ("method", "error_rate", "meant", "claim", "null", "difference", "power", "low", "high")
@@ -52,7 +54,57 @@ class Chunk(NamedTuple):
     number: int  # of tables
 
 
-def decide_chunk(chunk: Chunk) -> list[ErrorTally]:
+def p_values(
+    tables: Floats,
+    methods: Iterable[str | Procedure],
+    dims: Sequence[str] = TABLE,
+    *,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    first: int = 0,
+    deterministic: Sequence[bool] = (),
+) -> dict[str, Floats]:
+    """Compute corrected p-values of all pairs of systems in each of many tables at once.
+
+    Parameters
+    ----------
+    tables : array of float
+        Complete scores, tables first, then the dimensions in their order.
+    methods : iterable of str or Procedure
+        Procedures or their names, as for `compare`.
+    dims : sequence of str
+        Dimensions of a table: topic and system, perhaps followed by shard or instance.
+    n_resamples : int
+        Resamples of procedures that draw.
+    seed : int
+        Where the random numbers start; table i depends on (seed, first + i) only.
+    first : int
+        Number of the first table.
+    deterministic : sequence of bool
+        Which systems have instances that are copies of one another; none, if empty.
+
+    Returns
+    -------
+    dict of array
+        Tables by pairs, in the order of ``np.triu_indices``, by the name of each procedure.
+
+    >>> y = np.random.default_rng(1).normal([0.2, 0.3, 0.3], 0.1, (4, 50, 3))
+    >>> p_values(y, ["t holm"])["t holm"].shape
+    (4, 3)
+    """
+    batch = Tables(
+        np.asarray(tables, np.float64),
+        tuple(dims),
+        seed,
+        first,
+        n_resamples,
+        deterministic=tuple(deterministic),
+    )
+    chosen = [parse_procedure(method) for method in methods]
+    return {procedure.name: procedure.decide(batch).p_adjusted for procedure in chosen}
+
+
+def decide_chunk(chunk: Chunk) -> list[Figures]:
     """Count the errors of each method on the tables of a chunk."""
     scenario = chunk.case.scenario
     drawn = scenario.draw(chunk.first, chunk.number, _derive_seed(chunk.seed, chunk.case.path))
@@ -136,15 +188,15 @@ class Trial:
         jobs: int | None,
         progress: Progress | None,
         executor: Executor | None = None,
-        watch: Callable[[list[list[ErrorTally]]], None] | None = None,
-    ) -> list[list[ErrorTally]]:
+        watch: Callable[[list[list[Figures]]], None] | None = None,
+    ) -> list[list[Figures]]:
         """Tallies of every case and method. Chunks of replicates go to workers; each depends on its numbers alone.
 
         The scenarios fill alike; ``watch`` is called with what there is whenever each has got another chunk.
         """
         total = sum(-(-self.looks[-1] // case.share) for case in self.cases)
-        parts: list[list[list[ErrorTally]]] = [[[] for _ in self.methods] for _ in self.cases]
-        tallies: list[list[ErrorTally]] = []
+        parts: list[list[list[Figures]]] = [[[] for _ in self.methods] for _ in self.cases]
+        tallies: list[list[Figures]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
         how = (self.methods, self.alpha, self.seed, self.baselines)
@@ -172,8 +224,8 @@ class Trial:
                     for k, tally in enumerate(chunk_tallies):
                         parts[chunk.case_number][k].append(tally)
                     if watch is not None and following is not None and following.first > chunk.first:
-                        watch([[join_tallies(of_method) for of_method in of_case] for of_case in parts])
-            tallies = [[join_tallies(of_method) for of_method in of_case] for of_case in parts]
+                        watch([[join_figures(of_method) for of_method in of_case] for of_case in parts])
+            tallies = [[join_figures(of_method) for of_method in of_case] for of_case in parts]
             parts = [[[tally] for tally in of_case] for of_case in tallies]
             if watch is not None:
                 watch(tallies)
@@ -193,7 +245,7 @@ class Trial:
         """Return the tail of the intervals, for all looks at all scenarios of a claim."""
         return interval_tail(len(self.looks), sum(about == claim for about, _, _ in self.group_cases()))
 
-    def find_unclear(self, tallies: Sequence[Sequence[ErrorTally]]) -> set[int]:
+    def find_unclear(self, tallies: Sequence[Sequence[Figures]]) -> set[int]:
         """Return numbers of the cases that have to go on, as they leave a verdict on a method open."""
         going: set[int] = set()
         for about in {claim for claim, _, _ in self.group_cases()}:
@@ -208,7 +260,7 @@ class Trial:
                     for (claim, _, _), members in self.group_cases().items():
                         if claim != about or not getattr(self.cases[members[0]], column):
                             continue
-                        x = np.concatenate([getattr(tallies[number][k], figure) for number in members])
+                        x = np.concatenate([tallies[number][k][figure] for number in members])
                         estimate = estimate_rate(
                             x if column == "alarms" else 1.0 - x, self.interval_tail(about)
                         )
@@ -223,14 +275,14 @@ class Trial:
                         }
         return going
 
-    def tabulate_rates(self, tallies: Sequence[Sequence[ErrorTally]]) -> pd.DataFrame:
+    def tabulate_rates(self, tallies: Sequence[Sequence[Figures]]) -> pd.DataFrame:
         """Tabulate every figure in long form; tables with differences planted in several ways count together."""
         rows: list[dict[str, Any]] = []
         for (about, _, planted), members in self.group_cases().items():
             first, ends = self.cases[members[0]], self.interval_tail(about)
             for k, method in enumerate(self.methods):
                 of = {
-                    name: np.concatenate([getattr(tallies[number][k], name) for number in members])
+                    name: np.concatenate([tallies[number][k][name] for number in members])
                     for name in (*FIGURES, "smallest", "wrong_way", "right_way")
                 }
                 figures = {name: estimate_rate(of[name], ends) for name in FIGURES}
@@ -251,7 +303,7 @@ class Trial:
                 ]
         return pd.DataFrame(rows)
 
-    def tabulate_power(self, tallies: Sequence[Sequence[ErrorTally]]) -> pd.DataFrame:
+    def tabulate_power(self, tallies: Sequence[Sequence[Figures]]) -> pd.DataFrame:
         """Tabulate the share of planted differences detected, by their size."""
         rows: list[dict[str, Any]] = []
         for (about, _, planted), members in self.group_cases().items():
@@ -269,7 +321,7 @@ class Trial:
         return head | {"claim": claim, "null": case.null}
 
     def count_blamed(
-        self, tallies: Sequence[Sequence[ErrorTally]], claim: Claim, names: Iterable[str]
+        self, tallies: Sequence[Sequence[Figures]], claim: Claim, names: Iterable[str]
     ) -> dict[str, Floats]:
         """Count false alarms of methods that each system was in, where all are equal and each keeps its own scores."""
         scenarios = [
@@ -279,7 +331,7 @@ class Trial:
         ]
         every = {m.name: k for k, m in enumerate(self.methods)}
         return {
-            name: np.sum([tallies[number][every[name]].blamed for number in scenarios], axis=0)
+            name: np.sum([tallies[number][every[name]]["blamed"].sum(axis=0) for number in scenarios], axis=0)
             for name in names
             if scenarios
         }
@@ -289,9 +341,9 @@ def _is_meant(method: Procedure, claim: Claim) -> bool:
     return method.method.sound and method.claim == claim
 
 
-def _share_found(part: ErrorTally) -> Floats:
+def _share_found(part: Figures) -> Floats:
     """Return the share of planted differences detected in each table, all sizes alike."""
-    asked = part.found[:, np.isfinite(part.found).all(axis=0)]
+    asked = part["found"][:, np.isfinite(part["found"]).all(axis=0)]
     return np.asarray(asked.mean(axis=1) if asked.size else np.full(len(asked), np.nan))
 
 
@@ -312,9 +364,9 @@ def _chunk_size(scenario: Scenario) -> int:
     return max(1, min(50, SCORES // prod(scenario.shape), PAIRS // max(1, r * (r - 1) // 2)))
 
 
-def _by_size(cases: Sequence[Case], parts: Sequence[ErrorTally]) -> dict[float, Floats]:
+def _by_size(cases: Sequence[Case], parts: Sequence[Figures]) -> dict[float, Floats]:
     shares: dict[float, list[Floats]] = {}
     for case, part in zip(cases, parts, strict=True):
         for g, size in enumerate(Truth.from_means(case.scenario.truth).sizes):
-            shares.setdefault(round(float(size), 10), []).append(part.found[:, g])
+            shares.setdefault(round(float(size), 10), []).append(part["found"][:, g])
     return {size: np.concatenate(shares[size]) for size in sorted(shares)}

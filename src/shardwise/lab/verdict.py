@@ -8,23 +8,21 @@ takes its place, or the level at which it would hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from shardwise.core import late
 from shardwise.core.claim import Claim
-from shardwise.lab.stopping import judge_interval
+from shardwise.lab.error_counts import judge_interval
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims
 
-PROMISES = {
-    "family": "no false claim at all among the pairs",
-    "discovery": "few false ones among the claims made",
-    "pair": "each pair by itself",
-}
+PROMISES = ("family", "discovery", "pair")
+"""Error rates that methods control."""
 FIGURE = {"family": "family", "discovery": "discovery", "pair": "raw"}
 COVERED = {"family": "together", "discovery": "coverage", "pair": "coverage"}
 STATES = ("holds", "unclear", "fails")
@@ -76,55 +74,24 @@ class Verdict:
     unclear: tuple[str, ...]
     fails: tuple[str, ...]
     causes: tuple[str, ...]  # systems and topics that make methods err, where one made for the claim does
-    lines: tuple[str, ...]  # what is said of the promises, then of other methods
+    rows: Rows = field(default_factory=dict, repr=False)  # the figures of each method
 
     @property
     def use(self) -> dict[str, str]:
         """What to use for each promise."""
         return {advice.error_rate: advice.method for advice in self.advice}
 
-    def list_lines(self, command: bool = False) -> tuple[str, ...]:
-        """Return all that is said, line by line.
-
-        Parameters
-        ----------
-        command
-            Whether what to do now is said for the command line.
-        """
-        calls = dict.fromkeys(advice.suggest_call(command) for advice in self.advice)
-        why = [f"why: {cause}" for cause in self.causes]
-        return (*self.lines, *why, f"now: {'; '.join(calls)}")
-
     def text(self, command: bool = False) -> str:
-        """Return the claim and all that is said, for Python or for the command line.
-
-        Parameters
-        ----------
-        command
-            Whether what to do now is said for the command line.
-        """
-        head = f"{self.claim[:1].upper()}{self.claim[1:]}, at {self.alpha:.2g}:"
-        return "\n".join([head, *(f"  {line}" for line in self.list_lines(command))])
+        """Return the claim and all that is said, for Python or for the command line."""
+        text: str = late.call_bound("verdict_text", self, command)
+        return text
 
     def to_dict(self, command: bool = False) -> dict[str, Any]:
-        """Return the verdict in plain values, as JSON takes them.
-
-        Parameters
-        ----------
-        command
-            Whether what to do now is said for the command line.
-        """
+        """Return the verdict in plain values, as JSON takes them, for Python or for the command line."""
         advice = [{**asdict(item), "now": item.suggest_call(command)} for item in self.advice]
-        return {
-            "claim": self.claim,
-            "advice": advice,
-            "use": self.use,
-            "holds": list(self.holds),
-            "unclear": list(self.unclear),
-            "fails": list(self.fails),
-            "causes": list(self.causes),
-            "text": self.text(command),
-        }
+        states = {state: list(getattr(self, state)) for state in STATES}
+        said = {"causes": list(self.causes), "text": self.text(command)}
+        return {"claim": self.claim, "advice": advice, "use": self.use, **states, **said}
 
     def __str__(self) -> str:
         return self.text()
@@ -207,34 +174,9 @@ def judge_methods(
         for error_rate in asked
         if (item := _advise_method(error_rate, claim, rows, methods, dims, alpha))
     )
-    lines = [f"{PROMISES[item.error_rate]}: {_describe_advice(item, rows, alpha)}" for item in advice]
-    chosen = {item.method for item in advice if not item.calibrated}
-    others = [row for row in rows.values() if row["method"] not in chosen]
-    if also := [_format_figure(row) for row in others if _is_good(row)]:
-        lines.append(f"hold as well: {'; '.join(also)}")
-    half = [row for row in others if row["meant"] and row["status"] == "holds" and not _is_good(row)]
-    if half:
-        shown = (f"{_format_figure(row)}{_describe_coverage(row)}" for row in half)
-        lines.append(f"hold, but not their intervals: {' / '.join(shown)}")
-    wrong = sorted((row for row in others if row["status"] == "fails"), key=lambda row: -row["rate"])
-    if wrong:
-        lines.append(
-            f"do not use for this claim: {'; '.join(_describe_failure(row, alpha) for row in wrong)}"
-        )
-    if unclear := [_format_figure(row) for row in others if row["status"] == "unclear"]:
-        lines.append(f"undecided, as more tables would tell: {'; '.join(unclear)}")
     guilty = any(row["meant"] for row in rows.values() if row["status"] == "fails")
     why = tuple(causes) if guilty else ()
-    return Verdict(
-        claim.short(dims, nouns),
-        alpha,
-        advice,
-        named["holds"],
-        named["unclear"],
-        named["fails"],
-        why,
-        tuple(lines),
-    )
+    return Verdict(claim.short(dims, nouns), alpha, advice, **named, causes=why, rows=rows)
 
 
 def _advise_method(
@@ -253,7 +195,7 @@ def _advise_method(
     advice = Advice(error_rate, default.name, alpha, default.name, state, False)
     if row is None or state != "fails":
         return advice
-    good = [m for m in methods if _is_good(rows[m.name])]
+    good = [m for m in methods if is_good(rows[m.name])]
     alike = [m for m in good if m.error_rate == error_rate]
     for other in sorted(alike, key=lambda m: m.method != default.method):  # the same statistic first
         return replace(advice, method=other.name)
@@ -266,7 +208,8 @@ def _advise_method(
     return replace(advice, method=stronger[0] if stronger else strongest.name if strongest else default.name)
 
 
-def _is_good(row: Row) -> bool:
+def is_good(row: Row) -> bool:
+    """Return whether a method made for the claim is shown to hold, and its intervals are not shown to fail."""
     return bool(row["meant"]) and row["status"] == "holds" and row["intervals"] != "fails"
 
 
@@ -278,69 +221,6 @@ def two_digits(level: float) -> float:
     """
     unit = 10.0 ** (np.floor(np.log10(level)) - 1)
     return float(f"{np.floor(level / unit + 1e-9) * unit:.2g}")
-
-
-def _describe_advice(advice: Advice, rows: Rows, alpha: float) -> str:
-    """Describe the advice for one error rate."""
-    if not advice.status:
-        return f"use {advice.method}, the default, which was not tried here"
-    row = rows[advice.declared]
-    if advice.status != "fails":
-        shown = "which holds" if advice.status == "holds" else "with no evidence of excess false alarms"
-        details = f"{shown}{_describe_coverage(row)}{_describe_power(row)}"
-        return f"use {advice.method}, the default: false alarms {_format_rate(row)}, {details}"
-    opening = f"{advice.declared}, the default, fails: false alarms {_format_rate(row)}; use "
-    if advice.calibrated:
-        return f"{opening}it at alpha {_format_level(row)}, where its error rate is {100 * alpha:g}%"
-    if advice.method not in rows:
-        return f"{opening}{advice.method}, which controls a stricter error rate"
-    other = rows[advice.method]
-    details = f"{_format_rate(other)}{_describe_coverage(other)}{_describe_power(other)}"
-    return f"{opening}{advice.method}, which holds: {details}"
-
-
-def _format_level(row: Row) -> str:
-    return f"{two_digits(row['level']):g} ({row['level_low']:.2g} to {row['level_high']:.2g})"
-
-
-def _format_rate(row: Row) -> str:
-    return f"{_format_percent(row['rate'], row['low'], row['high'])}, worst in {row['null']}"
-
-
-def _format_percent(value: float, low: float, high: float) -> str:
-    return f"{100 * value:.1f}% ({100 * low:.1f} to {100 * high:.1f}%)"
-
-
-def _describe_coverage(row: Row) -> str:
-    if np.isnan(row["coverage"]):
-        return ""
-    short = ", too few" if row["intervals"] == "fails" else ""
-    value = _format_percent(row["coverage"], row["coverage_low"], row["coverage_high"])
-    what = {"family": "all intervals are true", "discovery": "intervals of pairs found are true"}
-    return (
-        f"; {what.get(row['error_rate'], 'intervals are true')} in {value} in {row['coverage_null']}{short}"
-    )
-
-
-def _describe_power(row: Row) -> str:
-    return (
-        "" if np.isnan(row["power"]) else f"; it detects {100 * row['power']:.0f}% of the planted differences"
-    )
-
-
-def _format_figure(row: Row) -> str:
-    return f"{row['method']} {_format_percent(row['rate'], row['low'], row['high'])}"
-
-
-def _describe_failure(row: Row, alpha: float) -> str:
-    sentence = f"{_format_figure(row)} in {row['null']}"
-    if not row["meant"]:
-        return sentence
-    if row["level"] > 0.0:
-        return f"{sentence}, {100 * alpha:g}% at alpha {_format_level(row)}"
-    if row["error_rate"] == "pair":
-        return sentence
-    return f"{sentence}, and no other level is sure to help"
 
 
 def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:

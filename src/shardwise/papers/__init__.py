@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shardwise.papers.exhibit import ClaimVerdict as ClaimVerdict
 from shardwise.papers.exhibit import Evidence as Evidence
 from shardwise.papers.exhibit import Exhibit as Exhibit
 from shardwise.papers.exhibit import Form as Form
@@ -41,7 +40,6 @@ __all__ = [
     "J15",
     "S14",
     "V17",
-    "ClaimVerdict",
     "Evidence",
     "Exhibit",
     "Form",

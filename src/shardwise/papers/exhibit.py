@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import Any, Literal
 
 import pandas as pd
@@ -193,28 +196,30 @@ class ClaimVerdict:
 
 
 def decide_claim(claim: PaperClaim, frames: Frames, reason: str) -> ClaimVerdict:
-    """Decide one claim from the frames of a replication.
-
-    Parameters
-    ----------
-    claim : PaperClaim
-        The claim.
-    frames : dict of DataFrame
-        Everything that was computed.
-    reason : str
-        Why frames are absent, where they are.
-
-    Returns
-    -------
-    ClaimVerdict
-        Its verdict.
-    """
+    """Return the verdict on one claim from all frames of a replication; ``reason`` says why some are absent."""
     if any(name not in frames or frames[name].empty for name in claim.needs):
         evidence = Evidence(None, reason or "the data do not have what the check needs")
     else:
         evidence = claim.check(frames)
     verdict = UNKNOWN if evidence.holds is None else HOLDS if evidence.holds else FAILS
     return ClaimVerdict(claim.name, claim.statement, claim.section, verdict, evidence.numbers)
+
+
+Check = Callable[[Computed], Evidence]
+
+
+def make_claims(paper: str, checks: Mapping[str, Check]) -> tuple[PaperClaim, ...]:
+    """Return the claims of a paper in the order of ``claims.csv``, each with the check that decides it."""
+    return tuple(
+        PaperClaim(
+            name=row["claim"],
+            statement=row["statement"],
+            section=row["section"],
+            needs=tuple(row["needs"].split()),
+            check=checks[row["claim"]],
+        )
+        for row in read_printed("claims", paper=paper).to_dict("records")
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,35 +287,35 @@ class Replication:
         return text
 
 
-def join_printed(
-    ours: pd.DataFrame, printed: pd.DataFrame | Sequence[Mapping[str, Any]], keys: Sequence[str], paper: str
-) -> pd.DataFrame:
-    """Join printed values to the rows that have the same keys.
+@cache
+def _read_file(name: str) -> pd.DataFrame:
+    text = resources.files("shardwise.papers").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
+    return pd.read_csv(io.StringIO(text))
 
-    Parameters
-    ----------
-    ours : DataFrame
-        Computed rows.
-    printed : DataFrame or sequence of mappings
-        Rows of the paper.
-    keys : sequence of str
-        Columns that both have.
-    paper : str
-        Tag that ends the names of the joined columns.
 
-    Returns
-    -------
-    DataFrame
-        Computed rows with the printed columns, empty where nothing is printed.
+def read_printed(name: str, **only: Any) -> pd.DataFrame:
+    """Return the rows that a paper printed, or those with some values alone, without the columns of these values.
+
+    >>> read_printed("f19-table-1", shards=2, model="MD6")
+      measure  omega_sq  significant  not_significant  top_group
+    0      AP    0.7143         5889             2367          1
+    """
+    rows = _read_file(name)
+    for column, value in only.items():
+        rows = rows[rows[column] == value].drop(columns=column)
+    return rows.reset_index(drop=True)
+
+
+def join_printed(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], paper: str) -> pd.DataFrame:
+    """Return computed rows with the printed columns of equal keys, whose names end in the tag of the paper.
 
     >>> ours = pd.DataFrame({"model": ["MD1", "MD2"], "pairs": [10, 20]})
-    >>> join_printed(ours, [{"model": "MD1", "pairs": 11}], ["model"], "F19")
+    >>> join_printed(ours, pd.DataFrame({"model": ["MD1"], "pairs": [11]}), ["model"], "F19")
       model  pairs  pairs_F19
     0   MD1     10       11.0
     1   MD2     20        NaN
     """
-    frame = printed if isinstance(printed, pd.DataFrame) else pd.DataFrame(list(printed))
-    if frame.empty:
+    if printed.empty:
         return ours
-    named = frame.rename(columns={name: f"{name}_{paper}" for name in frame.columns if name not in keys})
+    named = printed.rename(columns={name: f"{name}_{paper}" for name in printed.columns if name not in keys})
     return ours.merge(named, how="left", on=list(keys))

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
-from shardwise.core.arguments import Progress
+import shardwise as sw
+from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
+from shardwise.core.arrays import Bools
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, level_names
-from shardwise.io.collection import Collection
+from shardwise.core.scores import level_names
+from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.papers.exhibit import Exhibit, Frames, PaperClaim, Replication, decide_claim
-from shardwise.papers.steps import Step, make_key, run_steps
-from shardwise.scoring.scoring import score
 
 NO_DOCUMENTS = "a table of scores has no documents to divide"
 SOME = 8
 """Topics that a note names."""
+TRIES = 200
+"""Draws of a split until every topic is covered; then topics are left out."""
+FOLDER = "steps"
+"""Where finished steps are kept."""
+Rows = pd.DataFrame | Sequence[pd.DataFrame] | Sequence[Mapping[str, Any]]
+"""What a step returns under one name: a frame, frames to join, or rows."""
+Step = Callable[[], Mapping[str, Rows]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +48,15 @@ class PaperData:
         Runs and judgments; None for a table of scores.
     notes : tuple of str
         What was averaged or left out.
+    named : Mapping
+        Several collections, or several tables, by name, for experiments that take them; the fields above are of the
+        first.
     """
 
     scores: xr.Dataset
-    collection: Collection | None = None
+    collection: sw.Collection | None = None
     notes: tuple[str, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def first(self) -> str:
@@ -49,12 +64,29 @@ class PaperData:
         return str(next(iter(self.scores.data_vars)))
 
     @property
+    def systems(self) -> int:
+        """Number of systems."""
+        return int(self.scores.sizes["system"])
+
+    @property
+    def topics(self) -> int:
+        """Number of topics."""
+        return int(self.scores.sizes["topic"])
+
+    @property
     def description(self) -> str:
         """The data in one line."""
-        if self.collection is not None:
-            return str(self.collection).splitlines()[0]
-        sizes = self.scores.sizes
-        return ", ".join(format_count(sizes[d], d) for d in ("system", "instance", "topic") if d in sizes)
+        if self.named:
+            return "; ".join(f"{name}: {_describe(each)}" for name, each in self.named.items())
+        return _describe(self.scores if self.collection is None else self.collection)
+
+
+def _describe(source: sw.Collection | xr.Dataset) -> str:
+    """Return the sizes of a collection or of a table."""
+    if isinstance(source, sw.Collection):
+        return str(source).splitlines()[0]
+    sizes = source.sizes
+    return ", ".join(format_count(sizes[d], d) for d in ("system", "instance", "topic") if d in sizes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +107,24 @@ class PaperExperiment:
     tag: ClassVar[str]
     title: ClassVar[str]
     claims: ClassVar[tuple[PaperClaim, ...]] = ()
+    least: ClassVar[Mapping[str, int]] = {}
+    """Options that count something, with the least that has a meaning."""
 
     seed: int = 0
     jobs: int | None = None
 
-    def gather_data(self, data: Any) -> PaperData:
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning, and keep lists as they are."""
+        for name, least in {"seed": 0, **self.least}.items():
+            validate_count(getattr(self, name), name, least=least)
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name == "alpha":
+                validate_level(value)
+            if isinstance(value, list):
+                object.__setattr__(self, entry.name, tuple(value))
+
+    def gather_data(self, data: Any) -> Any:
         """Return the data as the steps take them, or refuse them.
 
         Parameters
@@ -94,8 +139,8 @@ class PaperExperiment:
         """
         raise NotImplementedError
 
-    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
-        """Return the steps by name; each returns frames and can be pickled.
+    def list_steps(self, source: Any) -> Mapping[str, Step]:
+        """Return the steps by name; each returns rows by name and can be pickled.
 
         Parameters
         ----------
@@ -109,7 +154,7 @@ class PaperExperiment:
         """
         raise NotImplementedError
 
-    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+    def build_exhibits(self, frames: Frames, source: Any) -> Iterator[Exhibit]:
         """Yield tables and figures.
 
         Parameters
@@ -126,7 +171,7 @@ class PaperExperiment:
         """
         raise NotImplementedError
 
-    def list_facts(self, source: PaperData) -> dict[str, str]:
+    def list_facts(self, source: Any) -> dict[str, str]:
         """Return options and sizes to state, by name.
 
         Parameters
@@ -141,7 +186,7 @@ class PaperExperiment:
         """
         return {}
 
-    def explain_absence(self, source: PaperData) -> str:
+    def explain_absence(self, source: Any) -> str:
         """Return why some tables cannot be made from these data; empty if all can.
 
         Parameters
@@ -155,32 +200,6 @@ class PaperExperiment:
             One clause.
         """
         return NO_DOCUMENTS if source.collection is None else ""
-
-    def list_choices(self) -> dict[str, Any]:
-        """Return the options that change results.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return {name: value for name, value in asdict(self).items() if name != "jobs"}
-
-    def make_key(self, source: PaperData) -> str:
-        """Return one word for the data and options, under which finished steps are kept.
-
-        Parameters
-        ----------
-        source : PaperData
-            The data.
-
-        Returns
-        -------
-        str
-            Name of a folder.
-        """
-        sources = (source.scores,) if source.collection is None else (source.collection, source.scores)
-        return make_key(self.tag, *sources, **self.list_choices())
 
     def run(
         self,
@@ -209,7 +228,8 @@ class PaperExperiment:
             Verdicts, tables and figures.
         """
         source = self.gather_data(data)
-        frames = run_steps(self.list_steps(source), self.make_key(source), folder, progress, executor)
+        kept = None if folder is None else Path(folder) / FOLDER / self._make_key(source)
+        frames = run_steps(self.list_steps(source), kept, progress, executor)
         exhibits = tuple(self.build_exhibits(frames, source))
         absence = self.explain_absence(source)
         verdicts = tuple(decide_claim(claim, frames, absence) for claim in self.claims)
@@ -218,77 +238,124 @@ class PaperExperiment:
             facts["not made"] = absence
         return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts)
 
+    def _make_key(self, source: PaperData) -> str:
+        """Return one word for paper, version, options and data, under which finished steps are kept."""
+        choices = {name: value for name, value in asdict(self).items() if name != "jobs"}
+        digest = hashlib.blake2b(digest_size=8)
+        facts = [self.tag, sw.__version__, choices, list(source.named)]
+        digest.update(json.dumps(facts, default=str, sort_keys=True).encode())
+        whole: list[Any] = (
+            [source.scores] if source.collection is None else [source.collection, source.scores]
+        )
+        for each in source.named.values() or whole:
+            digest.update(_read_bytes(each))
+        return f"{self.tag.lower()}-{digest.hexdigest()}"
+
+
+def _read_bytes(source: sw.Collection | xr.Dataset) -> bytes:
+    """Return all that a collection or table holds."""
+    if not isinstance(source, sw.Collection):
+        return json.dumps(source.to_dict(), default=str).encode("utf-8", "surrogateescape")
+    names = "\0".join([*source.systems, "", *source.topics]).encode("utf-8", "surrogateescape")
+    parts = ("names", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts")
+    return names + b"".join(np.ascontiguousarray(getattr(source, part)).tobytes() for part in parts)
+
 
 def replicate_paper(experiment: type[PaperExperiment], data: Any, **choices: Any) -> Replication:
-    """Run the experiment of a paper with some options.
-
-    Parameters
-    ----------
-    experiment : type
-        Its class.
-    data : object
-        The data, as for `PaperExperiment.run`.
-    **choices : object
-        Fields of the class, and ``executor``, ``folder`` and ``progress`` of `PaperExperiment.run`.
-
-    Returns
-    -------
-    Replication
-        Verdicts, tables and figures.
-    """
+    """Run the experiment of a paper; ``choices`` are its fields, and ``executor``, ``folder`` and ``progress``."""
     running = {name: choices.pop(name) for name in ("executor", "folder", "progress") if name in choices}
     return experiment(**choices).run(data, **running)
 
 
+def run_steps(
+    steps: Mapping[str, Step], kept: Path | None, progress: Progress | None, executor: Executor | None = None
+) -> Frames:
+    """Run all steps, or read those that an earlier call kept in a folder; join their rows by name."""
+    finished = {name: kept / name for name in steps if kept is not None and (kept / name).is_dir()}
+    to_make = [step for name, step in steps.items() if name not in finished]
+    results = map_parallel(_run_step, to_make, jobs=1, executor=executor)
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for number, name in enumerate(steps, start=1):
+        if name in finished:
+            frames = {file.stem: pd.read_parquet(file) for file in sorted(finished[name].glob("*.parquet"))}
+        else:
+            frames = next(results)
+            if kept is not None:
+                _keep_frames(frames, kept / name)
+        for label, frame in frames.items():
+            parts.setdefault(label, []).append(frame)
+        if progress is not None:
+            progress(number, len(steps))
+    return {
+        label: join_rows([frame for frame in each if len(frame)] or each[:1]) for label, each in parts.items()
+    }
+
+
+def _run_step(step: Step) -> Frames:
+    return {name: join_rows(rows) for name, rows in step().items()}
+
+
+def join_rows(rows: Rows) -> pd.DataFrame:
+    """Return one frame of rows, or of several frames below each other."""
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    frames = [each for each in rows if isinstance(each, pd.DataFrame)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(list(rows))
+
+
+def _keep_frames(frames: Frames, target: Path) -> None:
+    """Write a step to a draft and move it, so that no step is ever half written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with draft_folder(target.parent) as draft:
+        for label, frame in frames.items():
+            write_atomically(draft / f"{label}.parquet", frame.to_parquet())
+        try:
+            draft.replace(target)
+        except OSError:
+            # another process may have been first
+            if not target.is_dir():
+                raise
+
+
 def gather_scores(
-    data: Any, measures: tuple[str, ...], jobs: int | None = None, *, complete: bool = True
+    data: Any, measures: Sequence[str], jobs: int | None = None, *, complete: bool = True
 ) -> PaperData:
-    """Score runs, or take a table; average repeats; leave out topics with gaps.
-
-    Parameters
-    ----------
-    data : object
-        Runs and judgments, a dataset of several measures, or any table that `as_scores` takes.
-    measures : tuple of str
-        Measures of runs; a table has its own.
-    jobs : int, optional
-        Number of threads.
-    complete : bool
-        Whether topics that some system lacks are left out.
-
-    Returns
-    -------
-    PaperData
-        Scores by topic and system.
-    """
+    """Score runs, or take a table; average repeats; leave out topics with gaps, unless ``complete`` is False."""
     notes: list[str] = []
-    if isinstance(data, Collection):
-        scores = score(data, list(measures), jobs=jobs)
+    if isinstance(data, sw.Collection):
+        scores = sw.score(data, list(measures), jobs=jobs)
     else:
         scores = _take_tables(data)
         if "instance" in scores.dims:
-            repeats = scores.sizes["instance"]
-            notes.append(
-                f"Scores are averaged over {format_count(repeats, 'repeat')}; the paper has one run per system."
-            )
+            repeats = format_count(scores.sizes["instance"], "repeat")
+            notes.append(f"Scores are averaged over {repeats}; the paper has one run per system.")
             # repeats that are missing do not count
             scores = scores.mean("instance", skipna=True)
-        if extra := [str(d) for d in scores.dims if d not in ("topic", "system")]:
-            raise InputError(
-                f"unexpected dimension {extra[0]!r}", remedy="select one or average over it first"
-            )
+        refuse_dimensions(scores, ("topic", "system"))
     if complete:
         scores, left_out = drop_topics(scores)
         notes += left_out
-    return PaperData(scores, data if isinstance(data, Collection) else None, tuple(notes))
+    return PaperData(scores, data if isinstance(data, sw.Collection) else None, tuple(notes))
+
+
+def gather_several(data: Any) -> dict[str, Any]:
+    """Return collections or tables by name; one alone is called collection."""
+    several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
+    return dict(data) if several else {"collection": data}
+
+
+def refuse_dimensions(scores: xr.Dataset | xr.DataArray, known: Sequence[str]) -> None:
+    """Refuse scores that have other dimensions than these."""
+    if extra := [str(dim) for dim in scores.dims if dim not in known]:
+        raise InputError(f"unexpected dimension {extra[0]!r}", remedy="select one or average over it first")
 
 
 def _take_tables(data: Any) -> xr.Dataset:
     """Return a dataset of all measures of a table."""
     if isinstance(data, xr.Dataset):
-        tables = [as_scores(data[name]).rename(str(name)) for name in data.data_vars]
+        tables = [sw.as_scores(data[name]).rename(str(name)) for name in data.data_vars]
     else:
-        table = as_scores(data)
+        table = sw.as_scores(data)
         tables = [table.rename(str(table.name or "score"))]
     if not tables:
         raise InputError("has no scores", remedy="give a table with one score per topic and system")
@@ -297,25 +364,8 @@ def _take_tables(data: Any) -> xr.Dataset:
 
 
 def drop_topics(scores: xr.Dataset) -> tuple[xr.Dataset, tuple[str, ...]]:
-    """Leave out topics that some system lacks in some measure.
-
-    Parameters
-    ----------
-    scores : Dataset
-        Scores by topic and system, perhaps by more.
-
-    Returns
-    -------
-    scores : Dataset
-        Complete scores.
-    notes : tuple of str
-        Which topics were left out, if any.
-    """
-    first = scores[next(iter(scores.data_vars))]
-    names = np.array(level_names(first, "topic"))
-    whole = np.ones(names.size, dtype=bool)
-    for table in scores.data_vars.values():
-        whole &= table.notnull().all([d for d in table.dims if d != "topic"]).to_numpy()
+    """Leave out topics that some system lacks in some measure; return a note of them too, if there are any."""
+    whole, names = find_whole(scores)
     if whole.all():
         return scores, ()
     gaps = f"{format_count(int((~whole).sum()), 'topic')} of {names.size}"
@@ -328,6 +378,13 @@ def drop_topics(scores: xr.Dataset) -> tuple[xr.Dataset, tuple[str, ...]]:
     return scores.isel(topic=np.flatnonzero(whole)), (note,)
 
 
+def find_whole(scores: xr.Dataset) -> tuple[Bools, Any]:
+    """Return which topics have every score of every measure, and the names of all topics."""
+    tables = list(scores.data_vars.values())
+    whole = [table.notnull().all([d for d in table.dims if d != "topic"]).to_numpy() for table in tables]
+    return np.all(whole, axis=0), np.array(level_names(tables[0], "topic"))
+
+
 def name_topics(names: list[str]) -> str:
     """Return the first few names, and how many more there are.
 
@@ -336,3 +393,40 @@ def name_topics(names: list[str]) -> str:
     """
     more = f" and {len(names) - SOME} more" if len(names) > SOME else ""
     return ", ".join(map(str, names[:SOME])) + more
+
+
+def score_covered(
+    runs: sw.Collection, shards: int, measures: Sequence[str], draw: str, *, jobs: int | None, **how: Any
+) -> tuple[xr.Dataset, pd.DataFrame]:
+    """Score runs on splits that cover every topic, ``draw`` "even" (FF21) or by a "die" (V17 §2.1).
+
+    Returned are scores by split, topic, system and shard, all defined, and the topics that no draw covers, which are
+    left out (V17 §4): `shards, topic`.
+    """
+    how = {"unlisted": "add", **how}
+    try:
+        splits = sw.split(runs, shards, kind="covered", draw=draw, max_tries=TRIES, **how)  # type: ignore[arg-type]
+    except InputError:
+        # some topic has too few relevant documents: draw once, and leave out topics without any in some part
+        splits = sw.split(runs, shards, kind=draw, **how)  # type: ignore[arg-type]
+    scores = sw.score(runs, list(measures), splits, jobs=jobs)
+    whole, names = find_whole(scores)
+    if whole.sum() < 2:
+        raise InputError(
+            f"{int((~whole).sum())} of {whole.size} topics lack a relevant document in some of {shards} parts",
+            remedy="ask for fewer parts",
+        )
+    left_out = pd.DataFrame({"shards": shards, "topic": names[~whole].tolist()})
+    return scores.isel(topic=np.flatnonzero(whole)), left_out
+
+
+def describe_left_out(frames: Frames, topics: int) -> tuple[str, ...]:
+    """Return which topics `score_covered` left out, a sentence per number of parts."""
+    frame = frames.get("left_out")
+    if frame is None or frame.empty:
+        return ()
+    return tuple(
+        f"With {shards} parts, {len(part)} of {topics} topics lack relevant documents in some part of some split "
+        f"and are left out: {name_topics(list(dict.fromkeys(part['topic'])))}."
+        for shards, part in frame.drop_duplicates().groupby("shards")
+    )

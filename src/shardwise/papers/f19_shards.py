@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
@@ -12,36 +12,34 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.compare import compare
-from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.rankings import kendall_tau
-from shardwise.comparing.split_tables import half_width
-from shardwise.core.arguments import validate_count, validate_level
+import shardwise as sw
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.model import NAMED
-from shardwise.io.collection import Collection
-from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.tables import SHARDS, Tables
-from shardwise.papers import published_f19 as printed
 from shardwise.papers.exhibit import (
     Computed,
     Evidence,
     Exhibit,
     Form,
     Frames,
-    PaperClaim,
     Replication,
     Shape,
     join_printed,
+    make_claims,
+    read_printed,
 )
-from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
-from shardwise.papers.steps import Step
-from shardwise.scoring.scoring import score
-from shardwise.scoring.undefined import fill_undefined
-from shardwise.sharding.split import Corpus, split
+from shardwise.papers.experiment import (
+    PaperData,
+    PaperExperiment,
+    Rows,
+    Step,
+    gather_scores,
+    join_rows,
+    replicate_paper,
+)
 from shardwise.stats import studentized_range
+from shardwise.stats.student import student_critical
 
 MEASURES = ("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
 """F19 §8."""
@@ -56,6 +54,9 @@ TABLE_1_SHARDS = (2, 5, 10)
 FIGURE_3_SHARDS, FIGURE_4_SHARDS = 3, 10
 RANGES = ((5, 100), (5, 500), (25, 100), (25, 500), (75, 100), (75, 500))
 """Systems and error degrees of freedom of Figure 1."""
+TRACKS = {129: "T08", 104: "T09", 72: "T27"}
+"""Printed tracks by their number of runs."""
+FIGURES = ("omega_sq", "significant", "not_significant", "top_group")
 LEAVE = "leave"
 RANKS = "system, best first"
 KEYS = ["measure", "shards", "model"]
@@ -97,33 +98,31 @@ class F19(PaperExperiment):
 
     tag: ClassVar[str] = "F19"
     title: ClassVar[str] = "ANOVA models of topics, systems and shards"
+    least: ClassVar[Mapping[str, int]] = {"samples": 2}
 
     measures: Sequence[str] = MEASURES
     shards: Sequence[int] = COUNTS
     samples: int = 10
     alpha: float = 0.05
     fill: str | float = "zero"
-    corpus: Corpus | None = None
+    corpus: Any = None
 
     def __post_init__(self) -> None:
         """Refuse options that have no meaning."""
-        validate_level(self.alpha)
-        validate_count(self.samples, "samples", least=2)
-        validate_count(self.seed, "seed", least=0)
-        object.__setattr__(self, "measures", tuple(self.measures))
+        super().__post_init__()
         counts = tuple(dict.fromkeys(validate_count(count, "shards", least=2) for count in self.shards))
         object.__setattr__(self, "shards", counts)
 
     def gather_data(self, data: Any) -> PaperData:
         """Score the whole collection, or take a table; gaps are left to least squares."""
-        if isinstance(data, Collection) and not self.shards:
+        if isinstance(data, sw.Collection) and not self.shards:
             raise InputError("no number of shards was given", remedy="name one, such as 5")
-        source = gather_scores(data, tuple(self.measures), self.jobs, complete=False)
+        source = gather_scores(data, self.measures, self.jobs, complete=False)
         gaps = sum(int(table.isnull().sum()) for table in source.scores.data_vars.values())
         if not gaps or source.collection is not None:
             return source
         note = f"{format_count(gaps, 'score')} missing and left out: MD1 is fitted by least squares to the others."
-        return PaperData(source.scores, None, (*source.notes, note))
+        return replace(source, notes=(*source.notes, note))
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State measures, splits, level and where printed numbers come from."""
@@ -131,84 +130,55 @@ class F19(PaperExperiment):
         if source.collection is not None:
             facts["splits"] = f"{self.samples} of each number of shards, seed {self.seed}"
             facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
-        track = choose_track(source.scores.sizes["system"])
-        facts["in brackets"] = (
-            f"printed by Ferro & Sanderson, Table 1 for T08 (8256 pairs), Table 2 for {track}"
-        )
-        return facts
+        printed = f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.systems, 'T08')}"
+        return {**facts, "in brackets": f"printed by Ferro & Sanderson, {printed}"}
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Fit the whole collection, then each number of shards."""
-        steps: dict[str, Step] = {"whole": partial(self.fit_whole, source.scores)}
+        steps: dict[str, Step] = {"whole": partial(self._fit_whole, source.scores)}
         if source.collection is not None:
             # more shards than documents are refused before any step is kept
-            split(source.collection, max(self.shards), corpus=self.corpus, unlisted="add")
+            sw.split(source.collection, max(self.shards), corpus=self.corpus, unlisted="add")
             for count in self.shards:
-                steps[f"{count}-shards"] = partial(self.fit_shards, source.collection, count, source.scores)
+                steps[f"{count}-shards"] = partial(self._fit_shards, source.collection, count, source.scores)
         return steps
 
-    def fit_whole(self, scores: xr.Dataset) -> Frames:
-        """Fit MD1 to the whole collection.
-
-        Parameters
-        ----------
-        scores : Dataset
-            Scores by topic and system.
-
-        Returns
-        -------
-        dict of DataFrame
-            A row of Table 1 and the intervals of each measure.
-        """
+    def _fit_whole(self, scores: xr.Dataset) -> dict[str, Rows]:
+        """Fit MD1 to the whole collection: a row of Table 1 and the intervals of each measure."""
         rows, intervals = [], []
         for measure, values in scores.data_vars.items():
-            fit = anova(values, WHOLE)
-            pairs = compare(fit, "hsd")
-            rows.append({"measure": str(measure), "shards": 1, **summarize_fit(fit, pairs, self.alpha)})
-            lines = list_intervals(pairs, self.alpha, KINDS)
-            intervals.append(lines.assign(measure=str(measure), shards=1, model=WHOLE))
-        return {"table_1": pd.DataFrame(rows), "intervals": pd.concat(intervals, ignore_index=True)}
+            key: dict[str, Any] = {"measure": str(measure), "shards": 1}
+            fit = sw.anova(values, WHOLE)
+            pairs = sw.compare(fit, "hsd")
+            rows.append({**key, **summarize_fit(fit, pairs, self.alpha)})
+            intervals.append(list_intervals(pairs, self.alpha, KINDS).assign(**key, model=WHOLE))
+        return {"table_1": rows, "intervals": intervals}
 
-    def fit_shards(self, runs: Collection, shards: int, whole_scores: xr.Dataset) -> Frames:
-        """Fit all models to the first split of one number of shards, and measure their steadiness over all splits.
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        shards : int
-            Number of shards.
-        whole_scores : Dataset
-            Scores on the whole collection.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of both tables and intervals.
-        """
-        splits = split(
+    def _fit_shards(self, runs: sw.Collection, shards: int, whole: xr.Dataset) -> dict[str, Rows]:
+        """Fit all models to every split of one number of shards: rows of both tables, intervals of the first split."""
+        splits = sw.split(
             runs, shards, n_splits=self.samples, seed=self.seed, corpus=self.corpus, unlisted="add"
         )
-        scores = score(runs, list(self.measures), splits, jobs=self.jobs)
+        scores = sw.score(runs, list(self.measures), splits, jobs=self.jobs)
         rows, intervals, steadiness = [], [], []
         for measure in map(str, scores.data_vars):
             key: dict[str, Any] = {"measure": measure, "shards": shards}
-            filled = scores[measure] if self.fill == LEAVE else fill_undefined(scores[measure], self.fill)
+            filled = scores[measure] if self.fill == LEAVE else sw.fill_undefined(scores[measure], self.fill)
             # rankings of each split against that of the whole collection
-            means = whole_scores[measure].mean("topic").to_numpy()
-            by_split = filled.transpose("split", "system", ...).mean(("topic", "shard")).to_numpy()
-            taus = [kendall_tau(split_means, means) for split_means in by_split]
+            means = whole[measure].mean("topic").to_series()
+            by_split = filled.mean(("topic", "shard"))
+            rankings = [by_split.isel(split=k, drop=True).to_series() for k in range(self.samples)]
+            taus = np.array([sw.rankings.kendall_tau(ranking, means) for ranking in rankings])
+            first = filled.isel(split=0, drop=True)
             for model in MODELS:
-                fit = anova(filled.isel(split=0, drop=True), model)
-                pairs = compare(fit, "hsd")
-                rows.append({**key, **summarize_fit(fit, pairs, self.alpha), "tau": taus[0]})
+                each = sw.stability.over_splits(filled, model, "hsd")
+                fit = sw.anova(first, model)
+                rows.append({**key, **summarize_fit(fit, each[0], self.alpha), "tau": taus[0]})
                 if model in DRAWN:
                     kinds = KINDS if model == "MD6" else KINDS[:1]
-                    intervals.append(list_intervals(pairs, self.alpha, kinds).assign(**key, model=model))
-            measured = measure_steadiness(filled, np.array(taus), self.alpha)
-            steadiness += [{**key, **row} for row in measured]
-        tables = {"table_1": pd.DataFrame(rows), "table_2": pd.DataFrame(steadiness)}
-        return {**tables, "intervals": pd.concat(intervals, ignore_index=True)}
+                    intervals.append(list_intervals(each[0], self.alpha, kinds).assign(**key, model=model))
+                steadiness.append({**key, "model": model, **summarize_splits(each, taus, self.alpha)})
+        return {"table_1": rows, "table_2": steadiness, "intervals": intervals}
 
     def _choose_shards(self, wanted: int) -> int:
         """Return the number of shards, of those there are, nearest to a figure's."""
@@ -219,7 +189,8 @@ class F19(PaperExperiment):
         first, table = source.first, frames["table_1"]
         counts = sorted({self._choose_shards(n) for n in TABLE_1_SHARDS}) if "table_2" in frames else [1]
         tau = {count: _format_tau(table, first, count) for count in counts}
-        titled = join_printed(table, printed.TABLE_1, KEYS, self.tag)
+        printed = read_printed("f19-table-1")
+        titled = join_printed(table, printed, KEYS, self.tag)
         # MD1 has no shards: its row stands in every column of the table, as in print
         shown = pd.concat(
             [
@@ -227,13 +198,11 @@ class F19(PaperExperiment):
                 for n in counts
             ]
         )
-        shape = Shape(
-            rows=("model",), columns=("columns",), values=printed.FIGURES, only={"measure": (first,)}
-        )
+        shape = Shape(rows=("model",), columns=("columns",), values=FIGURES, only={"measure": (first,)})
         label = f"models compared, {first}, one split of each number of shards"
         yield Exhibit("Table 1", label, titled, shape=shape, summary=shown)
         if "table_2" in frames:
-            changes = compute_changes(pd.DataFrame(printed.TABLE_1))
+            changes = compute_changes(printed)
             both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
             shape = Shape(
                 rows=("model", "versus"),
@@ -244,19 +213,13 @@ class F19(PaperExperiment):
             label = f"change from each smaller model in percent, {first}"
             yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
             yield self._build_table_2(frames["table_2"], source)
-        systems, topics = source.scores.sizes["system"], source.scores.sizes["topic"]
-        yield draw_ranges(systems, (topics - 1) * (systems - 1), self.alpha)
+        yield draw_ranges(source.systems, (source.topics - 1) * (source.systems - 1), self.alpha)
         yield from self._draw_bands(frames["intervals"], table, first)
 
     def _build_table_2(self, frame: pd.DataFrame, source: PaperData) -> Exhibit:
         """Lay out Table 2 beside the printed track that has as many runs."""
-        track = choose_track(source.scores.sizes["system"])
-        rows = [
-            {name: value for name, value in row.items() if name != "collection"}
-            for row in printed.TABLE_2
-            if row["collection"] == track
-        ]
-        joined = join_printed(frame, rows, KEYS, self.tag)
+        printed = read_printed("f19-table-2", collection=TRACKS.get(source.systems, "T08"))
+        joined = join_printed(frame, printed, KEYS, self.tag)
         shape = Shape(
             rows=("shards",),
             columns=("model",),
@@ -278,7 +241,7 @@ class F19(PaperExperiment):
             panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
         form = Form(**common, titles=(RANKS, first), series="kind")
         title = "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)"
-        yield Exhibit("Figure 3", title, pd.concat(panels, ignore_index=True), form=form)
+        yield Exhibit("Figure 3", title, join_rows(panels), form=form)
         if not len(last):
             return
         ten = self._choose_shards(FIGURE_4_SHARDS)
@@ -294,7 +257,7 @@ class F19(PaperExperiment):
         ]
         form = Form(**common, titles=(RANKS, first), series="model")
         title = "Tukey intervals of MD1 and MD6 by number of shards"
-        yield Exhibit("Figure 5", title, pd.concat(five, ignore_index=True), form=form)
+        yield Exhibit("Figure 5", title, join_rows(five), form=form)
 
 
 def f19(data: Any, **choices: Any) -> Replication:
@@ -321,17 +284,7 @@ def f19(data: Any, **choices: Any) -> Replication:
     return replicate_paper(F19, data, **choices)
 
 
-def choose_track(systems: int) -> str:
-    """Return the printed track with as many runs, T08 if there is none.
-
-    >>> choose_track(72), choose_track(143)
-    ('T27', 'T08')
-    """
-    pairs = systems * (systems - 1) // 2
-    return next((track for track, count in printed.PAIRS.items() if count == pairs), "T08")
-
-
-def summarize_fit(fit: AnovaFit, pairs: Comparisons, alpha: float) -> dict[str, Any]:
+def summarize_fit(fit: Any, pairs: sw.Comparisons, alpha: float) -> dict[str, Any]:
     """Return effect size, significant pairs and size of the top group of one model (F19 Table 1)."""
     significant = int(pairs.reject(alpha).sum())
     return {
@@ -343,7 +296,7 @@ def summarize_fit(fit: AnovaFit, pairs: Comparisons, alpha: float) -> dict[str, 
     }
 
 
-def list_intervals(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFrame:
+def list_intervals(pairs: sw.Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFrame:
     """Return the means of the systems, best first, with intervals of one or more kinds."""
     frames = [
         pairs.intervals(1.0 - alpha, kind)
@@ -351,98 +304,46 @@ def list_intervals(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd
         .assign(kind=kind, rank=lambda f: np.arange(1, len(f) + 1))
         for kind in kinds
     ]
-    return pd.concat(frames, ignore_index=True)
+    return join_rows(frames)
 
 
-def measure_steadiness(scores: xr.DataArray, taus: Floats, alpha: float) -> Iterator[dict[str, Any]]:
-    """Yield how much the figures of each model vary from split to split (F19 Table 2).
-
-    Parameters
-    ----------
-    scores : DataArray
-        Scores by split, topic, system and shard.
-    taus : array
-        Kendall's τ of each split with the whole collection.
-    alpha : float
-        Level of significance.
-
-    Yields
-    ------
-    dict
-        A row for each model.
-    """
-    ordered = scores.transpose("split", *SHARDS)
-    whole_table = not bool(ordered.isnull().any())
-    tables = Tables(np.asarray(ordered.to_numpy(), np.float64), SHARDS) if whole_table else None
-    for model in MODELS:
-        widths, signs = (
-            _decide_splits(tables, model, alpha) if tables else _decide_gaps(ordered, model, alpha)
-        )
-        significant = (signs != 0.0).sum(axis=1)
-        common = int(((signs == signs[0]) & (signs != 0.0)).all(axis=0).sum())
-        row: dict[str, Any] = {"model": model}
-        for name, values in (("tau", taus), ("width", widths), ("significant", significant.astype(float))):
-            row |= {name: float(values.mean()), f"{name}_half": half_width(values)}
-        yield row | {
-            "share": row["significant"] / signs.shape[1],
-            "common": common,
-            "share_common": common / max(row["significant"], 1.0),
-        }
-
-
-def _decide_splits(tables: Tables, model: str, alpha: float) -> tuple[Floats, Floats]:
-    """Return the widths of Tukey's intervals and the signs of significant pairs, by split."""
-    a, b = tables.pairs
-    parts = tables.decomposition(NAMED[model])
-    ms_error = parts.ss_error / parts.df_error
-    q = float(studentized_range.isf(alpha, tables.systems, parts.df_error))
-    # F19 eq. 1: two systems differ if their means are this far apart
-    widths = q * np.sqrt(ms_error / tables.size("topic", "shard"))
-    means = parts.means()
-    difference = means[:, a] - means[:, b]
-    return widths, np.where(np.abs(difference) >= widths[:, None], np.sign(difference), 0.0)
-
-
-def _decide_gaps(scores: xr.DataArray, model: str, alpha: float) -> tuple[Floats, Floats]:
-    """Return the same by least squares, where undefined scores are left out."""
-    names = scores["system"].to_numpy().astype(str) if "system" in scores.coords else None
-    order = {name: k for k, name in enumerate(names)} if names is not None else None
-    widths, signs = [], []
-    for index in range(scores.sizes["split"]):
-        pairs = compare(anova(scores.isel(split=index, drop=True), model), "hsd")
-        frame = pairs.intervals(1.0 - alpha, "tukey")
-        widths.append(float((frame["upper"] - frame["lower"]).mean()))
-        table = pairs.to_frame().assign(significant=pairs.reject(alpha))
-        # pairs come best first, which differs between splits
-        first, second = ((table[side].map(order) if order else table[side]).to_numpy(int) for side in "ab")
-        sign = np.sign(table["difference"].to_numpy()) * np.where(first < second, 1.0, -1.0)
-        place = np.lexsort((np.maximum(first, second), np.minimum(first, second)))
-        signs.append(np.where(table["significant"].to_numpy(), sign, 0.0)[place])
-    return np.array(widths), np.array(signs)
+def summarize_splits(each: Sequence[sw.Comparisons], taus: Floats, alpha: float) -> dict[str, Any]:
+    """Return how much the figures of a model vary from split to split (F19 Table 2)."""
+    figures = sw.stability.summary_over_splits(each, alpha=alpha)
+    mean, half = figures["mean"], figures["half_width"]
+    common = int(mean["common"])
+    return {
+        "tau": float(taus.mean()),
+        "tau_half": float(student_critical(0.05, len(taus) - 1.0) * taus.std(ddof=1) / np.sqrt(len(taus))),
+        "width": mean["interval_width"],
+        "width_half": half["interval_width"],
+        "significant": mean["significant"],
+        "significant_half": half["significant"],
+        "share": mean["significant"] / len(each[0]),
+        "common": common,
+        "share_common": common / max(mean["significant"], 1.0),
+    }
 
 
 def compute_changes(rows: pd.DataFrame) -> pd.DataFrame:
     """Return by how many percent each model differs from each smaller one (percentage rows of F19 Table 1).
 
-    >>> from shardwise.papers.published_f19 import TABLE_1
-    >>> print(compute_changes(pd.DataFrame(TABLE_1)).query("shards == 2").head(1).to_string(index=False))
+    >>> print(compute_changes(read_printed("f19-table-1")).query("shards == 2").head(1).to_string(index=False))
     measure  shards model versus  % omega_sq  % significant  % not_significant  % top_group
          AP       2   MD2    MD1  -12.302681      18.813906         -13.325057   -42.857143
     """
     changes = []
     for (measure, shards), part in rows[rows["model"] != WHOLE].groupby(["measure", "shards"], sort=False):
         base = rows[(rows["model"] == WHOLE) & (rows["measure"] == measure)]
-        ladder = pd.concat([base, part]).set_index("model")[list(printed.FIGURES)]
+        ladder = pd.concat([base, part]).set_index("model")[list(FIGURES)]
         for smaller, larger in combinations(ladder.index, 2):
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = ladder.loc[larger].to_numpy(float) / ladder.loc[smaller].to_numpy(float)
-            values = {
-                f"% {name}": 100.0 * (value - 1.0) for name, value in zip(printed.FIGURES, ratio, strict=True)
-            }
+            values = {f"% {name}": 100.0 * (value - 1.0) for name, value in zip(FIGURES, ratio, strict=True)}
             changes.append(
                 {"measure": measure, "shards": shards, "model": larger, "versus": smaller, **values}
             )
-    columns = ["measure", "shards", "model", "versus", *(f"% {name}" for name in printed.FIGURES)]
+    columns = ["measure", "shards", "model", "versus", *(f"% {name}" for name in FIGURES)]
     frame = pd.DataFrame(changes, columns=columns)
     return frame.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
 
@@ -466,7 +367,7 @@ def draw_ranges(systems: int, df: int, alpha: float) -> Exhibit:
     title = (
         f"studentized range and its critical value at {alpha:g}; the last distribution is that of MD1 here"
     )
-    return Exhibit("Figure 1", title, pd.concat(rows, ignore_index=True), form=form)
+    return Exhibit("Figure 1", title, join_rows(rows), form=form)
 
 
 def _format_tau(table: pd.DataFrame, measure: str, shards: int, text: str = "") -> str:
@@ -603,52 +504,19 @@ def check_sampling(frames: Computed) -> Evidence:
     return Evidence(bool(share <= 0.03), f"half width at most {100 * share:.1f}% of the mean")
 
 
-F19.claims = (
-    PaperClaim(
-        name="more pairs with shards", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_more_pairs,
-        statement="Every model on shards finds more significant pairs than MD1 on the whole collection.",
-    ),
-    PaperClaim(
-        name="order of models", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_model_order,
-        statement="More complex models find more pairs: MD2 < MD3 < MD6.",
-    ),
-    PaperClaim(
-        name="shard terms add nothing", section="§9.2, Table 1", needs=("table_1", "table_2"),
-        check=check_shard_terms,
-        statement="MD4 and MD5 bring no substantial gain over MD3 (here: less than a tenth of what MD6 adds).",
-    ),
-    PaperClaim(
-        name="ω² falls with shards", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_omega_drop,
-        statement="The effect size ω² of systems drops from MD1 to MD2.",
-    ),
-    PaperClaim(
-        name="ω² rises with the model", section="§9.2, Table 1", needs=("table_1", "table_2"),
-        check=check_omega_order,
-        statement="The effect size ω² of systems increases from MD2 to MD3 to MD6.",
-    ),
-    PaperClaim(
-        name="smaller top group", section="§9.2, Table 1", needs=("table_1", "table_2"), check=check_top_group,
-        statement="The top group shrinks from MD1 to MD6.",
-    ),
-    PaperClaim(
-        name="same ranking", section="§9.3, Table 2", needs=("table_2",), check=check_tau,
-        statement="Kendall's τ between the rankings on shards and on the whole collection stays above 0.9.",
-    ),
-    PaperClaim(
-        name="narrower intervals by model", section="§9.1, Figure 4", needs=("table_2", "intervals"),
-        check=check_interval_order,
-        statement="Tukey's intervals shrink from MD1 to MD2 to MD3 to MD6, for all measures.",
-    ),
-    PaperClaim(
-        name="Tukey below SEM", section="§9.1, Figure 3", needs=("table_2", "intervals"), check=check_sem,
-        statement="On shards, MD6's Tukey intervals are narrower than SEM intervals.",
-    ),
-    PaperClaim(
-        name="narrower intervals by shards", section="§9.1, Figure 5", needs=("table_2",), check=check_narrowing,
-        statement="MD6's intervals shrink as the number of shards grows (here: most against fewest shards).",
-    ),
-    PaperClaim(
-        name="steady over samples", section="§9.3, Table 2", needs=("table_2",), check=check_sampling,
-        statement="The number of significant pairs hardly changes between samples of shards (here: 95% CI within 3%).",
-    ),
-)  # fmt: skip
+F19.claims = make_claims(
+    "F19",
+    {
+        "more pairs with shards": check_more_pairs,
+        "order of models": check_model_order,
+        "shard terms add nothing": check_shard_terms,
+        "ω² falls with shards": check_omega_drop,
+        "ω² rises with the model": check_omega_order,
+        "smaller top group": check_top_group,
+        "same ranking": check_tau,
+        "narrower intervals by model": check_interval_order,
+        "Tukey below SEM": check_sem,
+        "narrower intervals by shards": check_narrowing,
+        "steady over samples": check_sampling,
+    },
+)

@@ -6,43 +6,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.compare import compare
-from shardwise.comparing.stability import FF21 as PUBLISHED_APPROACHES
-from shardwise.comparing.stability import POLICIES, stability_of_fills, stability_of_methods
-from shardwise.core.arguments import validate_count, validate_level
+import shardwise as sw
 from shardwise.core.errors import InputError
-from shardwise.io.collection import Collection
-from shardwise.methods.bootstrap.fit import BootstrapFit, Trim, bootstrap_anova
-from shardwise.papers import published_ff21 as printed
-from shardwise.papers.covered import describe_left_out, score_covered
 from shardwise.papers.exhibit import (
     Computed,
     Evidence,
     Exhibit,
     Frames,
-    PaperClaim,
     Replication,
     Shape,
     join_printed,
+    make_claims,
+    read_printed,
 )
 from shardwise.papers.experiment import (
     NO_DOCUMENTS,
     PaperData,
     PaperExperiment,
+    Rows,
+    Step,
+    describe_left_out,
     gather_scores,
     replicate_paper,
+    score_covered,
 )
-from shardwise.papers.published_v17 import TABLE_3 as V17_WIDTHS
-from shardwise.papers.steps import Step
-from shardwise.scoring.scoring import score
-from shardwise.scoring.undefined import fill_undefined
-from shardwise.sharding.split import Corpus, split
 
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
@@ -54,10 +47,18 @@ WITHOUT, WITH = "MD2", "MD3"
 MODELS = (WITHOUT, WITH, "MD6")
 DISTRIBUTION: dict[str, Any] = {"null": "marginal", "density": "kde"}
 RAW, BOOT, T_BH, HSD = "bANOVA(raw)", "bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)"
+BOOTSTRAP = {"fit": "bootstrap", "tails": 2, **DISTRIBUTION}
+"""Two tails and a kernel density, as in the authors' code."""
 APPROACHES: Mapping[str, Mapping[str, Any]] = {
-    RAW: {**PUBLISHED_APPROACHES[BOOT], "method": "none"},
-    **PUBLISHED_APPROACHES,
+    RAW: {**BOOTSTRAP, "method": "none"},
+    BOOT: {**BOOTSTRAP, "method": "bh"},
+    T_BH: {"method": "bh"},
+    HSD: {"method": "hsd"},
 }
+FILLS = ("zero", "lq", "mean", "one")
+"""FF21 §3.3."""
+TRIMS = ("share", "percent", "count")
+"""How αk/(2N) is read: Tables 3 and 4."""
 SIZES = ("width", "least", "largest")
 KEYS = ["shards", "measure", "model"]
 
@@ -107,29 +108,23 @@ class FF21(PaperExperiment):
 
     tag: ClassVar[str] = "FF21"
     title: ClassVar[str] = "bootstrap and classic ANOVA over splits and fills"
+    least: ClassVar[Mapping[str, int]] = {"samples": 2}
 
     measures: Sequence[str] = MEASURES
     shards: Sequence[int] = COUNTS
     fill_shards: Sequence[int] = FILL_COUNTS
     samples: int = 5
     alpha: float = 0.05
-    corpus: Corpus | None = None
+    corpus: Any = None
     n_resamples: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse options that have no meaning."""
-        validate_count(self.samples, "samples", least=2)
-        validate_level(self.alpha)
-        validate_count(self.seed, "seed", least=0)
-        object.__setattr__(self, "measures", tuple(self.measures))
 
     def gather_data(self, data: Any) -> PaperData:
         """Take runs and judgments; a table of scores has no documents to divide."""
-        if not isinstance(data, Collection):
+        if not isinstance(data, sw.Collection):
             raise InputError(
                 f"{NO_DOCUMENTS}, and all tables of FF21 are of shards", remedy="give a qrels file and runs"
             )
-        return gather_scores(data, tuple(self.measures), self.jobs, complete=False)
+        return gather_scores(data, self.measures, self.jobs, complete=False)
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State measures, splits, level and where printed numbers come from."""
@@ -148,148 +143,100 @@ class FF21(PaperExperiment):
         runs = source.collection
         assert runs is not None, "refused before"
         # more shards than documents are refused before any step is kept
-        split(runs, max((*self.shards, *self.fill_shards)), corpus=self.corpus, unlisted="add")
-        steps: dict[str, Step] = {f"widths-{n}": partial(self.measure_widths, runs, n) for n in self.shards}
-        steps |= {f"methods-{model}": partial(self.compare_approaches, runs, model) for model in MODELS}
+        sw.split(runs, max((*self.shards, *self.fill_shards)), corpus=self.corpus, unlisted="add")
+        steps: dict[str, Step] = {f"widths-{n}": partial(self._measure_widths, runs, n) for n in self.shards}
+        steps |= {f"methods-{model}": partial(self._compare_approaches, runs, model) for model in MODELS}
         for shards in self.fill_shards:
             for model in MODELS[1:]:
-                steps[f"fills-{shards}-{model}"] = partial(self.compare_fills, runs, shards, model)
+                steps[f"fills-{shards}-{model}"] = partial(self._compare_fills, runs, shards, model)
         return steps
 
-    def _score_even(self, runs: Collection, shards: int) -> xr.DataArray:
+    @property
+    def _drawing(self) -> dict[str, Any]:
+        """How splits are drawn."""
+        return {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus}
+
+    def _score_even(self, runs: sw.Collection, shards: int) -> xr.DataArray:
         """Score the first measure on even splits, undefined cells included."""
-        how = {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
-        splits = split(runs, shards, kind="even", **how)  # type: ignore[arg-type]
-        return score(runs, [self.measures[0]], splits, jobs=self.jobs)[self.measures[0]]
+        splits = sw.split(runs, shards, kind="even", unlisted="add", **self._drawing)
+        return sw.score(runs, [self.measures[0]], splits, jobs=self.jobs)[self.measures[0]]
 
-    def measure_widths(self, runs: Collection, shards: int) -> Frames:
-        """Measure the widths of the intervals and count pairs (Tables 1 to 4), on splits that cover every topic.
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        shards : int
-            Number of shards.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of Tables 1 to 4, and topics left out.
-        """
-        scores, left_out = score_covered(
-            runs, shards, self.measures, n_splits=self.samples, seed=self.seed, corpus=self.corpus,
-            draw="even", jobs=self.jobs,
-        )  # fmt: skip
+    def _measure_widths(self, runs: sw.Collection, shards: int) -> dict[str, Rows]:
+        """Measure the widths of the intervals and count pairs (Tables 1 to 4), on splits that cover every topic."""
+        scores, left_out = score_covered(runs, shards, self.measures, "even", jobs=self.jobs, **self._drawing)
+        drawn: dict[str, Any] = {"n_resamples": self.n_resamples, "jobs": self.jobs}
         widths, trims, apart = [], [], []
         for measure in map(str, scores.data_vars):
             for model in (WITHOUT, WITH):
+                tables = [scores[measure].isel(split=i) for i in range(self.samples)]
                 fits = [
-                    bootstrap_anova(scores[measure].isel(split=i), model, n_resamples=self.n_resamples,
-                                    seed=self.seed + i, jobs=self.jobs)
-                    for i in range(self.samples)
-                ]  # fmt: skip
+                    sw.bootstrap_anova(table, model, seed=self.seed + i, **drawn)
+                    for i, table in enumerate(tables)
+                ]
                 key = {"shards": shards, "measure": measure, "model": model}
                 # Tables 1 and 2: both numbers of tails
                 for tails in (1, 2):
                     pairs = [
-                        compare(fit, "bh", tails=tails, **DISTRIBUTION).reject(self.alpha).sum()
+                        sw.compare(fit, "bh", tails=tails, **DISTRIBUTION).reject(self.alpha).sum()
                         for fit in fits
                     ]
                     sizes = np.mean([measure_extent(fit, self.alpha, tails, "share") for fit in fits], axis=0)
                     row = dict(zip(SIZES, sizes.tolist(), strict=True))
                     widths.append({**key, "tails": tails, **row, "significant": float(np.mean(pairs))})
                 # Table 3: what is dropped at either end; Table 4: pairs beyond these widths, and beyond V17's
-                for trim in get_args(Trim):
+                for trim in TRIMS:
                     each = np.array([measure_extent(fit, self.alpha, 1, trim) for fit in fits])
                     for i, sizes in enumerate([*each, each.mean(axis=0)]):
                         row = dict(zip(SIZES, sizes.tolist(), strict=True))
                         sample = str(i + 1) if i < len(each) else "avg"
                         trims.append({**key, "trim": trim, "sample": sample, **row})
                     apart.append({**key, "widths": trim, "significant": count_apart(fits, each[:, 0])})
-                for name, width in find_v17_widths(shards, measure, model).items():
-                    beyond = count_apart(fits, np.full(len(fits), width))
-                    apart.append({**key, "widths": name, "significant": beyond})
-        frames = {"widths": widths, "trims": trims, "apart": apart}
-        return {**{name: pd.DataFrame(rows) for name, rows in frames.items()}, "left_out": left_out}
+                for given in read_printed("v17-table-3", collection="TREC-3", **key).to_dict("records"):
+                    for name, size in (("V17 mean", "width"), ("V17 min", "least"), ("V17 max", "largest")):
+                        beyond = count_apart(fits, np.full(len(fits), given[size]))
+                        apart.append({**key, "widths": name, "significant": beyond})
+        return {"widths": widths, "trims": trims, "apart": apart, "left_out": left_out}
 
-    def compare_approaches(self, runs: Collection, model: str) -> Frames:
-        """Count what each approach finds beyond the others, and how steady it is (Tables 5 and 6).
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        model : str
-            Name of the model.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of Tables 5 and 6.
-        """
-        scores = fill_undefined(self._score_even(runs, METHODS_SHARDS), "zero")
-        table = stability_of_methods(scores, model, APPROACHES, alpha=self.alpha)
+    def _compare_approaches(self, runs: sw.Collection, model: str) -> dict[str, Rows]:
+        """Count what each approach finds beyond the others, and how steady it is (Tables 5 and 6)."""
+        scores = sw.fill_undefined(self._score_even(runs, METHODS_SHARDS), "zero")
+        table = sw.stability.between_methods(scores, model, APPROACHES, alpha=self.alpha)
         methods, steady = [], []
         for a, b in combinations_with_replacement(APPROACHES, 2):
             cell = table.sel(approach=a, other=b)
+            mean, half = (cell[name].to_series() for name in ("mean", "half_width"))
             if a == b:
-                pairs = float(table["significant"].sel(approach=a))
-                half = float(table["significant_half_width"].sel(approach=a))
+                pairs, width = (
+                    float(table[n].sel(approach=a)) for n in ("significant", "significant_half_width")
+                )
                 share = pairs / table.attrs["pairs"]
-                figures = {name: float(cell["mean"].sel(figure=name)) for name in ("PAA", "PPA", "AD")}
-                halves = {
-                    f"{name}_half": float(cell["half_width"].sel(figure=name)) for name in ("PAA", "PPA")
-                }
+                figures = {name: float(mean[name]) for name in ("PAA", "PPA", "AD")}
+                halves = {f"{name}_half": float(half[name]) for name in ("PAA", "PPA")}
                 steady.append({"model": model, "approach": a, **figures, **halves})
             else:
-                pairs = float(cell["mean"].sel(figure="extra"))
-                half = float(cell["half_width"].sel(figure="extra"))
-                share = np.nan
-            row = {
-                "model": model,
-                "approach": a,
-                "other": b,
-                "pairs": pairs,
-                "half_width": half,
-                "share": share,
-            }
-            methods.append(row)
-        return {"methods": pd.DataFrame(methods), "steady": pd.DataFrame(steady)}
+                pairs, width, share = float(mean["extra"]), float(half["extra"]), np.nan
+            row = {"model": model, "approach": a, "other": b}
+            methods.append({**row, "pairs": pairs, "half_width": width, "share": share})
+        return {"methods": methods, "steady": steady}
 
-    def compare_fills(self, runs: Collection, shards: int, model: str) -> Frames:
-        """Count disagreements between ways to fill undefined scores (Tables 7 and 8).
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        shards : int
-            Number of shards.
-        model : str
-            Name of the model.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of one of the tables.
-        """
+    def _compare_fills(self, runs: sw.Collection, shards: int, model: str) -> dict[str, Rows]:
+        """Count disagreements between ways to fill undefined scores (Tables 7 and 8)."""
         scores = self._score_even(runs, shards)
         undefined = int(np.isnan(scores.isel(system=0)).sum())
         rows = []
         for approach in (HSD, BOOT):
-            table = stability_of_fills(scores, model, alpha=self.alpha, **PUBLISHED_APPROACHES[approach])
-            for a, b in combinations_with_replacement(POLICIES, 2):
+            table = sw.stability.between_fills(scores, model, alpha=self.alpha, **APPROACHES[approach])
+            for a, b in combinations_with_replacement(FILLS, 2):
                 cell = table.sel(fill=a, other=b, figure="PD")
                 key = {"shards": shards, "undefined": undefined, "model": model, "approach": approach}
                 figures = {"PD": float(cell["mean"]), "half_width": float(cell["half_width"])}
                 rows.append({**key, "fill": a, "other": b, **figures})
-        return {f"fills-{model}": pd.DataFrame(rows)}
+        return {f"fills-{model}": rows}
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 8."""
-        left_out = describe_left_out(frames.get("left_out"), source.scores.sizes["topic"])
-        both = join_printed(frames["widths"], printed.TABLES_1_2, [*KEYS, "tails"], self.tag)
+        left_out = describe_left_out(frames, source.topics)
+        both = join_printed(frames["widths"], read_printed("ff21-tables-1-2"), [*KEYS, "tails"], self.tag)
         # without drawn samples the widths of all systems are equal
         drawn = self.n_resamples is not None
         sizes = SIZES if drawn else SIZES[:1]
@@ -302,27 +249,31 @@ class FF21(PaperExperiment):
         trims = frames["trims"]
         shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
         part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-        three = join_printed(part, printed.TABLE_3, ["measure", "model", "trim", "sample"], self.tag)
+        three = join_printed(
+            part, read_printed("ff21-table-3"), ["measure", "model", "trim", "sample"], self.tag
+        )
         shape = Shape(
             rows=("sample", "measure"), columns=("model",), values=sizes, only={"trim": ("percent",)}
         )
         title = f"widths with αk/(2N) percent dropped at either end, {shown} shards"
         yield Exhibit("Table 3", title, three, (ABOUT_TRIM,), shape=shape)
-        apart = join_printed(frames["apart"], printed.TABLE_4, [*KEYS, "widths"], self.tag)
+        apart = join_printed(frames["apart"], read_printed("ff21-table-4"), [*KEYS, "widths"], self.tag)
         names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
-        names = names or list(get_args(Trim))
+        names = names or list(TRIMS)
         shape = Shape(
             rows=("shards", "measure"), columns=("model", "widths"), values=("significant",),
             only={"widths": names},
         )  # fmt: skip
         yield Exhibit("Table 4", "pairs whose intervals do not overlap", apart, (ABOUT_TABLE_4,), shape=shape)
-        five = join_printed(frames["methods"], printed.TABLE_5, ["model", "approach", "other"], self.tag)
+        five = join_printed(
+            frames["methods"], read_printed("ff21-table-5"), ["model", "approach", "other"], self.tag
+        )
         shape = Shape(
             rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
         )
         title = f"pairs found by each approach and beyond others, {METHODS_SHARDS} shards, {self.measures[0]}"
         yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
-        six = join_printed(frames["steady"], printed.TABLE_6, ["model", "approach"], self.tag)
+        six = join_printed(frames["steady"], read_printed("ff21-table-6"), ["model", "approach"], self.tag)
         shape = Shape(
             rows=("model", "approach"),
             values=("PAA", "PPA", "AD"),
@@ -333,7 +284,7 @@ class FF21(PaperExperiment):
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
                 keys = ["shards", "model", "approach", "fill", "other"]
-                rows = join_printed(frames[f"fills-{model}"], printed.TABLES_7_8, keys, self.tag)
+                rows = join_printed(frames[f"fills-{model}"], read_printed("ff21-tables-7-8"), keys, self.tag)
                 yield self._lay_out_fills(f"Table {number}", model, rows)
 
     def _lay_out_fills(self, label: str, model: str, rows: pd.DataFrame) -> Exhibit:
@@ -353,7 +304,7 @@ class FF21(PaperExperiment):
         return Exhibit(label, title, rows, (f"{note}.",), shape=shape)
 
 
-def ff21(data: Collection, **choices: Any) -> Replication:
+def ff21(data: sw.Collection, **choices: Any) -> Replication:
     """Make the tables of Faggioli & Ferro (2021) from other runs, with verdicts on its claims.
 
     Parameters
@@ -371,14 +322,14 @@ def ff21(data: Collection, **choices: Any) -> Replication:
     return replicate_paper(FF21, data, **choices)
 
 
-def measure_extent(fit: BootstrapFit, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
+def measure_extent(fit: Any, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
     """Return the mean, least and largest width of the systems' intervals."""
-    frame = fit.intervals(1.0 - alpha, tails=tails, trim=trim)  # type: ignore[arg-type]
+    frame = fit.intervals(1.0 - alpha, tails=tails, trim=trim)
     width = (frame["upper"] - frame["lower"]).to_numpy()
     return float(width.mean()), float(width.min()), float(width.max())
 
 
-def count_apart(fits: Sequence[BootstrapFit], widths: Any) -> float:
+def count_apart(fits: Sequence[Any], widths: Any) -> float:
     """Return the mean number of pairs whose effects are further apart than the intervals are wide."""
     counts = []
     for fit, width in zip(fits, widths, strict=True):
@@ -388,19 +339,6 @@ def count_apart(fits: Sequence[BootstrapFit], widths: Any) -> float:
     return float(np.mean(counts))
 
 
-def find_v17_widths(shards: int, measure: str, model: str) -> dict[str, float]:
-    """Return the widths that V17 printed for TREC-3, empty where it printed none."""
-    for row in V17_WIDTHS:
-        if (row["collection"], row["shards"], row["measure"], row["model"]) == (
-            "TREC-3",
-            shards,
-            measure,
-            model,
-        ):
-            return {"V17 mean": row["width"], "V17 min": row["least"], "V17 max": row["largest"]}
-    return {}
-
-
 # Claims
 
 
@@ -408,29 +346,15 @@ def _index_pairs(frames: Computed) -> Any:
     return frames["methods"].set_index(["model", "approach", "other"])["pairs"]
 
 
-def _count_outside(pairs: Any, small: str, large: str) -> dict[str, float]:
-    """Return how many pairs the smaller approach finds and the larger does not, by model."""
+def _check_inclusion(frames: Computed, small: str, large: str) -> Evidence:
+    """Check that the larger approach finds all that the smaller one finds."""
+    pairs = _index_pairs(frames)
     outside = {}
     for model in MODELS:
-        extra = pairs[model, large, small]
-        outside[model] = round(pairs[model, small, small] - (pairs[model, large, large] - extra), 6) + 0.0
-    return outside
-
-
-def _check_inclusion(frames: Computed, small: str, large: str) -> Evidence:
-    outside = _count_outside(_index_pairs(frames), small, large)
+        both = pairs[model, large, large] - pairs[model, large, small]
+        outside[model] = round(pairs[model, small, small] - both, 6) + 0.0
     numbers = ", ".join(f"{n:.1f} ({model})" for model, n in outside.items())
     return Evidence(max(outside.values()) < 1e-9, f"pairs of {small} that {large} does not find: {numbers}")
-
-
-def check_hsd_included(frames: Computed) -> Evidence:
-    """Check that t with Benjamini–Hochberg finds all that HSD finds."""
-    return _check_inclusion(frames, HSD, T_BH)
-
-
-def check_t_included(frames: Computed) -> Evidence:
-    """Check that the bootstrap finds all that t with Benjamini–Hochberg finds."""
-    return _check_inclusion(frames, T_BH, BOOT)
 
 
 def check_bootstrap_most(frames: Computed) -> Evidence:
@@ -527,55 +451,20 @@ def check_interaction_narrows(frames: Computed) -> Evidence:
     )
 
 
-FF21.claims = (
-    PaperClaim(
-        name="HSD within t with BH", section="§5.1, Table 5", needs=("methods",), check=check_hsd_included,
-        statement="All pairs of tANOVA(HSD) are significant for tANOVA(BH) too.",
-    ),
-    PaperClaim(
-        name="t with BH within the bootstrap", section="§5.1, Table 5", needs=("methods",), check=check_t_included,
-        statement="All pairs of tANOVA(BH) are significant for bANOVA(BH) too.",
-    ),
-    PaperClaim(
-        name="bANOVA finds most", section="§5.1, Table 5", needs=("methods",), check=check_bootstrap_most,
-        statement="bANOVA(BH) finds most pairs, tANOVA(HSD) fewest.",
-    ),
-    PaperClaim(
-        name="larger models find more", section="§5.1, Table 5", needs=("methods",), check=check_models,
-        statement="Every approach finds more pairs with larger models.",
-    ),
-    PaperClaim(
-        name="correction outweighs bootstrap", section="§5.1, Table 5", needs=("methods",), check=check_correction,
-        statement="Most of the increase is due to the correction, not to the bootstrap.",
-    ),
-    PaperClaim(
-        name="PAA high and alike", section="§5.2, Table 6", needs=("steady",), check=check_active,
-        statement="All approaches agree between splits on what differs (here: PAA above .95, within .02).",
-    ),
-    PaperClaim(
-        name="HSD steadiest", section="§5.2, Table 6", needs=("steady",), check=check_hsd_steadiest,
-        statement="tANOVA(HSD) agrees most between splits on what does not differ, bANOVA(BH) least (PPA).",
-    ),
-    PaperClaim(
-        name="PPA falls with the model", section="§5.2, Table 6", needs=("steady",), check=check_passive_falls,
-        statement="PPA decreases as models grow.",
-    ),
-    PaperClaim(
-        name="no active disagreement", section="§5.2", needs=("steady",), check=check_no_conflict,
-        statement="No two splits prefer different systems of a pair significantly.",
-    ),
-    PaperClaim(
-        name="MD6 independent of fills", section="§5.3, Table 8", needs=("fills-MD6",), check=check_fills_md6,
-        statement="With MD6 no decision depends on the value of undefined scores, for ANOVA and bootstrap.",
-    ),
-    PaperClaim(
-        name="bootstrap depends less on fills", section="§5.3, Table 7", needs=("fills-MD3",),
-        check=check_fills_bootstrap,
-        statement="With MD3 bANOVA(BH) depends less on the value of undefined scores than tANOVA(HSD).",
-    ),
-    PaperClaim(
-        name="interaction narrows intervals", section="§4, Table 1", needs=("widths",),
-        check=check_interaction_narrows,
-        statement="The topic:system interaction makes intervals narrower and finds more pairs.",
-    ),
-)  # fmt: skip
+FF21.claims = make_claims(
+    "FF21",
+    {
+        "HSD within t with BH": partial(_check_inclusion, small=HSD, large=T_BH),
+        "t with BH within the bootstrap": partial(_check_inclusion, small=T_BH, large=BOOT),
+        "bANOVA finds most": check_bootstrap_most,
+        "larger models find more": check_models,
+        "correction outweighs bootstrap": check_correction,
+        "PAA high and alike": check_active,
+        "HSD steadiest": check_hsd_steadiest,
+        "PPA falls with the model": check_passive_falls,
+        "no active disagreement": check_no_conflict,
+        "MD6 independent of fills": check_fills_md6,
+        "bootstrap depends less on fills": check_fills_bootstrap,
+        "interaction narrows intervals": check_interaction_narrows,
+    },
+)

@@ -11,21 +11,29 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.compare import compare
-from shardwise.comparing.rankings import kendall_tau
+import shardwise as sw
 from shardwise.core.arrays import Bools
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.io.collection import UNJUDGED, Collection
-from shardwise.methods.anova.fit import anova
-from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Frames, PaperClaim, Replication, Shape
-from shardwise.papers.experiment import NO_DOCUMENTS, PaperData, PaperExperiment, replicate_paper
-from shardwise.papers.s14_topic_sets import Collections
-from shardwise.papers.steps import Step, make_key
-from shardwise.planning.pools import _judged_keys, _ranked_keys
-from shardwise.scoring.scoring import score
-from shardwise.scoring.undefined import fill_undefined
-from shardwise.sharding.split import split
+from shardwise.io.collection import UNJUDGED
+from shardwise.papers.exhibit import (
+    Computed,
+    Evidence,
+    Exhibit,
+    Frames,
+    Replication,
+    Shape,
+    make_claims,
+)
+from shardwise.papers.experiment import (
+    NO_DOCUMENTS,
+    PaperData,
+    PaperExperiment,
+    Rows,
+    Step,
+    gather_several,
+    replicate_paper,
+)
 
 THIRDS = ("fewest", "middle", "most")
 SHARES = (1.0, 0.5, 0.25)
@@ -55,26 +63,14 @@ class OpenQuestions(PaperExperiment):
     shards: int = 5
     samples: int = 3
 
-    def gather_data(self, data: Any) -> Collections:
+    def gather_data(self, data: Any) -> PaperData:
         """Take one collection, or several by name."""
-        named = (
-            dict(data)
-            if isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
-            else {"collection": data}
-        )
+        named = gather_several(data)
         for name, each in named.items():
-            if not isinstance(each, Collection):
-                raise InputError(
-                    NO_DOCUMENTS,
-                    where="" if name == "collection" else name,
-                    remedy="give a qrels file and runs",
-                )
-        return Collections(xr.Dataset(), next(iter(named.values())), (), named=named)
-
-    def make_key(self, source: PaperData) -> str:
-        """Return one word for all collections and options."""
-        assert isinstance(source, Collections)
-        return make_key(self.tag, *source.named.values(), names=list(source.named), **self.list_choices())
+            if not isinstance(each, sw.Collection):
+                where = "" if name == "collection" else name
+                raise InputError(NO_DOCUMENTS, where=where, remedy="give a qrels file and runs")
+        return PaperData(xr.Dataset(), next(iter(named.values())), named=named)
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State measure and splits."""
@@ -83,67 +79,46 @@ class OpenQuestions(PaperExperiment):
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Answer four questions for every collection."""
-        assert isinstance(source, Collections)
-        steps: dict[str, Step] = {}
-        for k, (name, runs) in enumerate(source.named.items()):
-            steps[f"relevant-{k}"] = partial(self.compare_thirds, name, runs)
-            steps[f"judgments-{k}"] = partial(self.thin_judgments, name, runs)
-            steps[f"uneven-{k}"] = partial(self.weigh_shards, name, runs)
-            steps[f"runs-{k}"] = partial(self.vary_runs, name, runs)
-        return steps
+        questions = {
+            "relevant": self._compare_thirds,
+            "judgments": self._thin_judgments,
+            "uneven": self._weigh_shards,
+            "runs": self._vary_runs,
+        }
+        return {
+            f"{question}-{k}": partial(_answer, question, answer, name, runs)
+            for k, (name, runs) in enumerate(source.named.items())
+            for question, answer in questions.items()
+        }
 
-    def _score_shards(self, runs: Collection, shards: int | None = None, **how: Any) -> xr.DataArray:
+    def _score_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> xr.DataArray:
+        """Score the measure on splits, undefined scores 0."""
         count = None if "proportions" in how else shards or self.shards
-        splits = split(runs, count, n_splits=self.samples, seed=self.seed, **how)
-        scores = score(runs, [self.measure], splits, jobs=self.jobs)
-        return fill_undefined(scores[str(next(iter(scores.data_vars)))], "zero")
+        splits = sw.split(runs, count, n_splits=self.samples, seed=self.seed, **how)
+        scores = sw.score(runs, [self.measure], splits, jobs=self.jobs)
+        return sw.fill_undefined(scores[str(next(iter(scores.data_vars)))], "zero")
 
-    def compare_thirds(self, name: str, runs: Collection) -> Frames:
-        """Compare what MD6 gains over MD3 on topics with few, some and many relevant documents (F19 §10).
+    def _mean_whole(self, runs: sw.Collection) -> pd.Series[float]:
+        """Return the means of the systems on the whole collection."""
+        whole = sw.score(runs, [self.measure], jobs=self.jobs)
+        return whole[str(next(iter(whole.data_vars)))].mean("topic").to_series()
 
-        Parameters
-        ----------
-        name : str
-            Name of the collection.
-        runs : Collection
-            Runs and judgments.
-
-        Returns
-        -------
-        dict of DataFrame
-            One row per third of the topics.
-        """
+    def _compare_thirds(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
+        """Compare what MD6 gains over MD3 on topics with few, some and many relevant documents (F19 §10)."""
         topic_of = np.repeat(np.arange(len(runs.topics)), np.diff(runs.qrel_starts))
         relevant = np.bincount(topic_of[runs.qrel_grades > 0], minlength=len(runs.topics))
-        scores, rows = self._score_shards(runs), []
+        scores = self._score_shards(runs)
         for third, topics in zip(THIRDS, np.array_split(np.argsort(relevant, kind="stable"), 3), strict=True):
             part = scores.isel(topic=np.sort(topics))
             three, six = fit_splits(part, "MD3"), fit_splits(part, "MD6")
-            rows.append({"collection": name, "topics": third, "least": int(relevant[topics].min()),
-                         "largest": int(relevant[topics].max()), "ratio": six["ms"] / three["ms"],
-                         "pairs_MD3": three["pairs"], "pairs_MD6": six["pairs"]})  # fmt: skip
-        return {"relevant": pd.DataFrame(rows)}
+            ends = {"least": int(relevant[topics].min()), "largest": int(relevant[topics].max())}
+            pairs = {"pairs_MD3": three["pairs"], "pairs_MD6": six["pairs"]}
+            yield {"topics": third, **ends, "ratio": six["ms"] / three["ms"], **pairs}
 
-    def thin_judgments(self, name: str, runs: Collection) -> Frames:
-        """Measure what fewer judgments or fewer topics cost (F19 §10).
-
-        Parameters
-        ----------
-        name : str
-            Name of the collection.
-        runs : Collection
-            Runs and judgments.
-
-        Returns
-        -------
-        dict of DataFrame
-            One row per kind and share kept.
-        """
+    def _thin_judgments(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
+        """Measure what fewer judgments or fewer topics cost (F19 §10)."""
         rng = make_generator(self.seed, 1)
-        scores, judged = self._score_shards(runs), len(runs.qrel_docs)
-        whole = score(runs, [self.measure], jobs=self.jobs)
-        means = whole[str(next(iter(whole.data_vars)))].mean("topic").to_series()
-        rows = []
+        scores, judged, means = self._score_shards(runs), len(runs.qrel_docs), self._mean_whole(runs)
         for kind in ("judgments", "topics"):
             for share in SHARES if kind == "judgments" else SHARES[1:]:
                 if share == 1.0:
@@ -155,31 +130,14 @@ class OpenQuestions(PaperExperiment):
                     size = max(2, round(share * len(runs.topics)))
                     some = np.sort(rng.choice(len(runs.topics), size, replace=False))
                     part, count = scores.isel(topic=some), int(np.diff(runs.qrel_starts)[some].sum())
-                tau = kendall_tau(part.mean(("split", "topic", "shard")).to_series(), means)
-                new = int(compare(part, "moderated", n_resamples=RESAMPLES).reject().sum())
-                rows.append({"collection": name, "kept": f"{share:.0%} of the {kind}", "kind": kind, "share": share,
-                             "judgments": count, "tau": tau, "pairs_these": fit_splits(part, "MD6")["pairs"],
-                             "pairs_new": new})  # fmt: skip
-        return {"judgments": pd.DataFrame(rows)}
+                tau = sw.rankings.kendall_tau(part.mean(("split", "topic", "shard")).to_series(), means)
+                new = int(sw.compare(part, "moderated", n_resamples=RESAMPLES).reject().sum())
+                key = {"kept": f"{share:.0%} of the {kind}", "kind": kind, "share": share, "judgments": count}
+                yield {**key, "tau": tau, "pairs_these": fit_splits(part, "MD6")["pairs"], "pairs_new": new}
 
-    def weigh_shards(self, name: str, runs: Collection) -> Frames:
-        """Compare shards of unequal sizes, counted alike or by size (FF21 §6).
-
-        Parameters
-        ----------
-        name : str
-            Name of the collection.
-        runs : Collection
-            Runs and judgments.
-
-        Returns
-        -------
-        dict of DataFrame
-            One row per proportions and way of counting.
-        """
-        whole = score(runs, [self.measure], jobs=self.jobs)
-        means = whole[str(next(iter(whole.data_vars)))].mean("topic").to_series()
-        rows = []
+    def _weigh_shards(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
+        """Compare shards of unequal sizes, counted alike or by size (FF21 §6)."""
+        means = self._mean_whole(runs)
         for shares in PROPORTIONS:
             uneven = len(set(shares)) > 1
             how = {"kind": "uneven", "proportions": shares} if uneven else {}
@@ -187,39 +145,22 @@ class OpenQuestions(PaperExperiment):
             weights = xr.DataArray(np.array(shares) / sum(shares), dims="shard")
             pairs = fit_splits(scores, "MD6")["pairs"]
             for way, table in (("alike", scores.mean("shard")), ("by size", (scores * weights).sum("shard"))):
-                by_system = table.mean(("split", "topic")).to_series()
-                rows.append({"collection": name, "shards": ":".join(map(str, shares)), "counted": way,
-                             "tau": kendall_tau(by_system, means),
-                             "pairs_these": pairs if way == "alike" else np.nan})  # fmt: skip
-        return {"uneven": pd.DataFrame(rows)}
+                tau = sw.rankings.kendall_tau(table.mean(("split", "topic")).to_series(), means)
+                found = pairs if way == "alike" else np.nan
+                yield {"shards": ":".join(map(str, shares)), "counted": way, "tau": tau, "pairs_these": found}
 
-    def vary_runs(self, name: str, runs: Collection) -> Frames:
-        """Refit MD6 to random subsets of the runs (V17 §7).
-
-        Parameters
-        ----------
-        name : str
-            Name of the collection.
-        runs : Collection
-            Runs and judgments.
-
-        Returns
-        -------
-        dict of DataFrame
-            One row per size.
-        """
+    def _vary_runs(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
+        """Refit MD6 to random subsets of the runs (V17 §7)."""
         scores = self._score_shards(runs)
         systems = scores.sizes["system"]
         rng = make_generator(self.seed, 2)
-        rows = [{"collection": name, "runs": systems, "se": fit_splits(scores, "MD6")["se"]}]
+        yield {"runs": systems, "se": fit_splits(scores, "MD6")["se"]}
         for size in (n for n in SIZES if n < systems):
             each = [
                 fit_splits(scores.isel(system=np.sort(rng.choice(systems, size, replace=False))), "MD6")["se"]
                 for _ in range(5)
             ]
-            rows.append({"collection": name, "runs": size, "se": float(np.mean(each)), "least": min(each),
-                         "largest": max(each)})  # fmt: skip
-        return {"runs": pd.DataFrame(rows)}
+            yield {"runs": size, "se": float(np.mean(each)), "least": min(each), "largest": max(each)}
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out one table per question, collections side by side."""
@@ -261,30 +202,33 @@ def open_questions(data: Any, **choices: Any) -> Replication:
     return replicate_paper(OpenQuestions, data, **choices)
 
 
+def _answer(question: str, answer: Any, name: str, runs: sw.Collection) -> dict[str, Rows]:
+    """Return the rows that answer a question, with the name of the collection."""
+    return {question: [{"collection": name, **row} for row in answer(runs)]}
+
+
 def fit_splits(scores: xr.DataArray, model: str) -> dict[str, float]:
     """Return error mean square, standard error of a pair and HSD pairs of a model, means over splits."""
     rows = []
     for index in range(scores.sizes["split"]):
-        fit = anova(scores.isel(split=index, drop=True), model)
-        pairs = compare(fit, "hsd")
+        fit = sw.anova(scores.isel(split=index, drop=True), model)
+        pairs = sw.compare(fit, "hsd")
         ms = float(fit.table["ms"].loc["error"])
         rows.append({"ms": ms, "se": float(pairs.se[0]), "pairs": float(pairs.reject().sum())})
     return {str(name): float(value) for name, value in pd.DataFrame(rows).mean().items()}
 
 
-def keep_judgments(runs: Collection, keep: Bools) -> Collection:
+def keep_judgments(runs: sw.Collection, keep: Bools) -> sw.Collection:
     """Return the collection with only some of its judgments."""
-    gone = np.sort(_judged_keys(runs)[~keep])
-    judged = np.flatnonzero(runs.grades != UNJUDGED)
-    grades = runs.grades.copy()
-    grades[judged[np.isin(_ranked_keys(runs, judged), gone)]] = UNJUDGED
-    ends = np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts].astype(np.int64)
+    topics = np.arange(len(runs.topics), dtype=np.int64)
+    judged = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
+    ranked = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts)) * runs.n_docs + runs.docs
     return replace(
         runs,
-        grades=grades,
+        grades=np.where(np.isin(ranked, judged[~keep]), UNJUDGED, runs.grades).astype(runs.grades.dtype),
         qrel_docs=runs.qrel_docs[keep],
         qrel_grades=runs.qrel_grades[keep],
-        qrel_starts=ends,
+        qrel_starts=np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts].astype(np.int64),
     )
 
 
@@ -316,18 +260,11 @@ def check_uneven(frames: Computed) -> Evidence:
     return Evidence(bool((table["8:1:1"] < table["1:1:1"]).all()), "; ".join(texts))
 
 
-OpenQuestions.claims = (
-    PaperClaim(
-        name="MD6 is for topics with few relevant documents", section="F19 §10", needs=("relevant",),
-        check=check_few_relevant,
-        statement="MD6 takes more off the error variance of topics with few relevant documents than of others.",
-    ),
-    PaperClaim(
-        name="thin judgments of all topics", section="F19 §10", needs=("judgments",), check=check_thin_judgments,
-        statement="Half the judgments of all topics find more pairs for new topics than half the topics do.",
-    ),
-    PaperClaim(
-        name="uneven shards cost pairs", section="FF21 §6", needs=("uneven",), check=check_uneven,
-        statement="Shards of unequal size cost MD6 pairs.",
-    ),
-)  # fmt: skip
+OpenQuestions.claims = make_claims(
+    "open-questions",
+    {
+        "MD6 is for topics with few relevant documents": check_few_relevant,
+        "thin judgments of all topics": check_thin_judgments,
+        "uneven shards cost pairs": check_uneven,
+    },
+)

@@ -12,21 +12,25 @@ import pandas as pd
 import scipy
 import xarray as xr
 
-from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.arguments import validate_count
+import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
-from shardwise.core.scores import as_scores, level_names
-from shardwise.io.collection import Collection
-from shardwise.lab.scenarios.j15 import j15_scenario
-from shardwise.methods.registry import parse_procedure
-from shardwise.methods.tables import INSTANCES, TABLE, Tables
-from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, PaperClaim, Replication
-from shardwise.papers.experiment import PaperData, PaperExperiment, name_topics, replicate_paper
-from shardwise.papers.steps import Step
+from shardwise.core.scores import level_names
+from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, Replication, make_claims
+from shardwise.papers.experiment import (
+    PaperData,
+    PaperExperiment,
+    Rows,
+    Step,
+    join_rows,
+    name_topics,
+    refuse_dimensions,
+    replicate_paper,
+)
 
+DIMENSIONS = ("topic", "system", "instance")
 MU, SIGMA = np.linspace(0.0, 1.0, 11), (0.02, 0.05, 0.1, 0.2, 0.4)
 """Grid of Figure 2."""
 TOPICS = (10, 25, 50, 100, 200, 400, 800, 1600, 3200)
@@ -69,20 +73,20 @@ class RepeatedScores(PaperData):
 
     Parameters
     ----------
-    systems : dict
+    others : dict
         (repeats, topics) scores of every system but the baseline.
     baseline : str
         Name of the baseline.
     base : array
         (repeats, topics) scores of the baseline; one repeat if it is deterministic.
-    topics : tuple of str
+    labels : tuple of str
         Names of the topics.
     """
 
-    systems: dict[str, Floats] = field(default_factory=dict)
+    others: dict[str, Floats] = field(default_factory=dict)
     baseline: str = ""
     base: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    topics: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def is_fixed(self) -> bool:
@@ -111,18 +115,13 @@ class J15(PaperExperiment):
 
     tag: ClassVar[str] = "J15"
     title: ClassVar[str] = "systems whose results differ from run to run"
+    least: ClassVar[Mapping[str, int]] = {"pools": 1, "repetitions": 5}
 
     baseline: str | None = None
     margin: float = 0.01
     pools: int = 50
     repetitions: int = 500
     n_resamples: int = 200
-
-    def __post_init__(self) -> None:
-        """Refuse options that have no meaning."""
-        validate_count(self.seed, "seed", least=0)
-        validate_count(self.pools, "pools")
-        validate_count(self.repetitions, "repetitions", least=5)
 
     def gather_data(self, data: Any) -> RepeatedScores:
         """Take scores with repeats; topics with gaps are left out and named."""
@@ -132,20 +131,17 @@ class J15(PaperExperiment):
                     (Option("baseline"), " is for scores"), remedy="leave it out, or give scores"
                 )
             return RepeatedScores(xr.Dataset())
-        if isinstance(data, Collection):
+        if isinstance(data, sw.Collection):
             raise InputError(
                 "runs alone do not say which are repeats of one system",
                 remedy="read them with read_instances, score and arrange them, or name the pattern by --instances",
             )
         if isinstance(data, xr.Dataset) and len(data.data_vars):
             data = data[next(iter(data.data_vars))]
-        scores = as_scores(data)
+        scores = sw.as_scores(data)
         if "instance" not in scores.dims or scores.sizes["instance"] < 2:
             raise InputError(NO_REPEATS, remedy="give repeats, such as seeds, or use another paper")
-        if extra := [str(d) for d in scores.dims if d not in INSTANCES]:
-            raise InputError(
-                f"unexpected dimension {extra[0]!r}", remedy="select one or average over it first"
-            )
+        refuse_dimensions(scores, DIMENSIONS)
         table = scores.transpose("system", "instance", "topic")
         names, topics = level_names(table, "system"), np.array(level_names(table, "topic"))
         # a repeat without any score was not run
@@ -172,16 +168,15 @@ class J15(PaperExperiment):
                 "no system but the baseline has repeats that differ",
                 remedy="name another baseline, or add seeds",
             )
-        dataset = table.isel(topic=np.flatnonzero(kept)).drop_attrs()
-        return RepeatedScores(
-            dataset.to_dataset(name=str(scores.name or "score")), None, notes, values, name, base,
-            tuple(topics[kept].tolist()),
-        )  # fmt: skip
+        dataset = (
+            table.isel(topic=np.flatnonzero(kept)).drop_attrs().to_dataset(name=str(scores.name or "score"))
+        )
+        labels = tuple(topics[kept].tolist())
+        return RepeatedScores(dataset, notes=notes, others=values, baseline=name, base=base, labels=labels)
 
-    def list_facts(self, source: PaperData) -> dict[str, str]:
+    def list_facts(self, source: RepeatedScores) -> dict[str, str]:
         """State the baseline and the seed."""
-        assert isinstance(source, RepeatedScores)
-        if not source.systems:
+        if not source.others:
             return {"seed": str(self.seed)}
         kind = "deterministic" if source.is_fixed else f"random, {len(source.base)} repeats"
         return {
@@ -190,113 +185,69 @@ class J15(PaperExperiment):
             "seed": str(self.seed),
         }
 
-    def explain_absence(self, source: PaperData) -> str:
+    def explain_absence(self, source: RepeatedScores) -> str:
         """Say what needs scores."""
-        assert isinstance(source, RepeatedScores)
-        return "" if source.systems else "Figures 6 to 13 need scores of repeats"
+        return "" if source.others else "Figures 6 to 13 need scores of repeats"
 
-    def list_steps(self, source: PaperData) -> Mapping[str, Step]:
+    def list_steps(self, source: RepeatedScores) -> Mapping[str, Step]:
         """Simulate Figures 2 to 4, then test single repeats, pools of repeats and losses."""
-        assert isinstance(source, RepeatedScores)
         steps: dict[str, Step] = {
-            "figure-2": self.simulate_single,
-            "figure-3": self.simulate_intervals,
-            "figure-4": self.simulate_both_tests,
+            "figure-2": self._simulate_single,
+            "figure-3": self._simulate_intervals,
+            "figure-4": self._simulate_both_tests,
         }
-        if source.systems:
-            steps["instances"] = partial(self.test_singles, source)
-            steps["pools"] = partial(self.draw_pools, source)
-            steps["losses"] = partial(self.measure_losses, source)
+        if source.others:
+            steps["instances"] = partial(self._test_singles, source)
+            steps["pools"] = partial(self._draw_pools, source)
+            steps["losses"] = partial(self._measure_losses, source)
         return steps
 
-    def simulate_single(self) -> Frames:
-        """Simulate the share of significant t-tests of single repeats, by their distribution (Figure 2).
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of the figure.
-        """
+    def _simulate_single(self) -> dict[str, Rows]:
+        """Simulate the share of significant t-tests of single repeats, by their distribution (Figure 2)."""
         rows = []
         count = max(self.repetitions // 5, 1)
         for sigma in SIGMA:
             for mu in MU:
-                y = j15_scenario("figure-2", mu=float(mu), sigma=sigma).draw(0, count, self.seed)
+                y = sw.simulate.j15_scenario("figure-2", mu=float(mu), sigma=sigma).draw(0, count, self.seed)
                 p = scipy.stats.ttest_1samp(y[:, :, 0] - y[:, :, 1], 0.0, axis=1).pvalue
                 rows.append({"mu": float(mu), "sigma": f"{sigma:g}", "share": float(np.mean(p <= 0.05))})
-        return {"figure_2": pd.DataFrame(rows)}
+        return {"figure_2": rows}
 
-    def simulate_intervals(self) -> Frames:
-        """Simulate a 95% interval of the difference of equal systems as topics are added (Figure 3).
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of the figure.
-        """
+    def _simulate_intervals(self) -> dict[str, Rows]:
+        """Simulate a 95% interval of the difference of equal systems as topics are added (Figure 3)."""
         rows = []
         for n in TOPICS:
-            y = j15_scenario("figure-3", topics=n).draw(0, 1, self.seed)[0]
+            y = sw.simulate.j15_scenario("figure-3", topics=n).draw(0, 1, self.seed)[0]
             low, high = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0).confidence_interval(0.95)
             middle = float((low + high) / 2)
             rows.append({"topics": n, "difference": middle, "lower": float(low), "upper": float(high)})
-        return {"figure_3": pd.DataFrame(rows)}
+        return {"figure_3": rows}
 
-    def simulate_both_tests(self) -> Frames:
-        """Simulate p-values of both tests of J15 in comparisons with a deterministic system (Figure 4).
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of the figure.
-        """
+    def _simulate_both_tests(self) -> dict[str, Rows]:
+        """Simulate p-values of both tests of J15 in comparisons with a deterministic system (Figure 4)."""
         frames = []
-        scenario = j15_scenario("figure-4")
+        scenario = sw.simulate.j15_scenario("figure-4")
         for first in range(0, self.repetitions, 50):
             y = scenario.draw(first, min(50, self.repetitions - first), self.seed)
-            frames.append(self.compute_p_values(y, first, (MIXED, BOOTSTRAP, UNIFIED), fixed=True))
-        return {"figure_4": pd.concat(frames, ignore_index=True)}
+            frames.append(self._compute_p_values(y, first, (MIXED, BOOTSTRAP, UNIFIED), fixed=True))
+        return {"figure_4": frames}
 
-    def compute_p_values(self, y: Floats, first: int, tests: Sequence[str], *, fixed: bool) -> pd.DataFrame:
-        """Return p-values of tables (B, topics, 2, repeats), a column per test.
+    def _compute_p_values(self, y: Floats, first: int, tests: Sequence[str], *, fixed: bool) -> pd.DataFrame:
+        """Return p-values of tables (B, topics, 2, repeats), a column per test."""
+        how: dict[str, Any] = {
+            "n_resamples": self.n_resamples,
+            "deterministic": (False, True) if fixed else (),
+        }
+        names = [TESTS[test] for test in tests]
+        p = sw.simulate.p_values(y, names, DIMENSIONS, seed=self.seed, first=first, **how)
+        return pd.DataFrame({test: p[TESTS[test]][:, 0] for test in tests})
 
-        Parameters
-        ----------
-        y : array
-            Scores; the second system is the baseline.
-        first : int
-            Number of the first table, for the seeds.
-        tests : sequence of str
-            Names of the tests.
-        fixed : bool
-            Whether the baseline is deterministic.
-
-        Returns
-        -------
-        DataFrame
-            One row per table.
-        """
-        flags = (False, True) if fixed else ()
-        tables = Tables(y, INSTANCES, self.seed, first, self.n_resamples, deterministic=flags)
-        return pd.DataFrame({test: parse_procedure(TESTS[test]).decide(tables).p[:, 0] for test in tests})
-
-    def test_singles(self, source: RepeatedScores) -> Frames:
-        """Test single repeats of every system against the baseline (Figures 6, 7 and 8).
-
-        Parameters
-        ----------
-        source : RepeatedScores
-            The data.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of the three figures.
-        """
+    def _test_singles(self, source: RepeatedScores) -> dict[str, Rows]:
+        """Test single repeats of every system against the baseline (Figures 6, 7 and 8)."""
         means, findings, spread = [], [], []
         topic_means = source.base.mean(axis=0)
         order = np.argsort(-topic_means, kind="stable")
-        for name, y in source.systems.items():
+        for name, y in source.others.items():
             means += [{"system": name, "mean": float(m), "kind": "repeat"} for m in y.mean(axis=1)]
             means.append({"system": name, "mean": float(topic_means.mean()), "kind": source.baseline})
             # repeats of a random baseline are paired in order
@@ -304,7 +255,7 @@ class J15(PaperExperiment):
             base = source.base[0] if source.is_fixed else source.base[:count]
             dims = ("topic",) if source.is_fixed else ("instance", "topic")
             own = xr.DataArray(y[:count], dims=("instance", "topic"))
-            tests = single_instance_tests(own, xr.DataArray(base, dims=dims))
+            tests = sw.instances.single_instance_tests(own, xr.DataArray(base, dims=dims))
             sign = np.sign(tests["difference"])
             cases = [
                 (tests["p"] < edge) & (sign == way)
@@ -319,28 +270,16 @@ class J15(PaperExperiment):
             columns = dict(zip(("least", "lower", "median", "upper", "most"), ends, strict=True))
             spread.append(
                 pd.DataFrame(columns).assign(
-                    topic=np.array(source.topics)[order], position=np.arange(1, len(order) + 1), system=name,
+                    topic=np.array(source.labels)[order], position=np.arange(1, len(order) + 1), system=name,
                     sd=y.std(axis=0)[order], deterministic=topic_means[order],
                 )
             )  # fmt: skip
-        tables = {"figure_6": pd.DataFrame(means), "figure_7": pd.DataFrame(findings)}
-        return {**tables, "figure_8": pd.concat(spread, ignore_index=True)}
+        return {"figure_6": means, "figure_7": findings, "figure_8": spread}
 
-    def draw_pools(self, source: RepeatedScores) -> Frames:
-        """Repeat the comparison with random pools of repeats, drawn with replacement (Figures 9, 10 and 11).
-
-        Parameters
-        ----------
-        source : RepeatedScores
-            The data.
-
-        Returns
-        -------
-        dict of DataFrame
-            p-values of every test and pool.
-        """
+    def _draw_pools(self, source: RepeatedScores) -> dict[str, Rows]:
+        """Repeat the comparison with random pools of repeats, drawn with replacement (Figures 9, 10 and 11)."""
         frames = []
-        for number, (name, y) in enumerate(source.systems.items()):
+        for number, (name, y) in enumerate(source.others.items()):
             for size in SIZES:
                 rng = make_generator(self.seed, number, size)
                 pool = y[rng.integers(len(y), size=(self.pools, size))].swapaxes(1, 2)
@@ -349,62 +288,41 @@ class J15(PaperExperiment):
                 else:
                     base = source.base[rng.integers(len(source.base), size=(self.pools, size))].swapaxes(1, 2)
                 tables = np.stack([pool, base], axis=2)
-                p = self.compute_p_values(tables, 0, tuple(TESTS), fixed=source.is_fixed)
+                p = self._compute_p_values(tables, 0, tuple(TESTS), fixed=source.is_fixed)
                 # J15 takes one repeat of the pool for the standard tests
                 single = np.ascontiguousarray(tables[..., 0])
-                alone = Tables(single, TABLE, self.seed, 0, max(self.n_resamples, 1000))
-                p[SINGLE_BOOTSTRAP] = parse_procedure("bootstrap none").decide(alone).p[:, 0]
+                how: dict[str, Any] = {"seed": self.seed, "n_resamples": max(self.n_resamples, 1000)}
+                alone = sw.simulate.p_values(single, ["bootstrap none"], **how)
+                p[SINGLE_BOOTSTRAP] = alone["bootstrap none"][:, 0]
                 frames.append(p.assign(system=name, size=size, pool=np.arange(self.pools)))
-        return {"pools": pd.concat(frames, ignore_index=True)}
+        return {"pools": frames}
 
-    def measure_losses(self, source: RepeatedScores) -> Frames:
-        """Measure differences from the baseline and from the last system, with intervals (Figures 12 and 13).
-
-        Parameters
-        ----------
-        source : RepeatedScores
-            The data.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of both figures.
-        """
+    def _measure_losses(self, source: RepeatedScores) -> dict[str, Rows]:
+        """Measure differences from the baseline and from the last system, with intervals (Figures 12 and 13)."""
         against, between = [], []
-        last = list(source.systems)[-1]
-        for name, y in source.systems.items():
-            against.append(self.measure_loss(name, y, source.base))
-            other = source.systems[last]
+        last = list(source.others)[-1]
+        for name, y in source.others.items():
+            against.append(self._measure_loss(name, y, source.base))
+            other = source.others[last]
             if name == last:
                 half = len(y) // 2
                 if half < 2:
                     continue
                 y, other = y[:half], y[half:]
-            between.append(self.measure_loss(name, y, other))
+            between.append(self._measure_loss(name, y, other))
         columns = ["system", "difference", "lower", "upper", "p", "effect_size", "verdict"]
         frames = {"figure_12": against, "figure_13": between}
         return {name: pd.DataFrame(rows, columns=columns) for name, rows in frames.items()}
 
-    def measure_loss(self, name: str, y: Floats, other: Floats) -> dict[str, Any]:
-        """Return the difference of two systems with its interval and J15's decision.
-
-        Parameters
-        ----------
-        name : str
-            Name of the first.
-        y, other : array
-            (repeats, topics) scores; one repeat is deterministic.
-
-        Returns
-        -------
-        dict
-            A row of Figure 12 or 13.
-        """
+    def _measure_loss(self, name: str, y: Floats, other: Floats) -> dict[str, Any]:
+        """Return the difference of two systems with its interval and J15's decision."""
         first, second = (
             xr.DataArray(v, dims=("instance", "topic")) if len(v) > 1 else xr.DataArray(v[0], dims="topic")
             for v in (y, other)
         )
-        result = compare_instances(first, second, design="unified" if len(y) == len(other) == 1 else "paper")
+        result = sw.compare_instances(
+            first, second, design="unified" if len(y) == len(other) == 1 else "paper"
+        )
         row = result.to_frame().iloc[0]
         # a difference that is the same on every topic has an interval without width
         varies = bool(result.se[0] > 0.0)
@@ -413,7 +331,7 @@ class J15(PaperExperiment):
         return {"system": name, "difference": float(row["difference"]), "lower": float(low), "upper": float(high),
                 "p": float(row["p"]), "effect_size": float(row["effect_size"]), "verdict": decided}  # fmt: skip
 
-    def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+    def build_exhibits(self, frames: Frames, source: RepeatedScores) -> Iterator[Exhibit]:
         """Draw Figures 2 to 4 and 6 to 13."""
         form = Form(
             x="mu",
@@ -436,7 +354,6 @@ class J15(PaperExperiment):
             "Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form
         )
         if "figure_6" in frames:
-            assert isinstance(source, RepeatedScores)
             yield from self._draw_repeats(frames, source.baseline)
 
     def _draw_repeats(self, frames: Frames, baseline: str) -> Iterator[Exhibit]:
@@ -464,7 +381,7 @@ class J15(PaperExperiment):
         form = Form(
             x="share", y="p", titles=("share of comparisons", "p-value"), series="test", rules=(0.05,)
         )
-        ten = pd.concat(curves, ignore_index=True)
+        ten = join_rows(curves)
         yield Exhibit("Figure 10", "p-values of all comparisons in descending order", ten, (ABOUT_10,), form)
         titles = ("p-value, mixed model", "p-value, bootstrap")
         form = Form(x=MIXED, y=BOOTSTRAP, titles=titles, series="system", mark="point")
@@ -634,49 +551,18 @@ def check_narrowing(frames: Computed) -> Evidence:
     return Evidence(bool(width[-1] < width[0]), numbers)
 
 
-J15.claims = (
-    PaperClaim(
-        name="single repeats contradict each other", section="§4, Figure 7", needs=("figure_7",),
-        check=check_single_conflict,
-        statement="Tests of single repeats of one system lead to different conclusions.",
-    ),
-    PaperClaim(
-        name="topics vary unequally", section="§4, Figure 8", needs=("figure_8",), check=check_topics_vary,
-        statement="Repeats agree on some topics and differ on others (here: sd of the 90% quantile twice the 10%).",
-    ),
-    PaperClaim(
-        name="more repeats, steadier p", section="§4, Figure 9", needs=("pools",), check=check_steadier,
-        statement="p-values scatter less the more repeats a pool has.",
-    ),
-    PaperClaim(
-        name="both tests agree", section="§4, Figure 11", needs=("pools",), check=check_agreement,
-        statement="Mixed model and bootstrap have similar p-values (here: correlation above .95).",
-    ),
-    PaperClaim(
-        name="both tests agree in simulation", section="§3.3, Figure 4", needs=("figure_4",),
-        check=check_agreement_simulated,
-        statement="In simulated comparisons mixed model and bootstrap yield similar results.",
-    ),
-    PaperClaim(
-        name="more often significant than one repeat", section="§4, Figure 10", needs=("pools",),
-        check=check_more_power,
-        statement="Both tests find a difference more often than the t-test and the bootstrap of one repeat.",
-    ),
-    PaperClaim(
-        name="mixed model above bootstrap", section="§4, Figure 10", needs=("pools",),
-        check=check_mixed_above_bootstrap,
-        statement="The mixed model finds a difference more often than the bootstrap.",
-    ),
-    PaperClaim(
-        name="equal to itself", section="§5, Figure 13", needs=("figure_12",), check=check_itself,
-        statement="A system compared with itself shows no difference.",
-    ),
-    PaperClaim(
-        name="means decide in simulation", section="§2, Figure 2", needs=("figure_2",), check=check_equal_means,
-        statement="With a small spread most repeats of an equal system show no difference, most of unequal ones do.",
-    ),
-    PaperClaim(
-        name="interval narrows with topics", section="§2.3, Figure 3", needs=("figure_3",), check=check_narrowing,
-        statement="The interval of two equal systems narrows as topics are added.",
-    ),
-)  # fmt: skip
+J15.claims = make_claims(
+    "J15",
+    {
+        "single repeats contradict each other": check_single_conflict,
+        "topics vary unequally": check_topics_vary,
+        "more repeats, steadier p": check_steadier,
+        "both tests agree": check_agreement,
+        "both tests agree in simulation": check_agreement_simulated,
+        "more often significant than one repeat": check_more_power,
+        "mixed model above bootstrap": check_mixed_above_bootstrap,
+        "equal to itself": check_itself,
+        "means decide in simulation": check_equal_means,
+        "interval narrows with topics": check_narrowing,
+    },
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,33 +11,31 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.claim import format_count
+import shardwise as sw
 from shardwise.core.errors import InputError, Option
-from shardwise.io.collection import Collection
-from shardwise.papers import published_s14 as printed
 from shardwise.papers.exhibit import (
     Computed,
     Evidence,
     Exhibit,
     Form,
     Frames,
-    PaperClaim,
     Replication,
     Shape,
     join_printed,
+    make_claims,
+    read_printed,
 )
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
+    Rows,
+    Step,
     drop_topics,
     gather_scores,
+    gather_several,
+    join_rows,
     replicate_paper,
 )
-from shardwise.papers.steps import Step, make_key
-from shardwise.planning.plans import design_curve, design_table, reach_curve
-from shardwise.planning.pools import plan_pools
-from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
-from shardwise.scoring.scoring import score
 
 DEEP, SHALLOW, DIVERSITY = "deep", "depth 10", "diversity, depth 10"
 ADHOC = ("AP", "Q", "nDCG", "nERR")
@@ -51,7 +49,13 @@ SYSTEMS = tuple(range(2, 201, 2))
 GOAL = 0.15
 """Range and width of Figure 4."""
 TABLES = {DEEP: (4,), SHALLOW: (5, 6), DIVERSITY: (7,)}
-TASK_TABLES = {DEEP: 4, SHALLOW: 5, DIVERSITY: 7}
+"""Tables of topics by task, the first of which has the task's name in Tables 3 and 8."""
+PRINTED_TASKS = {
+    4: "adhoc/news, depth 1000",
+    5: "adhoc/news, depth 10",
+    6: "adhoc/web, depth 10",
+    7: "diversity/web, depth 10",
+}
 POOLED = "pooled"
 
 ABOUT_TASKS = (
@@ -65,24 +69,6 @@ ABOUT_METHOD = (
     "of Tables 4 to 7 (the other prints 894 where the formula gives 896), and all of Table 8 with the two cells that "
     "it could not compute: 374 and 393 for nERR at width .10."
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Collections(PaperData):
-    """Several collections or tables by name; ``scores`` are those of the first.
-
-    Parameters
-    ----------
-    named : Mapping
-        Runs and judgments, or datasets of scores, by name.
-    """
-
-    named: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def description(self) -> str:
-        """Every collection in one clause."""
-        return "; ".join(f"{name}: {describe_source(each)}" for name, each in self.named.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,29 +92,24 @@ class S14(PaperExperiment):
     depths: Sequence[int] | None = None
     method: str = "sakai"
 
-    def gather_data(self, data: Any) -> Collections:
+    def gather_data(self, data: Any) -> PaperData:
         """Take one collection or table, or several by name, all of one kind."""
-        several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset)
-        given: dict[str, Any] = dict(data) if several else {"collection": data}
+        given = gather_several(data)
         if not given:
             raise InputError("no collection was given", remedy="give one, or several by name")
-        runs = {name: each for name, each in given.items() if isinstance(each, Collection)}
+        runs = [each for each in given.values() if isinstance(each, sw.Collection)]
         if runs and len(runs) < len(given):
             raise InputError("some are runs and some are tables of scores", remedy="give all in one form")
-        notes: list[str] = []
         if runs:
-            first = next(iter(runs.values()))
-            return Collections(xr.Dataset(), first, tuple(notes), named=runs)
+            return PaperData(xr.Dataset(), runs[0], named=given)
         if self.depths is not None:
             raise InputError(
                 (Option("depths"), " has no effect with tables of scores"), remedy="leave it out"
             )
-        tables = {}
-        for name, each in given.items():
-            source = gather_scores(each, ())
-            tables[name] = source.scores
-            notes += source.notes
-        return Collections(next(iter(tables.values())), None, tuple(notes), named=tables)
+        sources = {name: gather_scores(each, ()) for name, each in given.items()}
+        tables = {name: source.scores for name, source in sources.items()}
+        notes = tuple(note for source in sources.values() for note in source.notes)
+        return PaperData(next(iter(tables.values())), None, notes, tables)
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State how topics are counted and where printed numbers come from."""
@@ -141,80 +122,40 @@ class S14(PaperExperiment):
         """Say what needs judgments, or judgments of subtopics."""
         if source.collection is None:
             return "Tables 5, 6, 7 and 9 and Figure 4 need runs and judgments"
-        assert isinstance(source, Collections)
         return "" if DIVERSITY in list_tasks(source.named) else "Table 7 needs judgments of subtopics"
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Estimate the variances of each collection, then study shallower pools."""
-        assert isinstance(source, Collections)
         if source.collection is None:
             return {
-                f"variances-{k}": partial(estimate_variances, name, DEEP, table)
+                f"variances-{k}": partial(estimate_variances, name, {DEEP: table})
                 for k, (name, table) in enumerate(source.named.items())
             }
         tasks = list_tasks(source.named)
         steps: dict[str, Step] = {
-            f"variances-{k}": partial(self.score_tasks, name, each, tasks)
+            f"variances-{k}": partial(self._score_tasks, name, each, tasks)
             for k, (name, each) in enumerate(source.named.items())
         }
-        steps["pools"] = partial(self.study_pools, list(source.named.values()), tasks[DEEP])
+        steps["pools"] = partial(self._study_pools, list(source.named.values()), tasks[DEEP])
         return steps
 
-    def list_choices(self) -> dict[str, Any]:
-        """Return the options that change results.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return {"depths": self.depths, "method": self.method}
-
-    def score_tasks(self, name: str, runs: Collection, tasks: Mapping[str, Mapping[str, str]]) -> Frames:
-        """Estimate the variances of one collection in every task (Table 3, Figure 1).
-
-        Parameters
-        ----------
-        name : str
-            Name of the collection.
-        runs : Collection
-            Runs and judgments.
-        tasks : Mapping
-            Our name of each measure, by task and by the paper's name.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of variances.
-        """
-        frames = []
+    def _score_tasks(
+        self, name: str, runs: sw.Collection, tasks: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, Rows]:
+        """Estimate the variances of one collection in every task (Table 3, Figure 1)."""
+        tables = {}
         for task, measures in tasks.items():
-            scores = score(runs, list(measures.values()), jobs=self.jobs)
+            scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
             names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
-            frames.append(estimate_variances(name, task, drop_topics(scores.rename(names))[0])["variances"])
-        return {"variances": pd.concat(frames, ignore_index=True)}
+            tables[task] = drop_topics(scores.rename(names))[0]
+        return estimate_variances(name, tables)
 
-    def study_pools(self, runs: Sequence[Collection], measures: Mapping[str, str]) -> Frames:
-        """Estimate variances and costs with shallower pools (Table 9, Figure 4).
-
-        Parameters
-        ----------
-        runs : sequence of Collection
-            Runs and judgments of every collection.
-        measures : Mapping
-            Our name of each measure, by the paper's.
-
-        Returns
-        -------
-        dict of DataFrame
-            Rows of Table 9.
-        """
+    def _study_pools(self, runs: Sequence[sw.Collection], measures: Mapping[str, str]) -> dict[str, Rows]:
+        """Estimate variances and costs with shallower pools (Table 9, Figure 4)."""
         deepest = min(int(np.diff(each.starts).max(initial=0)) for each in runs)
         depths = tuple(self.depths or (d for d in DEPTHS if d <= deepest)) or (deepest,)
-        study = plan_pools(
-            runs, depths, list(measures.values()), min_diff=GOAL, width=GOAL, method=self.method,
-            no_relevant="drop", jobs=self.jobs,
-        )  # fmt: skip
+        how: dict[str, Any] = {"min_diff": GOAL, "width": GOAL, "method": self.method, "no_relevant": "drop"}
+        study = sw.planning.plan_pools(runs, depths, list(measures.values()), jobs=self.jobs, **how)
         names = dict(zip(dict.fromkeys(study.table["measure"]), measures, strict=True))
         return {"pools": study.table.assign(measure=study.table["measure"].map(names))}
 
@@ -231,13 +172,12 @@ class S14(PaperExperiment):
         notes = (ABOUT_TASKS, ABOUT_METHOD) if source.collection is not None else (ABOUT_METHOD,)
         yield Exhibit("Table 3", "variances by two-way analysis of variance", table_3, notes, shape=shape)
         for task, found in by_task.items():
-            topics = _stack_table(design_table(found, method=self.method), ["power", "measure"])
+            topics = _stack_table(sw.planning.design_table(found, method=self.method), ["power", "measure"])
             for number in TABLES[task]:
                 keys = ["systems", "alpha", "min_diff", "power", "measure"]
-                frame = join_printed(topics, printed.table_of_topics(number), keys, self.tag)
-                title = (
-                    f"topics needed to find a range between systems ({task}), beside {printed.TASKS[number]}"
-                )
+                frame = join_printed(topics, read_printed("s14-tables-4-7", table=number), keys, self.tag)
+                beside = PRINTED_TASKS[number]
+                title = f"topics needed to find a range between systems ({task}), beside {beside}"
                 shape = Shape(
                     rows=("systems", "alpha", "min_diff"), columns=("power", "measure"), values=("topics",)
                 )
@@ -248,7 +188,7 @@ class S14(PaperExperiment):
         )
         pools = frames.get("pools")
         if pools is not None:
-            nine = join_printed(pools, printed.table_9(), ["depth", "measure"], self.tag)
+            nine = join_printed(pools, read_printed("s14-table-9"), ["depth", "measure"], self.tag)
             shape = Shape(rows=("depth", "judged"), columns=("measure",), values=("variance", "topics_power"))
             note = "Pooled documents that nobody judged count as not relevant. Print has 731 to 96 judged."
             title = (
@@ -272,21 +212,21 @@ class S14(PaperExperiment):
         )
         yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
         curves = [
-            design_curve(found, systems=SYSTEMS, method=self.method).assign(task=task)
+            sw.planning.design_curve(found, systems=SYSTEMS, method=self.method).assign(task=task)
             for task, found in by_task.items()
         ]
         form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
         title = "topics needed against the number of systems, range .10, level .05, power .8"
-        yield Exhibit("Figure 2", title, pd.concat(curves, ignore_index=True), form=form)
+        yield Exhibit("Figure 2", title, join_rows(curves), form=form)
         reach = []
         for task, found in by_task.items():
             # the paper draws the measure with the smallest variance of a task
             steadiest = min(found, key=lambda name: found[name])
-            curve = reach_curve({steadiest: found[steadiest]}, topics=REACH, method=self.method)
+            curve = sw.planning.reach_curve({steadiest: found[steadiest]}, topics=REACH, method=self.method)
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
         form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
         title = "what a number of topics can reach, steadiest measure: detectable range, width of an interval"
-        yield Exhibit("Figure 3", title, pd.concat(reach, ignore_index=True), form=form)
+        yield Exhibit("Figure 3", title, join_rows(reach), form=form)
         if pools is not None:
             each = [
                 pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
@@ -300,12 +240,7 @@ class S14(PaperExperiment):
                 panel="goal",
             )
             title = "topics needed against judgments per topic"
-            yield Exhibit("Figure 4", title, pd.concat(each, ignore_index=True), form=form)
-
-    def make_key(self, source: PaperData) -> str:
-        """Return one word for all collections and options."""
-        assert isinstance(source, Collections)
-        return make_key(self.tag, *source.named.values(), names=list(source.named), **self.list_choices())
+            yield Exhibit("Figure 4", title, join_rows(each), form=form)
 
 
 def s14(data: Any, **choices: Any) -> Replication:
@@ -327,13 +262,6 @@ def s14(data: Any, **choices: Any) -> Replication:
     return replicate_paper(S14, data, **choices)
 
 
-def describe_source(source: Collection | xr.Dataset) -> str:
-    """Return the sizes of a collection or table."""
-    if isinstance(source, Collection):
-        return str(source).splitlines()[0]
-    return f"{format_count(source.sizes['system'], 'system')}, {format_count(source.sizes['topic'], 'topic')}"
-
-
 def list_tasks(runs: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return our names of the paper's measures by task; the gain of a grade x is 2^x - 1."""
     highest = max(1, *(int(each.qrel_grades.max(initial=1)) for each in runs.values()))
@@ -350,30 +278,17 @@ def list_tasks(runs: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return tasks
 
 
-def estimate_variances(name: str, task: str, scores: xr.Dataset) -> Frames:
-    """Estimate the variance of every measure by three methods.
-
-    Parameters
-    ----------
-    name : str
-        Name of the collection.
-    task : str
-        Name of the task.
-    scores : Dataset
-        Complete scores by topic and system.
-
-    Returns
-    -------
-    dict of DataFrame
-        Rows of variances.
-    """
+def estimate_variances(name: str, tables: Mapping[str, xr.Dataset]) -> dict[str, Rows]:
+    """Estimate the variance of every measure of a collection by three methods, from complete scores by task."""
     rows = []
-    for measure, values in scores.data_vars.items():
-        for kind in KINDS:
-            found = variance(values, kind)
-            rows.append({"collection": name, "task": task, "measure": str(measure), "method": kind,
-                         "systems": found.systems, "topics": found.topics, "variance": found.sigma_sq})  # fmt: skip
-    return {"variances": pd.DataFrame(rows)}
+    for task, scores in tables.items():
+        for measure, values in scores.data_vars.items():
+            for kind in KINDS:
+                found = sw.planning.variance(values, kind)
+                key = {"collection": name, "task": task, "measure": str(measure), "method": kind}
+                sizes = {"systems": found.systems, "topics": found.topics}
+                rows.append({**key, **sizes, "variance": found.sigma_sq})
+    return {"variances": rows}
 
 
 def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
@@ -381,10 +296,15 @@ def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (task, measure, method), part in variances.groupby(["task", "measure", "method"], sort=False):
         each = [
-            VarianceEstimate(float(v), int(n), int(m), int(n) - 1, str(method), str(measure))
+            sw.planning.VarianceEstimate(float(v), int(n), int(m), int(n) - 1, str(method), str(measure))
             for v, n, m in part[["variance", "topics", "systems"]].to_numpy()
         ]
-        row = {"task": task, "measure": measure, "method": method, "variance": float(pool_variances(each))}
+        row = {
+            "task": task,
+            "measure": measure,
+            "method": method,
+            "variance": float(sw.planning.pool_variances(each)),
+        }
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -398,27 +318,21 @@ def list_variances(pooled: pd.DataFrame, task: str) -> dict[str, float]:
 def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:
     """Return the variances of every collection and pooled, and below them those of the paper's collections."""
     two_way = variances[variances["method"] == "two-way"].drop(columns="method")
-    ours = pd.concat([two_way, pooled.drop(columns="method").assign(collection=POOLED)], ignore_index=True)
+    ours = join_rows([two_way, pooled.drop(columns="method").assign(collection=POOLED)])
     given = [
-        {"task": task, **row}
-        for task, number in TASK_TABLES.items()
+        read_printed("s14-table-3", table=numbers[0]).assign(task=task)
+        for task, numbers in TABLES.items()
         if task in set(ours["task"])
-        for row in printed.table_3(number)
     ]
-    beside_pooled = [row for row in given if row["collection"] == POOLED]
+    printed = join_rows(given)
+    beside_pooled = printed[printed["collection"] == POOLED].drop(columns=["systems", "topics"])
     frame = join_printed(ours, beside_pooled, ["task", "collection", "measure"], S14.tag)
     # collections of the paper have rows of their own
-    others = pd.DataFrame(
-        [row for row in given if row["collection"] != POOLED and row["measure"] in set(ours["measure"])]
-    )
+    others = printed[(printed["collection"] != POOLED) & printed["measure"].isin(set(ours["measure"]))]
     if len(others):
-        sizes = others["collection"].map(printed.COLLECTIONS)
-        others = others.rename(columns={"variance": f"variance_{S14.tag}"}).assign(
-            systems=[m for m, _ in sizes], topics=[n for _, n in sizes]
-        )
-        frame = pd.concat([frame, others], ignore_index=True)
+        frame = join_rows([frame, others.rename(columns={"variance": f"variance_{S14.tag}"})])
     frame = frame.astype({"systems": "Int64", "topics": "Int64"})
-    order = {task: k for k, task in enumerate(TASK_TABLES)}
+    order = {task: k for k, task in enumerate(TABLES)}
     return frame.sort_values("task", key=lambda column: column.map(order), kind="stable", ignore_index=True)
 
 
@@ -426,10 +340,14 @@ def build_table_8(by_task: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """Return the topics needed for intervals of several widths."""
     frames = []
     for task, found in by_task.items():
-        sizes = design_table(found, width=WIDTHS, alpha=[0.05])
+        sizes = sw.planning.design_table(found, width=WIDTHS, alpha=[0.05])
         topics = _stack_table(sizes, ["measure"]).drop(columns="alpha").assign(task=task)
-        frames.append(join_printed(topics, printed.table_8(TABLES[task][0]), ["width", "measure"], S14.tag))
-    return pd.concat(frames, ignore_index=True)[["task", "width", "measure", "topics", f"topics_{S14.tag}"]]
+        frames.append(
+            join_printed(
+                topics, read_printed("s14-table-8", table=TABLES[task][0]), ["width", "measure"], S14.tag
+            )
+        )
+    return join_rows(frames)[["task", "width", "measure", "topics", f"topics_{S14.tag}"]]
 
 
 def _stack_table(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
@@ -513,8 +431,8 @@ def check_variances(frames: Computed) -> Evidence:
 def check_equivalence(frames: Computed) -> Evidence:
     """Check that power with ten systems and intervals of the same size need as many topics, to five percent or two."""
     row = _pivot_variances(frames).loc[DEEP].dropna().to_dict()
-    power = design_table(row, method="sakai").xs((10, 0.05), level=("systems", "alpha"))[0.8]
-    width = design_table(row, width=(0.1, 0.2, 0.25), alpha=[0.05]).xs(0.05, level="alpha")
+    power = sw.planning.design_table(row, method="sakai").xs((10, 0.05), level=("systems", "alpha"))[0.8]
+    width = sw.planning.design_table(row, width=(0.1, 0.2, 0.25), alpha=[0.05]).xs(0.05, level="alpha")
     ours, theirs = power.loc[[0.1, 0.2, 0.25]].to_numpy(float), width.to_numpy(float)
     gap = np.abs(ours - theirs)
     ratio = ours / theirs
@@ -526,7 +444,7 @@ def check_fifty(frames: Computed) -> Evidence:
     """Check that 50 topics suffice to find a range of .20 among ten systems with AP, Q and nDCG at full depth."""
     row = _pivot_variances(frames).loc[DEEP].dropna()
     names = [name for name in row.index if name != "nERR"]
-    table = design_table(row[names].to_dict(), method="sakai")
+    table = sw.planning.design_table(row[names].to_dict(), method="sakai")
     needed = {name: int(table.loc[(10, 0.05, 0.2), (0.8, name)]) for name in names}
     numbers = ", ".join(f"{name} {n}" for name, n in needed.items())
     return Evidence(max(needed.values()) <= 50, f"topics needed: {numbers}")
@@ -567,46 +485,18 @@ def check_diversity(frames: Computed) -> Evidence:
     return Evidence(bool(holds), _describe_row(row, DIVERSE))
 
 
-S14.claims = (
-    PaperClaim(
-        name="nERR varies most", section="§5.1, Table 3", needs=("variances",), check=check_nerr,
-        statement="nERR has the largest variance of AP, Q, nDCG and nERR.",
-    ),
-    PaperClaim(
-        name="nERR costs twice", section="§5.2, Table 4", needs=("variances",), check=check_nerr_twice,
-        statement="At full depth nERR needs more than twice as many topics as AP, Q and nDCG.",
-    ),
-    PaperClaim(
-        name="depth 10 varies more", section="§5.2, Table 5", needs=("variances", "pools"), check=check_depth,
-        statement="Measuring the first ten documents only raises all variances.",
-    ),
-    PaperClaim(
-        name="graded measures pay at depth 10", section="§5.2, Table 5", needs=("variances", "pools"),
-        check=check_graded,
-        statement="At depth 10 Q and nDCG need fewer topics than AP.",
-    ),
-    PaperClaim(
-        name="two-way largest", section="§6, Figure 1", needs=("variances",), check=check_variances,
-        statement="Two-way variances are at least as large as one-way ones, and larger than percentile ones.",
-    ),
-    PaperClaim(
-        name="power like intervals", section="§5.3, Figure 3", needs=("variances",), check=check_equivalence,
-        statement="A range c among ten systems needs as many topics as an interval of width c (here: to 5% or 2).",
-    ),
-    PaperClaim(
-        name="50 topics for .20", section="§5.2, Table 4", needs=("variances",), check=check_fifty,
-        statement="50 topics suffice to find a range of .20 among ten systems with AP, Q and nDCG.",
-    ),
-    PaperClaim(
-        name="shallow pools vary more", section="§5.4, Table 9", needs=("pools",), check=check_pool_variance,
-        statement="Shallower pools raise the variance of AP.",
-    ),
-    PaperClaim(
-        name="shallow pools cheaper", section="§5.4, Table 9", needs=("pools",), check=check_pools,
-        statement="Many topics with shallow pools cost fewer judgments than few topics with deep pools.",
-    ),
-    PaperClaim(
-        name="D-measures steadier", section="§5.2, Table 7", needs=("variances", "pools"), check=check_diversity,
-        statement="D-nDCG and D♯-nDCG need fewer topics than α-nDCG and nERR-IA.",
-    ),
-)  # fmt: skip
+S14.claims = make_claims(
+    "S14",
+    {
+        "nERR varies most": check_nerr,
+        "nERR costs twice": check_nerr_twice,
+        "depth 10 varies more": check_depth,
+        "graded measures pay at depth 10": check_graded,
+        "two-way largest": check_variances,
+        "power like intervals": check_equivalence,
+        "50 topics for .20": check_fifty,
+        "shallow pools vary more": check_pool_variance,
+        "shallow pools cheaper": check_pools,
+        "D-measures steadier": check_diversity,
+    },
+)

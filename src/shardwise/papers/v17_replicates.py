@@ -12,36 +12,38 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.compare import compare, paired_tests
-from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import over_splits, unanimous
-from shardwise.comparing.split_tables import agreement_matrix, agreement_over_splits, found_over_splits
-from shardwise.comparing.within_across import within_across
-from shardwise.core.arguments import validate_count
-from shardwise.io.collection import Collection
-from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.papers import published_v17 as printed
-from shardwise.papers.covered import describe_left_out, score_covered
+import shardwise as sw
 from shardwise.papers.exhibit import (
     Computed,
     Evidence,
     Exhibit,
     Form,
     Frames,
-    PaperClaim,
     Replication,
     Shape,
     join_printed,
+    make_claims,
+    read_printed,
 )
-from shardwise.papers.experiment import PaperData, PaperExperiment, gather_scores, replicate_paper
-from shardwise.papers.steps import Step
-from shardwise.sharding.split import Corpus
+from shardwise.papers.experiment import (
+    PaperData,
+    PaperExperiment,
+    Rows,
+    Step,
+    describe_left_out,
+    gather_scores,
+    join_rows,
+    replicate_paper,
+    score_covered,
+)
 
 MEASURES = ("AP", "P@10")
+SAMPLED = "xinfAP"
+"""V17 §4 says infAP, and means the extended one of a pool sampled by strata."""
 COUNTS = (2, 3, 5)
 SPLITS = 11
 RANDOMIZATIONS = 10_000
-ALPHAS = printed.ALPHAS
+ALPHAS = (0.05, 0.01)
 MODELS = ("MD2", "MD3")
 """Without and with the topic:system interaction, V17 eq. 2 and 3."""
 DISTRIBUTION: dict[str, Any] = {"null": "marginal", "tails": 1}
@@ -98,24 +100,19 @@ class V17(PaperExperiment):
 
     tag: ClassVar[str] = "V17"
     title: ClassVar[str] = "replicates from random parts of the documents"
+    least: ClassVar[Mapping[str, int]] = {"n_splits": 2}
 
     sets: Mapping[str, Sequence[str]] | None = None
     measures: Sequence[str] | None = None
     shards: Sequence[int] = COUNTS
     n_splits: int = SPLITS
-    corpus: Corpus | None = None
+    corpus: Any = None
     n_resamples: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse options that have no meaning."""
-        validate_count(self.n_splits, "n_splits", least=2)
-        validate_count(self.seed, "seed", least=0)
 
     def gather_data(self, data: Any) -> PaperData:
         """Score the whole collection, or take the complete topics of a table."""
-        sampled = isinstance(data, Collection) and data.strata is not None
-        measures = self.measures or ((printed.SAMPLED,) if sampled else MEASURES)
-        return gather_scores(data, tuple(measures), self.jobs)
+        sampled = isinstance(data, sw.Collection) and data.strata is not None
+        return gather_scores(data, self.measures or ((SAMPLED,) if sampled else MEASURES), self.jobs)
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State measures, splits and where printed numbers come from."""
@@ -132,175 +129,112 @@ class V17(PaperExperiment):
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Run the classic tests, then each number of parts, the splits into two parts, and related runs."""
-        steps: dict[str, Step] = {"tests": partial(self.run_tests, source.scores)}
+        steps: dict[str, Step] = {"tests": partial(self._run_tests, source.scores)}
         runs = source.collection
         if runs is None:
             return steps
         measures = tuple(map(str, source.scores.data_vars))
         for count in sorted({2, 3, *self.shards}):
-            steps[f"parts-{count}"] = partial(self.fit_parts, runs, measures, count)
-        steps["multiple"] = partial(self.combine_splits, runs, measures)
+            steps[f"parts-{count}"] = partial(self._fit_parts, runs, measures, count)
+        steps["multiple"] = partial(self._combine_splits, runs, measures)
         if self.sets is not None:
-            steps["related"] = partial(self.compare_related, runs, measures)
+            steps["related"] = partial(self._compare_related, runs, measures)
         return steps
 
     def _score_parts(
-        self, runs: Collection, measures: Sequence[str], shards: int, splits: int
+        self, runs: sw.Collection, measures: Sequence[str], shards: int, splits: int
     ) -> tuple[xr.Dataset, pd.DataFrame]:
         """Score runs on parts made by a die, topics without relevant documents in some part left out."""
-        return score_covered(
-            runs,
-            shards,
-            measures,
-            n_splits=splits,
-            seed=self.seed,
-            corpus=self.corpus,
-            draw="die",
-            jobs=self.jobs,
-        )
+        how = {"n_splits": splits, "seed": self.seed, "corpus": self.corpus, "jobs": self.jobs}
+        return score_covered(runs, shards, measures, "die", **how)
 
-    def run_tests(self, scores: xr.Dataset) -> Frames:
-        """Run the classic tests of all pairs, uncorrected (Tables 2 and 4, Figures 4 and 5).
-
-        Parameters
-        ----------
-        scores : Dataset
-            Scores by topic and system.
-
-        Returns
-        -------
-        dict of DataFrame
-            Counts of pairs, and the pairs.
-        """
+    def _run_tests(self, scores: xr.Dataset) -> dict[str, Rows]:
+        """Run the classic tests of all pairs, uncorrected (Tables 2 and 4, Figures 4 and 5)."""
         counts, decisions = [], []
         draws = self.n_resamples or RANDOMIZATIONS
         for measure, values in scores.data_vars.items():
             for name, options in TESTS.items():
-                pairs = paired_tests(values, n_resamples=draws, seed=self.seed, **options)
+                pairs = sw.paired_tests(values, n_resamples=draws, seed=self.seed, **options)
                 counts += count_pairs(str(measure), name, pairs)
                 decisions.append(list_decisions(str(measure), name, pairs))
-        return {"counts": pd.DataFrame(counts), "decisions": pd.concat(decisions, ignore_index=True)}
+        return {"counts": counts, "decisions": decisions}
 
-    def fit_parts(self, runs: Collection, measures: Sequence[str], shards: int) -> Frames:
-        """Fit one split into so many parts: intervals (Tables 1 and 3, Figure 2) and pairs (Tables 2 and 4).
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        measures : sequence of str
-            Measures.
-        shards : int
-            Number of parts.
-
-        Returns
-        -------
-        dict of DataFrame
-            Widths, effects, densities, pairs, and topics left out.
-        """
+    def _fit_parts(self, runs: sw.Collection, measures: Sequence[str], shards: int) -> dict[str, Rows]:
+        """Fit one split into so many parts: intervals (Tables 1 and 3, Figure 2) and pairs (Tables 2 and 4)."""
         scores, left_out = self._score_parts(runs, measures, shards, 1)
         scores = scores.isel(split=0, drop=True)
         widths, counts, decisions, effects, densities = [], [], [], [], []
         for measure in map(str, scores.data_vars):
             key: dict[str, Any] = {"measure": measure, "shards": shards}
             for model in MODELS:
-                fit = bootstrap_anova(scores[measure], model)
+                fit = sw.bootstrap_anova(scores[measure], model)
+                widths.append({**key, "model": model, **self._measure_widths(scores[measure], fit, model)})
                 frame = fit.intervals(**DISTRIBUTION)
-                sizes = {trim: fit.intervals(trim=trim, **DISTRIBUTION) for trim in ("share", "percent")}
-                width = {trim: each["upper"] - each["lower"] for trim, each in sizes.items()}
-                row = {**key, "model": model, "width": float(width["share"].mean()),
-                       "width_percent": float(width["percent"].mean())}  # fmt: skip
-                if self.n_resamples is not None:
-                    drawn = bootstrap_anova(
-                        scores[measure], model, n_resamples=self.n_resamples, seed=self.seed, jobs=self.jobs
-                    )
-                    ends = drawn.intervals(trim="percent", **DISTRIBUTION)
-                    extent = ends["upper"] - ends["lower"]
-                    row |= {"least": float(extent.min()), "largest": float(extent.max())}
-                widths.append(row)
                 ordered = frame.sort_values("estimate", ascending=False).reset_index(names="system")
                 effects.append(ordered.assign(**key, model=model, rank=np.arange(1, len(ordered) + 1)))
-                if model == MODELS[1]:
-                    pairs = compare(fit, "bh", **DISTRIBUTION)
-                    counts += count_pairs(measure, f"{shards} parts", pairs)
-                    decisions.append(list_decisions(measure, f"{shards} parts", pairs))
-                    two = ordered["system"].iloc[[BEST, SECOND]].tolist()
-                    densities.append(fit.curves(two).assign(**key))
-        joined = {"decisions": decisions, "effects": effects, "densities": densities}
-        tables = {"widths": pd.DataFrame(widths), "counts": pd.DataFrame(counts), "left_out": left_out}
-        return {**tables, **{name: pd.concat(each, ignore_index=True) for name, each in joined.items()}}
+            # of the model with interactions
+            pairs = sw.compare(fit, "bh", **DISTRIBUTION)
+            counts += count_pairs(measure, f"{shards} parts", pairs)
+            decisions.append(list_decisions(measure, f"{shards} parts", pairs))
+            densities.append(fit.curves(ordered["system"].iloc[[BEST, SECOND]].tolist()).assign(**key))
+        tables: dict[str, Rows] = {"widths": widths, "counts": counts, "left_out": left_out}
+        return {**tables, "decisions": decisions, "effects": effects, "densities": densities}
 
-    def combine_splits(self, runs: Collection, measures: Sequence[str]) -> Frames:
-        """Compare J splits into two parts: what all of them find, and where they differ (Tables 4 and 5, Figures 6, 7).
+    def _measure_widths(self, scores: xr.DataArray, fit: Any, model: str) -> dict[str, float]:
+        """Return the mean width of the intervals, two ways, and the least and largest of a drawn bootstrap."""
+        row = {
+            "width": float(measure_widths(fit, "share").mean()),
+            "width_percent": float(measure_widths(fit, "percent").mean()),
+        }
+        if self.n_resamples is None:
+            return row
+        how: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.seed, "jobs": self.jobs}
+        extent = measure_widths(sw.bootstrap_anova(scores, model, **how), "percent")
+        return {**row, "least": float(extent.min()), "largest": float(extent.max())}
 
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        measures : sequence of str
-            Measures.
-
-        Returns
-        -------
-        dict of DataFrame
-            Counts, divisions, divided pairs and final decisions.
-        """
+    def _combine_splits(self, runs: sw.Collection, measures: Sequence[str]) -> dict[str, Rows]:
+        """Compare J splits into two parts: what all of them find, and where they differ (Tables 4, 5, Figures 6, 7)."""
         scores, left_out = self._score_parts(runs, measures, 2, self.n_splits)
         counts, divided, squares, final = [], [], [], []
         for measure in map(str, scores.data_vars):
-            each = over_splits(scores[measure], MODELS[1], "bh", fit="bootstrap", **DISTRIBUTION)
+            key = {"measure": measure}
+            each = sw.stability.over_splits(scores[measure], MODELS[1], "bh", fit="bootstrap", **DISTRIBUTION)
             # Table 4: mean over splits, and what all of them find
-            for alpha, row in found_over_splits(each, ALPHAS).iterrows():
+            for alpha, row in sw.stability.found_over_splits(each, ALPHAS).iterrows():
                 for name, column in (("2 parts, mean of splits", "mean"), (MULTIPLE, "unanimous")):
                     figures = {"pairs": float(row[column]), "share": float(row[column] / row["pairs"])}
-                    counts.append({"measure": measure, "test": name, "alpha": alpha, **figures})
+                    counts.append({**key, "test": name, "alpha": alpha, **figures})
             # Table 5: how splits are divided
-            for splits, row in agreement_over_splits(each, ALPHAS).iterrows():
+            for splits, row in sw.stability.agreement_over_splits(each, ALPHAS).iterrows():
                 for alpha in ALPHAS:
                     figures = {"pairs": float(row[alpha, "pairs"]), "share": float(row[alpha, "share"])}
-                    divided.append({"measure": measure, "splits": str(splits), "alpha": alpha, **figures})
+                    divided.append({**key, "splits": str(splits), "alpha": alpha, **figures})
             # Figure 6: the pairs themselves
-            square = agreement_matrix(each, ALPHAS[0]).to_numpy()
+            square = sw.stability.agreement_matrix(each, ALPHAS[0]).to_numpy()
             a, b = np.nonzero(np.triu(square, 1))
             against = [f"{int(n)}:{self.n_splits - int(n)}" for n in square[a, b]]
-            squares.append(
-                pd.DataFrame({"measure": measure, "rank": a + 1, "other": b + 1, "splits": against})
-            )
-            decision = unanimous(each)
+            squares.append(pd.DataFrame({**key, "rank": a + 1, "other": b + 1, "splits": against}))
+            decision = sw.stability.unanimous(each)
             frame = decision.to_frame()[["a", "b", "difference", "p_adjusted"]]
             final.append(frame.assign(measure=measure, differ=decision.reject(ALPHAS[0])))
-        tables = {"counts": pd.DataFrame(counts), "divided": pd.DataFrame(divided), "left_out": left_out}
-        joined = {"squares": squares, "final": final}
-        return {**tables, **{name: pd.concat(each, ignore_index=True) for name, each in joined.items()}}
+        tables: dict[str, Rows] = {"counts": counts, "divided": divided, "left_out": left_out}
+        return {**tables, "squares": squares, "final": final}
 
-    def compare_related(self, runs: Collection, measures: Sequence[str]) -> Frames:
-        """Compare related runs by a model of their own and of all (Table 6).
-
-        Parameters
-        ----------
-        runs : Collection
-            Runs and judgments.
-        measures : sequence of str
-            Measures; the first is used.
-
-        Returns
-        -------
-        dict of DataFrame
-            Widths and decisions by condition.
-        """
+    def _compare_related(self, runs: sw.Collection, measures: Sequence[str]) -> dict[str, Rows]:
+        """Compare related runs by a model of their own and of all (Table 6), by the first measure."""
         scores, _ = self._score_parts(runs, measures[:1], 3, 1)
-        result = within_across(
-            scores[measures[0]].isel(split=0, drop=True), self.sets or {}, MODELS, **DISTRIBUTION
-        )
+        first = scores[measures[0]].isel(split=0, drop=True)
+        result = sw.stability.within_across(first, self.sets or {}, MODELS, **DISTRIBUTION)
         decisions, widths = result.decisions, result.widths.reset_index()
         across = decisions["across"]
-        for name in widths["condition"]:
-            at_row = widths["condition"] == name
-            widths.loc[at_row, "related_pairs"] = len(decisions)
-            widths.loc[at_row, "same"] = int((across == decisions[name]).sum())
-            widths.loc[at_row, "lost"] = int(((across != 0) & (decisions[name] == 0)).sum())
-            widths.loc[at_row, "gained"] = int(((across == 0) & (decisions[name] != 0)).sum())
-        return {"related": widths}
+        own = [decisions[name] for name in widths["condition"]]
+        figures = {
+            "related_pairs": [len(decisions)] * len(own),
+            "same": [int((across == each).sum()) for each in own],
+            "lost": [int(((across != 0) & (each == 0)).sum()) for each in own],
+            "gained": [int(((across == 0) & (each != 0)).sum()) for each in own],
+        }
+        return {"related": widths.assign(**{name: np.array(n, float) for name, n in figures.items()})}
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 6 and draw Figures 2 to 7."""
@@ -308,22 +242,22 @@ class V17(PaperExperiment):
         has_parts = "widths" in frames
         sizes = ("width_percent", "least", "largest") if self.n_resamples is not None else ("width_percent",)
         if has_parts:
-            rows = [{**row, "width_percent": row.pop("width")} for row in printed.of(printed.TABLE_3, like)]
-            three = join_printed(frames["widths"], rows, ["measure", "shards", "model"], self.tag)
+            printed = read_printed("v17-table-3", collection=like)
+            printed = printed.assign(width_percent=printed["width"])
+            three = join_printed(frames["widths"], printed, ["measure", "shards", "model"], self.tag)
             three = three.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
             first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
             shape = Shape(rows=("measure",), columns=("model",), values=("width", *sizes))
             yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, shape=shape)
-        four = join_printed(
-            frames["counts"], printed.of(printed.TABLE_4, like), ["measure", "test", "alpha"], self.tag
-        )
+        keys = ["measure", "test", "alpha"]
+        four = join_printed(frames["counts"], read_counts("v17-table-4", like), keys, self.tag)
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
         shape = Shape(rows=("measure", "test"), values=("pairs", "share"))
         two = two.sort_values("measure", kind="stable", ignore_index=True)
         yield Exhibit("Table 2", "significant pairs at .05 by three tests", two, shape=shape)
         if has_parts:
-            left_out = describe_left_out(frames.get("left_out"), source.scores.sizes["topic"])
+            left_out = describe_left_out(frames, source.topics)
             shape = Shape(rows=("measure", "shards"), columns=("model",), values=("width", *sizes))
             title = "interval widths by number of parts"
             yield Exhibit("Table 3", title, three, (ABOUT_WIDTHS, *left_out), shape=shape)
@@ -332,11 +266,12 @@ class V17(PaperExperiment):
         if not has_parts:
             return
         keys = ["measure", "splits", "alpha"]
-        five = join_printed(frames["divided"], printed.of(printed.TABLE_5, like), keys, self.tag)
+        five = join_printed(frames["divided"], read_counts("v17-table-5", like), keys, self.tag)
         shape = Shape(rows=("splits",), columns=("measure", "alpha"), values=("pairs",))
         yield Exhibit("Table 5", "pairs by how the splits are divided over them", five, shape=shape)
         if "related" in frames:
-            six = join_printed(frames["related"], printed.of(printed.TABLE_6, like), ["condition"], self.tag)
+            printed = read_printed("v17-table-6", collection=like)
+            six = join_printed(frames["related"], printed, ["condition"], self.tag)
             values = (*MODELS, "related_pairs", "same", "lost", "gained")
             shape = Shape(rows=("condition",), values=values)
             title = "related runs by a model of all runs (across) or of their own (within)"
@@ -380,7 +315,7 @@ class V17(PaperExperiment):
         yield Exhibit("Figure 7", title, final, shape=shape, summary=pd.DataFrame(rows))
 
 
-def v17(data: Collection | Any, **choices: Any) -> Replication:
+def v17(data: Any, **choices: Any) -> Replication:
     """Make the tables and figures of Voorhees, Samarov & Soboroff (2017) from other runs, with verdicts.
 
     Parameters
@@ -400,43 +335,38 @@ def v17(data: Collection | Any, **choices: Any) -> Replication:
 
 def choose_collection(scores: xr.Dataset) -> str:
     """Return the collection of the paper that is nearest to these scores."""
-    if printed.SAMPLED in scores.data_vars:
+    if SAMPLED in scores.data_vars:
         return "Terabyte"
     return "TREC-3" if scores.sizes["system"] == 40 else "TREC-8"
 
 
-def count_pairs(measure: str, test: str, pairs: Comparisons) -> list[dict[str, Any]]:
+def read_counts(name: str, collection: str) -> pd.DataFrame:
+    """Return pairs that V17 printed for a collection, and their share of all."""
+    rows = read_printed(name, collection=collection)
+    return rows.assign(share=rows["pairs"] / rows["all_pairs"]).drop(columns="all_pairs")
+
+
+def measure_widths(fit: Any, trim: str) -> Any:
+    """Return the width of each system's interval."""
+    frame = fit.intervals(trim=trim, **DISTRIBUTION)
+    return frame["upper"] - frame["lower"]
+
+
+def count_pairs(measure: str, test: str, pairs: sw.Comparisons) -> list[dict[str, Any]]:
     """Return how many pairs a test finds at each level."""
     counts = [(alpha, int(pairs.reject(alpha).sum())) for alpha in ALPHAS]
     key = {"measure": measure, "test": test}
     return [{**key, "alpha": alpha, "pairs": float(n), "share": n / len(pairs)} for alpha, n in counts]
 
 
-def list_decisions(measure: str, test: str, pairs: Comparisons) -> pd.DataFrame:
+def list_decisions(measure: str, test: str, pairs: sw.Comparisons) -> pd.DataFrame:
     """Return the significant pairs, the better system first."""
     frame = pairs.to_frame().loc[pairs.reject(ALPHAS[0]), ["a", "b"]]
     return frame.assign(measure=measure, test=test).reset_index(drop=True)
 
 
 def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> Exhibit:
-    """Draw pairs by which tests find them, at the ranks of the two runs by their means.
-
-    Parameters
-    ----------
-    label : str
-        Name of the figure.
-    decisions : DataFrame
-        Significant pairs of every test.
-    scores : Dataset
-        Scores on the whole collection.
-    tests : sequence of str
-        Tests to show.
-
-    Returns
-    -------
-    Exhibit
-        The figure.
-    """
+    """Draw pairs by which tests find them, at the ranks of the two runs by their means."""
     frames = []
     for measure, values in scores.data_vars.items():
         order = values.mean("topic").to_series().rank(ascending=False, method="first")
@@ -453,7 +383,7 @@ def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests
     )
     note = "Pairs that all of these tests find are left out; pairs that none finds are blank."
     title = f"pairs by the tests that find them: {', '.join(tests)}"
-    return Exhibit(label, title, pd.concat(frames, ignore_index=True), (note,), form)
+    return Exhibit(label, title, join_rows(frames), (note,), form)
 
 
 # Claims
@@ -569,50 +499,19 @@ def check_within_loses(frames: Computed) -> Evidence:
     return Evidence(lost > gained, numbers)
 
 
-V17.claims = (
-    PaperClaim(
-        name="intervals halve", section="§3.1, §4, Table 3", needs=("widths",), check=check_halving,
-        statement="The interaction makes intervals much narrower (here: to .6 or less with 2 parts; print .39 to .50).",
-    ),
-    PaperClaim(
-        name="fewer parts, narrower intervals", section="§4, Table 3", needs=("widths",), check=check_fewer_parts,
-        statement="For AP, with interactions, the smallest number of parts has the narrowest intervals.",
-    ),
-    PaperClaim(
-        name="t finds fewest", section="§3.2, Table 2", needs=("counts",), check=check_t_below_randomization,
-        statement="The t-test finds fewer pairs than the randomization test.",
-    ),
-    PaperClaim(
-        name="parts find more", section="§3.2, Table 4", needs=("counts", "widths"), check=check_test_order,
-        statement="The partition method finds more pairs than the randomization test, that more than the t-test.",
-    ),
-    PaperClaim(
-        name="two parts suffice", section="§4, Table 4", needs=("counts", "widths"), check=check_two_parts,
-        statement="Two parts find at least as many pairs as three.",
-    ),
-    PaperClaim(
-        name="unanimity costs little", section="§5, Table 4", needs=("counts", "divided"), check=check_unanimity,
-        statement="What all splits find is still more than the randomization test and the t-test find.",
-    ),
-    PaperClaim(
-        name="levels matter less", section="§4, Table 4", needs=("counts", "widths"), check=check_levels,
-        statement="From .05 to .01 the partition method loses a smaller share of pairs than the tests.",
-    ),
-    PaperClaim(
-        name="splits mostly agree", section="§5, Table 5", needs=("divided",), check=check_divided,
-        statement="Splits are divided over less than 15% of all pairs.",
-    ),
-    PaperClaim(
-        name="P@10 more divided than AP", section="§5, Table 5", needs=("divided",), check=check_precision_divided,
-        statement="Splits are divided over more pairs by P@10 than by AP.",
-    ),
-    PaperClaim(
-        name="related runs, narrower intervals", section="§6, Table 6", needs=("related",),
-        check=check_within_narrower,
-        statement="A model of related runs alone has narrower intervals than a model of all runs.",
-    ),
-    PaperClaim(
-        name="related runs, fewer pairs", section="§6", needs=("related",), check=check_within_loses,
-        statement="Where decisions differ, the model of related runs alone misses pairs and hardly ever gains any.",
-    ),
-)  # fmt: skip
+V17.claims = make_claims(
+    "V17",
+    {
+        "intervals halve": check_halving,
+        "fewer parts, narrower intervals": check_fewer_parts,
+        "t finds fewest": check_t_below_randomization,
+        "parts find more": check_test_order,
+        "two parts suffice": check_two_parts,
+        "unanimity costs little": check_unanimity,
+        "levels matter less": check_levels,
+        "splits mostly agree": check_divided,
+        "P@10 more divided than AP": check_precision_divided,
+        "related runs, narrower intervals": check_within_narrower,
+        "related runs, fewer pairs": check_within_loses,
+    },
+)

@@ -5,20 +5,24 @@ from shardwise.planning.design import Design, topics_for_interval, topics_for_po
 from shardwise.planning.generalizing import generalizability
 from shardwise.planning.plans import (
     Plan,
+    design_curve,
     design_table,
     plan_budget,
     plan_equivalence,
     plan_repeats,
     plan_shards,
+    reach_curve,
 )
 from shardwise.planning.pools import plan_pools
 from shardwise.planning.simulated import simulated_power
-from shardwise.planning.variances import pool_variances, variance, variance_components
+from shardwise.planning.variances import VarianceEstimate, pool_variances, variance, variance_components
 
 __all__ = [
     "Design",
     "Plan",
     "VarianceComponents",
+    "VarianceEstimate",
+    "design_curve",
     "design_table",
     "generalizability",
     "plan_budget",
@@ -27,6 +31,7 @@ __all__ = [
     "plan_repeats",
     "plan_shards",
     "pool_variances",
+    "reach_curve",
     "simulated_power",
     "topics_for_interval",
     "topics_for_power",

@@ -24,8 +24,7 @@ from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
-from shardwise.lab.holdout.counts import FIGURES
-from shardwise.lab.holdout.plan import HoldoutPlan, HoldoutTally, build_tables, join_repeats
+from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, Tally, add_tallies, build_tables, join_tallies
 from shardwise.methods.anova.variance_components import complete_table
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
@@ -75,33 +74,8 @@ class PredictiveCheck(Shown):
         return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"
 
     def __str__(self) -> str:
-        lines = [self.setting]
-        for key, row in self.table.iterrows():
-            name = " from ".join(key) if isinstance(key, tuple) else str(key)
-            lines.append(f"{name}: {_write_sentence(row, self.level)}")
-        if len(self.repeats) > len(self.table):
-            lines.append(
-                "All repeats halve the same scores, so they are not independent: their spread shows how much depends on"
-                " the halving, and is not a standard error."
-            )
-        return "\n".join(lines)
-
-
-def _write_sentence(row: pd.Series[Any], level: float) -> str:
-    inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g}% prediction interval"
-    if not row["found"] > 0:
-        return f"no pair is found; {inside}"
-    extra = ""
-    if row.get("extra", 0.0) > 0:
-        extra = (
-            f"; {row['extra']:.1f} of its pairs the reference does not find, and of these"
-            f" {row['extra_reversal']:.1%} are in the opposite order"
-        )
-    return (
-        f"{row['found']:.1f} pairs found ({row['found_share']:.1%}); of these {row['found_again']:.1%} found again,"
-        f" {row['reversal']:.1%} in the opposite order (predicted {row['predicted_reversal']:.1%}),"
-        f" {row['significant_reversal']:.2%} significantly so; {inside}{extra}"
-    )
+        text: str = late.call_bound("holdout_text", self)
+        return text
 
 
 def split_half(
@@ -186,7 +160,7 @@ def split_half(
             steps=lambda first: min(per, repeats - first),
         )
         results = list(chunks)
-    forth, back = (join_repeats([result[k] for result in results]) for k in (0, 1))
+    forth, back = (join_tallies([result[k] for result in results]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     nouns = nouns_of(as_scores(scores))
     setting = (
@@ -195,12 +169,12 @@ def split_half(
         f" {format_count(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
-    return PredictiveCheck(*build_tables(plan, {"": forth + back}), setting, alpha, level)
+    return PredictiveCheck(*build_tables(plan, {"": add_tallies(forth, back)}, 2), setting, alpha, level)
 
 
 def _decide_halves(
     plan: HoldoutPlan, y: Floats, axis: int, repeats: int, per: int, first: int
-) -> tuple[HoldoutTally, HoldoutTally]:
+) -> tuple[Tally, Tally]:
     """Decide halves first, first + 1, … and verify each on the other."""
     n = y.shape[axis]
     orders = [make_generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
@@ -273,7 +247,7 @@ def across_collections(
         f" ({size[0]} topics) and {names[1]} ({size[1]} topics) decided on each at {alpha:g}, verified on the other"
     )
     return PredictiveCheck(
-        *build_tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level
+        *build_tables(plan, dict(zip(names, (forth, back), strict=True)), 1), setting, alpha, level
     )
 
 
