@@ -7,10 +7,10 @@ import numpy as np
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.writing import answer
 from shardwise.writing.names import escape_tex, label_systems
-from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
+from shardwise.writing.numbers import format_p, format_percent, format_ranks
+from shardwise.writing.table import Column, format_math, set_table
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
-LONG = 45  # rows that fit on one page
 MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system
 NAME = 32  # characters of a name in a table
 FIGURE = "intervals.pdf"
@@ -22,51 +22,32 @@ def systems_latex(content: Analysis) -> str:
 
     A system of the best set has a dagger for the leading claim, and a double dagger for the other.
     """
-    d = content.decimals
-    claims, many = content.distinct_results, len(content.distinct_results) > 1
-    heads = {result.key: escape_tex(answer.describe_claim(result, content)) for result in claims}
-    lettered = all(result.letters is not None for result in claims)
-    ranked = content.lead.pairs.complete
-    head = [
-        "",
-        escape_tex(answer.capitalize_sentence(content.noun_for("system"))),
-        escape_tex(content.measure),
-    ]
-    head += [f"{_format_level(content)} CI"]
-    head += ["Rank"] if ranked else []
-    head += [f"Group, {heads[result.key]}" if many else "Group" for result in claims] if lettered else []
-    intervals, names = content.lead.intervals, label_tex(content)
-    ranks = (
-        format_ranks(content.lead.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
-        if ranked
-        else []
-    )
-    rows = []
-    for k, name in enumerate(content.systems):
-        mean, low, high = (float(intervals[column].iloc[k]) for column in ("estimate", "lower", "upper"))
-        marks = "".join(
+    claims, systems, lead = content.distinct_results, content.systems, content.lead
+    marks = [
+        "".join(
             mark
             for mark, result in zip(MARKS, claims, strict=False)
             if name in result.best_set and (k or result.may_be_best)
         )
-        cells = [
-            str(k + 1),
-            names[name],
-            _format_math(format_number(mean, d)) + (f"$^{{{marks}}}$" if marks else ""),
-        ]
-        ends = (_format_math(format_number(x, d)) for x in (low, high))
-        cells += [" to ".join(ends) if np.isfinite(low) else "--"]
-        cells += [ranks[k].replace("–", "--")] if ranked else []
-        if lettered:
-            cells += [escape_tex(shorten_letters((result.letters or ())[k])) for result in claims]
-        rows.append(cells)
-    columns = "rlr" + "r" + "l" * ranked + "l" * (len(claims) if lettered else 0)
-    return _format_table(columns, head, rows, _systems_caption(content, lettered), "tab:systems")
-
-
-def label_tex(content: Analysis) -> dict[str, str]:
-    """Return the systems as the cells of a table name them, for LaTeX."""
-    return {name: escape_tex(label, len(label)) for name, label in label_systems(content.lead, NAME).items()}
+        for k, name in enumerate(systems)
+    ]
+    means = Column("", list(lead.intervals["estimate"]), "number", content.decimals).set_tex()
+    means = [mean + (f"$^{{{mark}}}$" if mark else "") for mean, mark in zip(means, marks, strict=True)]
+    ends = list(zip(lead.intervals["lower"], lead.intervals["upper"], strict=True))
+    noun, labels = answer.capitalize_sentence(content.noun_for("system")), label_systems(lead, NAME)
+    columns = [
+        Column("", range(1, len(systems) + 1), "d"),
+        Column(escape_tex(noun), [labels[name] for name in systems]),
+        Column(escape_tex(content.measure), means, "tex"),
+        Column(f"{_format_level(content)} CI", ends, "interval", content.decimals),
+    ]
+    if lead.pairs.complete:
+        columns.append(Column("Rank", format_ranks(lead.pairs.ranks(1.0 - content.alpha).loc[list(systems)])))
+    lettered = all(result.letters is not None for result in claims)
+    for result in claims if lettered else ():
+        claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(claims) > 1 else ""
+        columns.append(Column(f"Group{claim}", [shorten_letters(names) for names in result.letters or ()]))
+    return set_table(columns, _systems_caption(content, lettered), "tab:systems")
 
 
 def _systems_caption(content: Analysis, lettered: bool) -> str:
@@ -103,40 +84,28 @@ def _format_level(content: Analysis) -> str:
 
 def pairs_latex(content: Analysis) -> str:
     """All pairs with differences and corrected p-values; where these are many, those with the best system."""
-    d, lead = content.decimals, content.lead
-    pairs = lead.pairs
+    pairs, results = content.lead.pairs, content.distinct_results
     with_best = pairs.ia == pairs.ia.min(initial=0)
     shown = np.arange(len(pairs)) if len(pairs) <= MOST_PAIRS else np.flatnonzero(with_best)
-    names = pairs.estimates.labels
-    many = len(content.distinct_results) > 1
-    head = ["Better", "Worse", "Difference"]
-    head += [
-        f"$p$, {escape_tex(answer.describe_claim(result, content))}" if many else "$p$"
-        for result in content.distinct_results
+    names, labels = pairs.estimates.labels, label_systems(content.lead, NAME)
+    a, b = ([names[k] for k in ends[shown]] for ends in (pairs.ia, pairs.ib))
+    asked = set(a) if len(shown) < len(pairs) else None
+    columns = [
+        Column("Better", [labels[name] for name in a]),
+        Column("Worse", [labels[name] for name in b]),
+        Column("Difference", pairs.difference[shown].tolist(), "number", content.decimals),
     ]
-    asked = {names[pairs.ia[k]] for k in shown} if len(shown) < len(pairs) else None
-    verdicts = [_by_name(result, asked) for result in content.distinct_results]
-    shown_names = label_tex(content)
-    rows = []
-    for k in shown:
-        a, b = names[pairs.ia[k]], names[pairs.ib[k]]
-        cells = [
-            shown_names[a],
-            shown_names[b],
-            _format_math(format_number(float(pairs.difference[k]), d)),
-        ]
-        rows.append([*cells, *(texts[a, b] for texts in verdicts)])
+    for result in results:
+        claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(results) > 1 else ""
+        texts = _by_name(result, asked)
+        columns.append(Column(f"$p${claim}", [texts[pair] for pair in zip(a, b, strict=True)], "tex"))
     systems = escape_tex(content.nouns_for("system"))
-    which = (
-        f"All pairs of {systems}"
-        if len(shown) == len(pairs)
-        else f"The best of the {systems} against all others"
-    )
+    which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
     caption = (
         rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
         rf" $^{{*}}$ $p \le {content.alpha:g}$."
     )
-    return _format_table("llr" + "r" * len(content.distinct_results), head, rows, caption, "tab:pairs")
+    return set_table(columns, caption, "tab:pairs")
 
 
 def _by_name(result: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], str]:
@@ -144,17 +113,13 @@ def _by_name(result: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str
 
     Where few systems are asked for, of their pairs alone.
     """
-    names, p, ia, ib = (
-        result.pairs.estimates.labels,
-        result.pairs.p_adjusted,
-        result.pairs.ia,
-        result.pairs.ib,
-    )
+    pairs = result.pairs
+    names, p, ia, ib = pairs.estimates.labels, pairs.p_adjusted, pairs.ia, pairs.ib
     wanted = np.array([asked is None or name in asked for name in names])
     texts = {}
     for k in np.flatnonzero(wanted[ia] | wanted[ib]):
         i, j = ia[k], ib[k]
-        text = _format_math(format_p(float(p[k]), result.resolution))
+        text = format_math(format_p(float(p[k]), result.resolution))
         star = bool(p[k] <= result.alpha)
         texts[names[i], names[j]] = text + "$^{*}$" * star
         texts[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
@@ -163,24 +128,18 @@ def _by_name(result: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str
 
 def anova_latex(content: Analysis) -> str:
     """The ANOVA table."""
-    head = ["Source", "SS", "df", "MS", "$F$", "$p$", r"$\hat\omega^2$"]
-    rows = []
-    for term, row in content.fit.table.iterrows():
-        figures = [float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")]
-        ss, df, ms, f, p, omega = figures
-        cells = [
-            escape_tex(str(term)),
-            f"{ss:.4g}",
-            f"{df:.0f}",
-            _format_known(ms, f"{ms:.4g}"),
-            _format_known(f, f"{f:.2f}"),
-        ]
-        cells += [_format_known(p, _format_math(format_p(p))), _format_known(omega, f"{omega:.3f}")]
-        rows.append(cells)
+    table = content.fit.table
+    shown = {"ss": ("SS", ".4g"), "df": ("df", ".0f"), "ms": ("MS", ".4g"), "F": ("$F$", ".2f")}
+    shown |= {"p": ("$p$", "tex"), "omega_sq": (r"$\hat\omega^2$", ".3f")}
+    columns = [Column("Source", [str(term) for term in table.index])]
+    for name, (head, kind) in shown.items():
+        values = table[name].astype(float).tolist()
+        cells = [format_math(format_p(p)) if np.isfinite(p) else "" for p in values]
+        columns.append(Column(head, cells if kind == "tex" else values, kind))
     caption = (
         rf"Analysis of variance of {escape_tex(content.measure)}, {escape_tex(content.fit.model.title, 200)}."
     )
-    return _format_table("lrrrrrr", head, rows, caption, "tab:anova")
+    return set_table(columns, caption, "tab:anova")
 
 
 def figure_latex(content: Analysis) -> str:
@@ -188,13 +147,16 @@ def figure_latex(content: Analysis) -> str:
     claims = " and ".join(escape_tex(result.claim, 200) for result in content.distinct_results)
     kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
     systems = escape_tex(content.nouns_for("system"))
+    caption = (
+        rf"Mean {escape_tex(content.measure)} of the {systems} with {_format_level(content)} {kind} intervals,"
+        rf" for {claims}. {escape_tex(explain_bars(content), 200)}"
+    )
     return "\n".join(
         [
             r"\begin{figure}",
             r"  \centering",
             rf"  \includegraphics[width=\linewidth]{{{FIGURE}}}",
-            rf"  \caption{{Mean {escape_tex(content.measure)} of the {systems} with {_format_level(content)}"
-            rf" {kind} intervals, for {claims}. {escape_tex(explain_bars(content), 200)}}}",
+            rf"  \caption{{{caption}}}",
             r"  \label{fig:intervals}",
             r"\end{figure}",
             "",
@@ -215,47 +177,3 @@ def render_latex(content: Analysis) -> str:
             figure_latex(content),
         ]
     )
-
-
-def _format_table(columns: str, head: list[str], rows: list[list[str]], caption: str, name: str) -> str:
-    lines = [" & ".join(cells) + r" \\" for cells in rows]
-    top = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
-    if len(rows) > LONG:
-        return "\n".join(
-            [
-                rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}",
-                rf"\caption{{{caption}}}\label{{{name}}}\\",
-                *top,
-                r"\endfirsthead",
-                *top,
-                r"\endhead",
-                r"\bottomrule",
-                r"\endfoot",
-                *lines,
-                r"\end{longtable}",
-                "",
-            ]
-        )
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{caption}}}",
-            rf"  \label{{{name}}}",
-            rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}",
-            *(f"    {line}" for line in (*top, *lines, r"\bottomrule")),
-            r"  \end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def _format_math(text: str) -> str:
-    shown = text.replace("−", "-").replace("–", "--")
-    shown = shown.replace("≤", r"\le")
-    return f"${shown}$" if shown.startswith(("-", "<", r"\le")) and not shown.startswith("--") else shown
-
-
-def _format_known(value: float, text: str) -> str:
-    return text if np.isfinite(value) else ""

@@ -20,6 +20,7 @@ from shardwise.writing import answer
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
+from shardwise.writing.table import Column, format_math, set_float, set_tabular
 from shardwise.writing.words import shorten_letters
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
@@ -30,7 +31,6 @@ MOST_DRAWN = 42  # rows of the figure, which fit on a page
 NARROW, PAGE = 229.0, 345.0
 # points at \footnotesize: a digit, a capital, a superscript, the space between columns, a name
 DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
-NAMES = r">{\raggedright\arraybackslash}X"  # a column whose names wrap
 PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
@@ -123,38 +123,41 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
     columns
         As for `write_paper`.
     """
-    names, marked = analyses[0].systems, _list_marked(analyses[0])
+    first = analyses[0]
+    names, marked = first.systems, _list_marked(first)
     cells = [_format_cells(analysis, names, marked) for analysis in analyses]
     letters = {name: name_group(k) for k, name in enumerate(marked)}
-    head = [
-        escape_tex(answer.capitalize_sentence(analyses[0].noun_for("system"))),
-        *(escape_tex(analysis.measure, HEAD) for analysis in analyses),
-    ]
+    labels = label_systems(first.lead, NAME)
+    noun = escape_tex(answer.capitalize_sentence(first.noun_for("system")))
+    shown = [_format_name(labels[name], letters.get(name, ""), bool(marked)) for name in names]
+    heads = [rf"\multicolumn{{1}}{{r}}{{{escape_tex(analysis.measure, HEAD)}}}" for analysis in analyses]
+    texts = [[cell.text for cell in column] for column in cells]
+    measures = [Column(head, column, "tex") for head, column in zip(heads, texts, strict=True)]
+    # As many measures as the width has room for, and panels of systems side by side where these are many.
     wide = max(_estimate_width(cell) for column in cells for cell in column)
     wide = max(wide, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
     across = columns == 2 or (columns is None and (len(analyses) > fits[0] or len(names) > ROWS))
     room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
     most = -(-len(analyses) // -(-len(analyses) // most))  # blocks of one size
-    blocks = [range(k, min(k + most, len(analyses))) for k in range(0, len(analyses), most)]
-    panels = max(1, int(room // (LEAST_NAME + wide * len(blocks[0]) + GAP)))
+    panels = max(1, int(room // (LEAST_NAME + wide * most + GAP)))
     panels = min(panels, -(-len(names) // ROWS)) if len(names) > ROWS else 1
-    pages = [range(k, min(k + ROWS * panels, len(names))) for k in range(0, len(names), ROWS * panels)]
-    labels = label_systems(analyses[0].lead, NAME)
-    rows = [
-        [
-            _format_name(labels[name], letters.get(name, ""), bool(marked)),
-            *(column[k].text for column in cells),
-        ]
-        for k, name in enumerate(names)
-    ]
-    floats = []
-    for part, (block, page) in enumerate((block, page) for block in blocks for page in pages):
-        caption = _write_caption(analyses, marked) if not part else r"Continued from Table~\ref{tab:sw}."
-        floats.append(
-            _format_float(head, rows, block, page, panels, across, caption, "" if part else "tab:sw")
-        )
+    share = r"\linewidth" if panels == 1 else rf"{(1.0 - 0.03 * (panels - 1)) / panels:.3f}\linewidth"
+    kind, layout = "table*" if across else "table", r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
+    floats: list[str] = []
+    for first_measure in range(0, len(analyses), most):
+        block = [Column(noun, shown, "tex"), *measures[first_measure : first_measure + most]]
+        for page in _cut_range(range(len(names)), ROWS * panels):
+            parts = [set_tabular(block, rows, share) for rows in _cut_range(page, -(-len(page) // panels))]
+            lines = [line for part in parts for line in (r"\hfill", *part)][1:]
+            caption = r"Continued from Table~\ref{tab:sw}." if floats else _write_caption(analyses, marked)
+            floats.append(set_float(kind, layout, caption, "" if floats else "tab:sw", lines))
     return "\n".join([PACKAGES, *floats])
+
+
+def _cut_range(whole: range, size: int) -> list[range]:
+    """A range in parts of a size."""
+    return [range(k, min(k + size, whole.stop)) for k in range(whole.start, whole.stop, size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,49 +237,6 @@ def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
     return f"{text} ({detail}), for {claim}."
 
 
-def _format_float(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    block: range,
-    page: range,
-    panels: int,
-    across: bool,
-    caption: str,
-    label: str,
-) -> str:
-    """One float: a block of measures of a page of systems, in panels side by side."""
-    kind = "table*" if across else "table"
-    size = -(-len(page) // panels)
-    share = r"\linewidth" if panels == 1 else rf"{(1.0 - 0.03 * (panels - 1)) / panels:.3f}\linewidth"
-    parts = []
-    for start in range(page.start, page.stop, size):
-        lines = [
-            " & ".join([rows[k][0], *(rows[k][1 + m] for m in block)]) + r" \\"
-            for k in range(start, min(start + size, page.stop))
-        ]
-        top = " & ".join([head[0], *(rf"\multicolumn{{1}}{{r}}{{{head[1 + m]}}}" for m in block)]) + r" \\"
-        parts.append(
-            "\n".join(
-                [
-                    rf"  \begin{{tabularx}}{{{share}}}[t]{{@{{}}{NAMES}{'r' * len(block)}@{{}}}}",
-                    *(f"    {line}" for line in (r"\toprule", top, r"\midrule", *lines, r"\bottomrule")),
-                    r"  \end{tabularx}%",
-                ]
-            )
-        )
-    return "\n".join(
-        [
-            rf"\begin{{{kind}}}",
-            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}",
-            rf"  \caption{{{caption}}}",
-            *([rf"  \label{{{label}}}"] if label else []),
-            "\n  \\hfill\n".join(parts),
-            rf"\end{{{kind}}}",
-            "",
-        ]
-    )
-
-
 def numbers_latex(analyses: Sequence[Analysis]) -> str:
     r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
 
@@ -287,8 +247,8 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
     """
     first, lead = analyses[0], analyses[0].lead
     values = {
-        "topics": _format_math(f"{first.topics:,}"),
-        "systems": _format_math(f"{len(first.systems):,}"),
+        "topics": format_math(f"{first.topics:,}"),
+        "systems": format_math(f"{len(first.systems):,}"),
         "alpha": f"{first.alpha:g}",
         "level": format_percent(1.0 - first.alpha).replace("%", r"\%"),
         "best": rf"\ifmmode\mbox{{{escape_tex(lead.best)}}}\else {escape_tex(lead.best)}\fi",
@@ -296,22 +256,22 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
     for analysis in analyses:
         m, d, result = analysis.measure, analysis.decimals, analysis.lead
         counts = {"pairs": len(result.pairs), "found": result.n_significant, "top": len(result.best_set)}
-        values |= {f"{key}/{m}": _format_math(f"{n:,}") for key, n in counts.items() if n or key != "top"}
+        values |= {f"{key}/{m}": format_math(f"{n:,}") for key, n in counts.items() if n or key != "top"}
         for name, row in result.intervals.rename(columns={"estimate": "mean"}).iterrows():
             for column in ("mean", "lower", "upper"):
-                values[f"{column}/{name}/{m}"] = _format_math(format_number(float(row[column]), d))
+                values[f"{column}/{name}/{m}"] = format_math(format_number(float(row[column]), d))
         if result.pairs.complete:
             ranks = result.pairs.ranks(1.0 - analysis.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
-                values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": _format_math(may)}
+                values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": format_math(may)}
         for base in analysis.baselines or (result.best,):
             for name, row in tabulate_against(result.pairs, base, analysis.alpha).iterrows():
-                values[f"difference/{name}/{base}/{m}"] = _format_math(
+                values[f"difference/{name}/{base}/{m}"] = format_math(
                     format_number(float(row["difference"]), d)
                 )
                 p = format_p(float(row["p_adjusted"]), result.resolution)
-                values[f"p/{name}/{base}/{m}"] = _format_math(equate_p(p))
-                values[f"pvalue/{name}/{base}/{m}"] = _format_math(p)
+                values[f"p/{name}/{base}/{m}"] = format_math(equate_p(p))
+                values[f"pvalue/{name}/{base}/{m}"] = format_math(p)
     lines = [
         rf"\expandafter\def\csname sw@{_format_key(key)}\endcsname{{{text}}}" for key, text in values.items()
     ]
@@ -328,15 +288,3 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
 def _format_key(text: str) -> str:
     """A name that TeX takes as it is typed: what is special there becomes a hyphen."""
     return re.sub(r"[^A-Za-z0-9@/.:+=_-]", "-", text)
-
-
-def _format_math(text: str) -> str:
-    r"""Write a number so that it may stand in text and in mathematics.
-
-    >>> _format_math("p ≤ 0.0001"), _format_math("−0.12"), _format_math("1,234"), _format_math("2–5")
-    ('\\ensuremath{p \\le 0.0001}', '\\ensuremath{-0.12}', '1{,}234', '\\mbox{2--5}')
-    """
-    if "–" in text:
-        return rf"\mbox{{{text.replace('–', '--')}}}"
-    shown = text.replace("−", "-").replace("≤", r"\le").replace(",", "{,}")
-    return rf"\ensuremath{{{shown}}}" if re.search(r"[-<\\=]", shown) else shown
