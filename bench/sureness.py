@@ -406,7 +406,27 @@ def write_summary() -> None:
         f"| a row that contradicts its verdict, or an interval of no width | 0 | {count} of"
         f" {int(rows['analyses'].sum())} analyses and their gates | | {len(rows)} layouts | |"
     )
+    for part, words in sure_statements.STATEMENTS.items():
+        lines.extend(sum_up(words, pd.read_csv(OUT / f"sureness_{part}.csv")))
     (OUT / "sureness.md").write_text("\n".join(lines) + "\n")
+
+
+def sum_up(words: tuple[str, str], frame: pd.DataFrame) -> list[str]:
+    """Rows of the summary for a part of `sure_statements`: false statements, and coverage where there is any."""
+    false, covered = words
+    refused = int(frame["refused"].sum())
+    note = f", {100 * refused / (refused + frame['tables'].sum()):.0f}% refused" if refused else ""
+    kept = frame[frame["tables"] > 0]
+    columns = [(false, "at most 5", "false", "error", note)]
+    if covered:
+        columns.append((covered, "95", "coverage", "coverage_error", ""))
+    rows = []
+    for name, nominal, value, error, more in columns:
+        low, high = 100.0 * kept[value].min(), 100.0 * kept[value].max()
+        rows.append(
+            f"| {name} | {nominal} | {low:.1f}–{high:.1f}{more} | | {len(kept)} | {100 * kept[error].max():.1f} |"
+        )
+    return rows
 
 
 def main() -> None:
