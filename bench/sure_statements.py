@@ -70,7 +70,7 @@ def count_tables(
     name: str,
     items: int,
     seed: list[int],
-    judge: Callable[[np.random.Generator, int], tuple[bool, bool | None]],
+    judge: Callable[[np.random.Generator, int], tuple[bool, float | None]],
     tables: int = TABLES,
 ) -> dict[str, Any]:
     """One row: shares of tables that are judged (false, covered), without those that are refused."""
@@ -106,7 +106,7 @@ def run_contrasts() -> pd.DataFrame:
 
             def judge(
                 rng: np.random.Generator, k: int, kind: str = kind, items: int = items, truth: Floats = truth
-            ) -> tuple[bool, bool]:
+            ) -> tuple[bool, float]:
                 tables = []
                 for effects in (np.zeros(4), EFFECTS):
                     scores = make_table(draw_scores(rng, kind, items, effects))
@@ -150,7 +150,7 @@ def run_tasks() -> pd.DataFrame:
 
                 def judge(
                     rng: np.random.Generator, k: int, kind: str = kind, tasks: int = tasks, items: int = items
-                ) -> tuple[bool, bool]:
+                ) -> tuple[bool, float]:
                     hard = np.linspace(-0.15, 0.15, tasks)
                     # tasks of unequal size, about as many items each
                     sizes = np.maximum(items + np.arange(tasks) % 3 - 1, 2)
@@ -164,7 +164,7 @@ def run_tasks() -> pd.DataFrame:
                     mean = (0.8 if kind == "right or wrong" else 0.5) + hard.mean()
                     means = pairs.intervals()
                     held = float(((means["lower"] <= mean) & (mean <= means["upper"])).mean())
-                    return bool((pairs.p_adjusted <= ALPHA).any()), held  # type: ignore[return-value]
+                    return bool((pairs.p_adjusted <= ALPHA).any()), held
 
                 rows.append(
                     count_tables(f"{kind}, {tasks} tasks", items, [107, number, tasks, items], judge, FEWER)
