@@ -406,7 +406,51 @@ def write_summary() -> None:
         f"| a row that contradicts its verdict, or an interval of no width | 0 | {count} of"
         f" {int(rows['analyses'].sum())} analyses and their gates | | {len(rows)} layouts | |"
     )
+    for part, words in sure_statements.STATEMENTS.items():
+        if (path := OUT / f"sureness_{part}.csv").exists():
+            lines.extend(sum_up(words, pd.read_csv(path)))
     (OUT / "sureness.md").write_text("\n".join(lines) + "\n")
+
+
+def sum_up(words: tuple[str, str], frame: pd.DataFrame) -> list[str]:
+    """Rows of the summary for a part of `sure_statements`: false statements, and coverage where there is any."""
+    false, covered = words
+    refused = int(frame["refused"].sum())
+    note = f", {100 * refused / (refused + frame['tables'].sum()):.0f}% refused" if refused else ""
+    kept = frame[frame["tables"] > 0]
+    columns = [(false, "at most 5", "false", "error", note)]
+    if covered:
+        columns.append((covered, "95", "coverage", "coverage_error", ""))
+    rows = []
+    for name, nominal, value, error, more in columns:
+        low, high = 100.0 * kept[value].min(), 100.0 * kept[value].max()
+        rows.append(
+            f"| {name} | {nominal} | {low:.1f}–{high:.1f}{more} | | {len(kept)} | {100 * kept[error].max():.1f} |"
+        )
+    return rows
+
+
+def write_cells() -> None:
+    """Write docs/bench/sure_statements.md, a row a cell of the parts of `sure_statements` that were run."""
+    lines = [
+        "| | cell | items | tables | false, % | intervals that hold, % | recorded, % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for part in sure_statements.PARTS:
+        path = OUT / f"sureness_{part}.csv"
+        for row in pd.read_csv(path).to_dict("records") if path.exists() else ():
+            tables = f"{row['tables']}" + (f", {row['refused']} refused" if row["refused"] else "")
+            figures = [
+                f"{100 * row[value]:.1f} ± {100 * row[error]:.1f}"
+                if np.isfinite(row.get(value, np.nan))
+                else ""
+                for value, error in (("false", "error"), ("coverage", "coverage_error"))
+            ]
+            recorded = f"{100 * row['recorded']:.1f}" if "recorded" in row else ""
+            lines.append(
+                f"| {part} | {row['cell']} | {row['items']} | {tables} | {figures[0]} | {figures[1]} | {recorded} |"
+            )
+    (OUT / "sure_statements.md").write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:
@@ -417,7 +461,8 @@ def main() -> None:
         frame = EVERY[part]()
         frame.round(4).to_csv(OUT / f"sureness_{part}.csv", index=False)
         print(frame.to_string())
-    if all((OUT / f"sureness_{part}.csv").exists() for part in EVERY):
+    write_cells()
+    if all((OUT / f"sureness_{part}.csv").exists() for part in PARTS):
         write_summary()
 
 

@@ -137,3 +137,11 @@ def test_a_measure_without_bounds_is_not_taken_for_a_share(tmp_path: Path) -> No
     assert float(scores["DCG@1"].max()) <= 1.0
     assert find_range(scores["AP"]) is not None
     assert find_range(scores["DCG@1"]) is None
+
+
+def test_the_half_width_of_an_unequal_interval_is_its_longer_side() -> None:
+    pairs = sw.compare(answers().assign(always=1.0))
+    lower, upper = pairs.limits()
+    sides = np.stack([pairs.difference - lower, upper - pairs.difference])
+    assert (np.ptp(sides, axis=0) > 1e-3).any()
+    np.testing.assert_array_equal(pairs.half_widths(), sides.max(axis=0))

@@ -116,3 +116,20 @@ def test_discriminative_power() -> None:
     assert len(share_significant([found, found])) == 2
     with pytest.raises(InputError):
         discriminative_power(found, column="se")
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_ranks_begin_at_one_and_equal_means_share_the_better_one(lower_is_better: bool) -> None:
+    y = np.random.default_rng(3).normal(size=(12, 1)) + np.array([0.1, 0.3, 0.3, 0.2])
+    frame = pd.DataFrame(y, columns=list("abcd"), index=[f"q{k}" for k in range(12)])
+    ranks = compare(frame, lower_is_better=lower_is_better).ranks()["rank"]
+    expected = {"a": 1, "d": 2, "b": 3, "c": 3} if lower_is_better else {"b": 1, "c": 1, "d": 3, "a": 4}
+    assert ranks.to_dict() == expected
+
+
+def test_a_system_that_differs_from_all_has_one_rank_and_tied_ones_share_a_range() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=(40, 4)) + np.array([0.0, 5.0, 10.0, 10.0])
+    ranks = compare(pd.DataFrame(y, columns=list("abcd"))).ranks()
+    found = ranks[["rank_best", "rank_worst"]].loc[list("abcd")].to_numpy().tolist()
+    assert found == [[4, 4], [3, 3], [1, 2], [1, 2]]

@@ -322,3 +322,13 @@ def test_error_rates_of_hsd_follow_the_claim(repetitions: float) -> None:
         # four standard errors of the difference of two runs of this length, and the rounding of the rates known
         error = np.sqrt(2.0 * wanted * (1.0 - wanted) / count)
         assert abs(rate[name] - wanted) < 4.0 * error + 0.005
+
+
+def test_intervals_of_holm_are_those_of_bonferroni() -> None:
+    """However many pairs are significant: only then do they hold at once."""
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=(1, 20, 4)) + np.array([0.0, 0.0, 3.0, 3.0])
+    holm = parse_procedure("t holm").decide(Tables(y, TABLE))
+    assert 0 < (holm.p_adjusted <= 0.05).sum() < 6
+    critical = stats.t.isf(0.05 / 6 / 2, holm.outcome.df)
+    np.testing.assert_allclose(holm.half_widths(0.05), critical * holm.outcome.se, rtol=1e-12)

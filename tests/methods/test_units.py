@@ -198,3 +198,10 @@ def test_clusters_that_span_tasks_are_summed_over_them() -> None:
 
 def test_scores_without_labels_stay_what_they_are(questions: xr.DataArray) -> None:
     assert by_units(questions)[0] is questions
+
+
+def test_unequal_clusters_take_degrees_of_freedom_from_single_pairs() -> None:
+    y = np.random.default_rng(2).normal(size=(10, 3))
+    careful, plain = moderated_statistics(y, unit_df=4.0), moderated_statistics(y)
+    assert careful.df == pytest.approx(np.full(3, care_for_clusters(4.0, 10, 3).single_df))
+    assert (careful.df < plain.df).all()

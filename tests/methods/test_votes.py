@@ -298,3 +298,17 @@ def test_a_system_that_only_ties_is_fitted_as_equal() -> None:
     both = [(a, b, outcome) for a, b in ("ab", "ba") for outcome in (1.0, -1.0)]
     votes = make_votes([*both, ("b", "c", 0.0), ("c", "b", 0.0)])
     assert np.abs(score_votes(votes)["strength"].attrs["votes"].fit.strengths).max() < 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_squares_of_many_units_are_those_of_their_table(size: int) -> None:
+    """Votes that are units of their own are summed by pairs of systems, without a table of units."""
+    _, ballots = gold_votes()
+    fit = fit_ballots(ballots, position=True)
+    assert fit.has_position
+    assert fit.has_ties
+    unit = np.arange(len(ballots)) // size
+    scores = fit.sum_scores(ballots, unit, int(unit[-1]) + 1)
+    gain = fit.inverse[: ballots.systems]
+    expected = gain @ scores.T @ scores @ gain.T
+    np.testing.assert_allclose(fit.sum_squares(ballots, unit, len(scores)), expected, rtol=1e-9, atol=1e-12)

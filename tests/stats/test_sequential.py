@@ -57,6 +57,8 @@ def test_verdicts_and_candidates() -> None:
     worse = update_state(SequentialState(0.05), np.tile([0.0, -1.0], 40))
     assert worse.verdict == "worse"
     assert update_state(worse, np.ones(500)).shown["worse"] == 80
+    # and when it is shown again
+    assert update_state(worse, -np.ones(50)).shown["worse"] == 80
     equal = np.zeros(150)
     assert update_state(SequentialState(0.05), equal).verdict == "no worse"
     assert update_state(SequentialState(0.05, candidates=50), equal).verdict == "continue"

@@ -7,9 +7,24 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "design": ["Design", "topics_for_interval", "topics_for_power"],
         "generalizing": ["generalizability"],
-        "plans": ["Plan", "design_table", "plan_budget", "plan_equivalence", "plan_repeats", "plan_shards"],
+        "plans": [
+            "Plan",
+            "design_curve",
+            "design_table",
+            "plan_budget",
+            "plan_equivalence",
+            "plan_repeats",
+            "plan_shards",
+            "reach_curve",
+        ],
         "pools": ["plan_pools"],
         "simulated": ["simulated_power"],
-        "variances": ["VarianceComponents", "pool_variances", "variance", "variance_components"],
+        "variances": [
+            "VarianceComponents",
+            "VarianceEstimate",
+            "pool_variances",
+            "variance",
+            "variance_components",
+        ],
     },
 )
