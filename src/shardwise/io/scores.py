@@ -38,8 +38,7 @@ from shardwise.io.logs.log import Log, join_logs
 from shardwise.io.objects import are_paths, read_object
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
-from shardwise.io.tables.delimited import EMPTY, read_delimited
-from shardwise.io.tables.evaluation import is_evaluation, read_evaluation
+from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns
 from shardwise.io.tables.json_rows import UnknownJson, read_json
 from shardwise.io.tables.numerals import Decimal

@@ -17,11 +17,13 @@ from typing import Literal
 import numpy as np
 
 from shardwise.io.tables import signs
-from shardwise.io.tables.facts import FEW, LOOK, MOST_ARMS, Facts, first_names, is_kept_beside, is_numeric
+from shardwise.io.tables.facts import FEW, MOST_ARMS, Facts, is_kept_beside
+from shardwise.io.tables.sheet import FIRST
 from shardwise.io.tables.words import (
     ARMS,
     NAMELESS,
     PEOPLE,
+    REPEATS,
     SUMMARIES,
     find_measure,
     is_bookkeeping,
@@ -116,7 +118,7 @@ def _rate_item(facts: Facts, name: str) -> dict[str, float]:
     """Return what speaks for a column as that of the items: its header, and how its labels look."""
     if facts.roles.get("topic") == name:
         return {"item, as the caller says": 1.0}
-    roles, names = facts.words(name), first_names(facts.get_column(name))
+    roles, names = facts.words(name), facts.sheet.columns[name].first_names
     features = {
         "names of items look so": share_of_items(names) - share_of_models(names),
         "names of items are numbered": float(is_numbered(names)),
@@ -141,7 +143,7 @@ def _rate_system(facts: Facts, name: str) -> dict[str, float]:
     """Return what speaks for a column as that of the systems."""
     if facts.roles.get("system") == name:
         return {"system, as the caller says": 1.0}
-    roles, names = facts.words(name), first_names(facts.get_column(name))
+    roles, names = facts.words(name), facts.sheet.columns[name].first_names
     looks = [label for label in names if not label.isdecimal()]
     features = {
         "names of systems look so": share_of_models(names) - (share_of_items(looks) if looks else 0.0)
@@ -150,7 +152,7 @@ def _rate_system(facts: Facts, name: str) -> dict[str, float]:
         features["system by its word" if facts.is_plain(name) else "system by a word that means more"] = 1.0
     elif roles:
         features["other word for the system"] = 1.0
-    elif is_numeric(facts.get_column(name)):
+    elif facts.sheet.columns[name].is_numeric:
         features["system of numbers"] = 1.0
     if "system" not in roles and (is_text(name) or is_kept_beside(name)):
         features["text or bookkeeping as system"] = float(not roles)
@@ -168,7 +170,9 @@ def list_values(facts: Facts) -> list[str]:
         return [str(facts.measure)]
     if not facts.numbers:
         # words where scores should be, which are refused as such
-        return [name for name in facts.sheet.columns if is_score(name) and not facts.get_column(name).blank]
+        return [
+            name for name in facts.sheet.columns if is_score(name) and not facts.sheet.columns[name].blank
+        ]
     scores = [name for name in facts.numbers if is_score(name)]
     plain = [name for name in facts.numbers if not facts.words(name) and not is_kept_beside(name)]
     return scores or plain or [name for name in facts.numbers if not facts.words(name)]
@@ -176,21 +180,21 @@ def list_values(facts: Facts) -> list[str]:
 
 def _may_label(facts: Facts, name: str) -> bool:
     """Tell whether a column may name items or systems."""
-    column = facts.get_column(name)
+    column = facts.sheet.columns[name]
     if name in facts.taken or name == facts.measure:
         return name in (facts.roles.get("topic"), facts.roles.get("system"))
     if facts.words(name)[:1] in (("measure",), ("shard",), ("split",)):
         return False
     if column.blank:
         return facts.words(name)[:1] == ("topic",)
-    if is_score(name) and is_numeric(column):
+    if is_score(name) and column.is_numeric:
         return False
-    return bool(facts.words(name)) or not is_numeric(column) or column.dates or _may_count(facts, name)
+    return bool(facts.words(name)) or not column.is_numeric or column.dates or _may_count(facts, name)
 
 
 def _may_count(facts: Facts, name: str) -> bool:
     """Tell whether numbers that no word names may be labels: they repeat, and are whole or called after a size."""
-    column = facts.get_column(name)
+    column = facts.sheet.columns[name]
     return 1 < column.distinct <= facts.sheet.rows / 2 and (column.whole or is_kept_beside(name))
 
 
@@ -226,13 +230,13 @@ def _list_unnamed_rows(
 ) -> Iterator[Candidate]:
     """List columns of systems, or of groups of an experiment, whose rows nothing names: each row is an item."""
     for name, features in systems.items():
-        column = facts.get_column(name)
+        column = facts.sheet.columns[name]
         worded = "system" in facts.words(name) and facts.is_plain(name)
         forced = name == facts.roles.get("system")
         if (
             (worded or forced)
             and 1 < column.distinct <= min(MOST_ARMS, facts.sheet.rows / 2)
-            and not is_numeric(column)
+            and not column.is_numeric
         ):
             group = float(simplify_header(name) in ARMS or split_words(name)[-1] in ARMS)
             features = {**features, "rows without names": 1.0, "group of an experiment": group}
@@ -245,14 +249,14 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
         return False
     if {item, system} >= set(values):
         return False
-    items, systems, rows = facts.get_column(item), facts.get_column(system), facts.sheet.rows
+    items, systems, rows = facts.sheet.columns[item], facts.sheet.columns[system], facts.sheet.rows
     words = facts.words(item), facts.words(system)
     forced = system == facts.roles.get("system")
     known = "system" in words[1] or forced
     if words[0][:1] == ("instance",) or (words[1][:1] == ("instance",) and not known):
         return False
     if systems.distinct == 1:
-        return known and (not is_numeric(systems) or facts.is_plain(system) or forced)
+        return known and (not systems.is_numeric or facts.is_plain(system) or forced)
     if rows in (items.distinct, systems.distinct):
         # every item once: people who met one system each, or words that say that this is long
         if not (known and ("topic" in words[0][:1] or item == facts.roles.get("topic"))):
@@ -275,18 +279,18 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
 def _cross_completely(facts: Facts, a: str, b: str) -> bool:
     """Tell whether two columns have every combination of their labels, once."""
     rows = facts.sheet.rows
-    product = facts.get_column(a).distinct * facts.get_column(b).distinct
+    product = facts.sheet.columns[a].distinct * facts.sheet.columns[b].distinct
     return rows >= 6 and product == rows == facts.count(a, b)
 
 
 def _is_count(facts: Facts, name: str) -> bool:
-    return not facts.words(name) and name not in facts.taken and is_numeric(facts.get_column(name))
+    return not facts.words(name) and name not in facts.taken and facts.sheet.columns[name].is_numeric
 
 
 def _rate_counts(facts: Facts, item: str, system: str) -> dict[str, float]:
     """Return what speaks for a pair by the number of items and systems: mostly there are more items."""
-    systems = facts.get_column(system).distinct
-    ratio = facts.get_column(item).distinct / max(1, systems)
+    systems = facts.sheet.columns[system].distinct
+    ratio = facts.sheet.columns[item].distinct / max(1, systems)
     return {
         "more items than systems": float(np.clip(np.log2(ratio) / 2.0, -1.5, 1.5)),
         "hundreds of systems": float(systems > 500),
@@ -300,7 +304,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     scores = tuple(name for name in values if name not in (item, system))
     repeat, task, unique = _find_key(facts, item, system)
     factor = None if unique else _find_factor(facts, item, system)
-    items, systems = facts.get_column(item).distinct, facts.get_column(system).distinct
+    items, systems = facts.sheet.columns[item].distinct, facts.sheet.columns[system].distinct
     share = min(1.0, facts.count(item, system) / (items * systems))
     apart = systems > 1 and facts.count(item, system) == items
     known = "system" in facts.words(system) or system in facts.taken
@@ -308,7 +312,9 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     plain = facts.is_plain(item) and facts.is_plain(system) and "topic" in facts.words(item) and known
     listed = repeat is not None and sheet.columns[repeat].unique and repeat not in facts.taken
     people = apart and simplify_header(item) in PEOPLE
-    tasks = [facts.get_column(name).distinct for name in facts.by_word("task") if name not in (item, system)]
+    tasks = [
+        facts.sheet.columns[name].distinct for name in facts.by_word("task") if name not in (item, system)
+    ]
     unnamed = 0 if any(map(is_score, scores)) else min(2, max(0, len(scores) - 2))
     nested = [
         name
@@ -354,18 +360,18 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
 
 def _is_described(facts: Facts, item: str, system: str) -> bool:
     """Tell whether texts of other columns go with the items, and not with the systems."""
-    if facts.get_column(item).unique:
+    if facts.sheet.columns[item].unique:
         return False
     texts = [
         name
         for name, column in facts.sheet.columns.items()
         if name not in (item, system, *facts.taken)
-        and not is_numeric(column)
-        and 1 < column.distinct <= facts.get_column(item).distinct
+        and not column.is_numeric
+        and 1 < column.distinct <= facts.sheet.columns[item].distinct
     ]
     return any(
-        facts.count(item, name) == facts.get_column(item).distinct
-        and facts.count(system, name) > facts.get_column(system).distinct
+        facts.count(item, name) == facts.sheet.columns[item].distinct
+        and facts.count(system, name) > facts.sheet.columns[system].distinct
         for name in texts[:MOST_PAIRS]
     )
 
@@ -404,7 +410,7 @@ def _find_factor(facts: Facts, item: str, system: str) -> str | None:
             continue
         if column.blank or column.unique or column.constant:
             continue
-        if is_numeric(column) and (is_score(name) or not _may_count(facts, name)):
+        if column.is_numeric and (is_score(name) or not _may_count(facts, name)):
             continue
         if any(name not in more and facts.count(item, system, name, *more) == rows for more in repeats):
             return name
@@ -460,7 +466,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     names, rows = base.scores, base.features
     plain = [name for name in names if not is_kept_beside(name)] or list(names)
     measured = sum(map(is_score, names)) / len(names)
-    heads = list(names[:LOOK])
+    heads = list(names[:FIRST])
     looks = share_of_models(heads) - share_of_items(heads)
     sharing = rate_sharing(facts, plain)
     stem = len({tuple(split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
@@ -513,7 +519,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         features["several scores of one cell"] = 2.0 * (not base.unique)
         yield replace(base, shape="measures", features=features)
     if (
-        not facts.get_column(base.item).unique
+        not facts.sheet.columns[base.item].unique
         or _is_count(facts, base.item)
         or facts.single
         or chosen
@@ -524,7 +530,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         name for name in facts.by_word("topic") if facts.is_plain(name) and name not in (base.item, *names)
     ]
     dropped["a column of items is left out"] = float(bool(items))
-    labels = first_names(facts.get_column(base.item))
+    labels = facts.sheet.columns[base.item].first_names
     turned = _rate_rows(facts, base.item) | {
         "names of systems look so": (share_of_models(labels) - share_of_items(labels)) * 4 / 3,
         "columns look like systems": -looks,
@@ -557,13 +563,13 @@ def _rate_rows(facts: Facts, name: str) -> dict[str, float]:
 
 def _may_name_rows(facts: Facts, name: str) -> bool:
     """Tell whether a column may name the rows: by its word, as the first, or as its cells are texts that all differ."""
-    column = facts.get_column(name)
+    column = facts.sheet.columns[name]
     if name in facts.taken or column.blank:
         return name in (facts.roles.get("topic"), facts.roles.get("system")) and not column.blank
     roles = facts.words(name)
     if roles[:1] in (("measure",), ("shard",), ("split",), ("instance",)):
         return False
-    if not is_numeric(column) or column.dates:
+    if not column.is_numeric or column.dates:
         return column.unique or bool({"topic", "task", "slice", "cluster"} & set(roles))
     if is_score(name):
         return False
@@ -584,21 +590,21 @@ def _has_row_names(facts: Facts) -> bool:
     """Tell whether a column names the rows by its word, or as the first: then they have names."""
     return any(
         _may_name_rows(facts, name)
-        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.get_column(name).unique))
+        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.sheet.columns[name].unique))
         for name in facts.sheet.columns
     )
 
 
 def _numbers_rows(facts: Facts, name: str) -> bool:
     """Tell whether numbers in the first column name the rows: they go up, or differ in kind from the scores."""
-    column = facts.get_column(name)
+    column = facts.sheet.columns[name]
     values = column.values
     if share_of_models([name]) or not column.unique or not np.isfinite(values).all() or len(values) < 3:
         return False
     rises = bool((np.diff(values) > 0).all())
     if not column.counts:
         return rises and is_kept_beside(name)
-    others = [facts.get_column(other).values for other in facts.numbers if other != name]
+    others = [facts.sheet.columns[other].values for other in facts.numbers if other != name]
     return rises or (
         bool(others)
         and (signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others))
@@ -607,10 +613,12 @@ def _numbers_rows(facts: Facts, name: str) -> bool:
 
 def _is_scored(facts: Facts, name: str) -> bool:
     """Tell whether a column with a word for items or systems holds numbers as other columns do: it is a system."""
-    column = facts.get_column(name)
-    if not is_numeric(column) or column.words or column.counts:
+    column = facts.sheet.columns[name]
+    if not column.is_numeric or column.words or column.counts:
         return False
-    plain = [facts.get_column(other) for other in facts.numbers if other != name and not facts.words(other)]
+    plain = [
+        facts.sheet.columns[other] for other in facts.numbers if other != name and not facts.words(other)
+    ]
     others = [other.values for other in plain]
     if not others or signs.is_of_another_scale(column.values, others):
         return False
@@ -629,10 +637,10 @@ def list_score_columns(facts: Facts, item: str | None, repeat: str | None) -> tu
 
 def _may_score(facts: Facts, name: str) -> bool:
     """Tell whether a column may hold scores, perhaps with words among them."""
-    column, roles = facts.get_column(name), facts.words(name)
+    column, roles = facts.sheet.columns[name], facts.words(name)
     if name in facts.sheet.empty:
         return True
-    if not is_numeric(column):
+    if not column.is_numeric:
         if column.blank or column.dates or is_text(name) or is_kept_beside(name) or roles:
             return False
         finite = float(np.isfinite(column.values).mean())
@@ -646,7 +654,7 @@ def _may_score(facts: Facts, name: str) -> bool:
 
 def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
     """Return how far the numbers of columns are of one scale: 1 where nearly all are, -1 where many are not."""
-    arrays = [facts.get_column(name).values for name in names[: 4 * LOOK]]
+    arrays = [facts.sheet.columns[name].values for name in names[: 4 * FIRST]]
     tops = np.array([np.quantile(np.abs(v[np.isfinite(v)]), 0.95) for v in arrays if np.isfinite(v).any()])
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
@@ -681,25 +689,22 @@ def are_counted(names: Sequence[str]) -> bool:
         return False
     stems = {tuple(words[:-1]) for words in parts}
     numbers = [int(words[-1]) for words in parts]
-    repeated = stems in (
-        {()},
-        {("fold",)},
-        {("seed",)},
-        {("resample",)},
-        {("rep",)},
-        {("repeat",)},
-        {("trial",)},
+    repeated = stems == {()} or stems <= {(word,) for word in REPEATS}
+    return (
+        len(stems) == 1
+        and repeated
+        and numbers[0] in (0, 1)
+        and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     )
-    return repeated and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
     if name in (base.item, base.system, base.repeat, *base.scores, *facts.taken):
         return False
-    column = facts.get_column(name)
+    column = facts.sheet.columns[name]
     worded = "system" in facts.words(name) and facts.is_plain(name)
-    return worded and not is_numeric(column) and not column.constant
+    return worded and not column.is_numeric and not column.constant
 
 
 def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
@@ -708,7 +713,7 @@ def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
         name
         for name, column in facts.sheet.columns.items()
         if name not in (base.item, base.repeat, base.task, *base.scores, *facts.taken)
-        and not is_numeric(column)
+        and not column.is_numeric
         and not column.blank
         and not column.dates
         and 1 < column.distinct <= facts.sheet.rows / 2
@@ -726,11 +731,11 @@ def _is_crossed(facts: Facts, base: Candidate) -> bool:
         return False
     names = []
     for name, column in facts.sheet.columns.items():
-        labels = not column.blank and (not is_numeric(column) or (column.whole and not is_score(name)))
+        labels = not column.blank and (not column.is_numeric or (column.whole and not is_score(name)))
         if labels and name not in facts.taken and 1 < column.distinct < rows and rows % column.distinct == 0:
             names.append(name)
     return any(
-        facts.get_column(a).distinct * facts.get_column(b).distinct == rows == facts.count(a, b)
+        facts.sheet.columns[a].distinct * facts.sheet.columns[b].distinct == rows == facts.count(a, b)
         for k, a in enumerate(names[:10])
         for b in names[k + 1 : 10]
     )

@@ -10,8 +10,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.tables import signs
-from shardwise.io.tables.facts import FEW, Facts, Reading, explain_text, is_kept_beside
-from shardwise.io.tables.refusals import Doubt
+from shardwise.io.tables.facts import FEW, Doubt, Facts, Reading, is_kept_beside
 from shardwise.io.tables.sheet import ENDS_IN_ID, Column, Sheet
 from shardwise.io.tables.words import (
     BOOKKEEPING,
@@ -57,7 +56,7 @@ def choose_systems(
     for position, name in enumerate(rest):
         if name not in numbers:
             _refuse_lost_system(sheet, name, after=position > first)
-            omitted[name] = explain_text(sheet.columns[name])
+            omitted[name] = sheet.columns[name].kind
     hollow = [n for n in numbers if n not in sheet.empty and np.isnan(sheet.columns[n].values).all()]
     if len(hollow) < len(numbers):
         omitted |= dict.fromkeys(hollow, "no scores")
@@ -274,8 +273,9 @@ def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
     """
     if "topic" not in reading.roles or not reading.scores:
         return reading
-    reading = _drop_footnotes(reading) if _is_wide(reading) else reading
-    dropped = _find_wide(reading, exclude) if _is_wide(reading) else _find_long(reading, exclude)
+    wide = "system" not in reading.roles
+    reading = _drop_footnotes(reading) if wide else reading
+    dropped = _find_wide(reading, exclude) if wide else _find_long(reading, exclude)
     if not len(dropped):
         return reading
     sheet = reading.sheet
@@ -310,11 +310,6 @@ def _drop_footnotes(reading: Reading) -> Reading:
     return replace(reading, sheet=kept, notes=(*reading.notes, note))
 
 
-def _is_wide(reading: Reading) -> bool:
-    """Tell whether a row is an item, whatever its columns are."""
-    return "system" not in reading.roles
-
-
 def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     """Return rows of a wide table that sum up others."""
     sheet = reading.sheet
@@ -332,30 +327,58 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
     if not candidates:
         candidates = _find_unlabelled(sheet, table, names) if names[-1] not in exclude else []
+    return np.array(_sift_rows(sheet, names, table, candidates, edge), dtype=np.int64)
+
+
+def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
+    """Return rows of a long table whose items sum up others."""
+    sheet = reading.sheet
+    items, systems = (sheet.columns[reading.roles[role]].labels for role in ("topic", "system"))
+    many = len(items.names) >= MANY
+    codes = [
+        k
+        for k, name in enumerate(items.names)
+        if (name.lower() in SUMMARIES if many else is_summary(name)) and name not in exclude
+    ]
+    if not codes or len(items.names) - len(codes) < 2:
+        return np.zeros(0, dtype=np.int64)
+    table = np.full((len(items.names), len(systems.names)), np.nan)
+    table[items.codes, systems.codes] = sheet.columns[reading.scores[0]].values
+    rows = [items.find_row(name) for name in items.names]
+    return np.flatnonzero(np.isin(items.codes, _sift_rows(sheet, items.names, table, codes, (), rows)))
+
+
+def _sift_rows(
+    sheet: Sheet,
+    names: Sequence[str],
+    table: Floats,
+    candidates: Sequence[int],
+    edge: Sequence[int],
+    rows: Sequence[int] = (),
+) -> list[int]:
+    """Return those of some rows that sum up others, by a word and by numbers or place; refuse where one sign speaks."""
     body = np.delete(table, candidates, axis=0)
     body = np.where(np.isfinite(body), body, np.nan)
-    ordinary = [name for row, name in enumerate(names) if row not in candidates]
+    ordinary = [name for k, name in enumerate(names) if k not in candidates]
+    apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
+    many = signs.has_many_values(body)
     dropped = []
-    for row in candidates:
-        name = names[row]
-        statistic = signs.find_statistic(table[row], body) if len(body) > 1 else ""
-        if statistic in signs.LOOSE and not signs.has_many_values(body):
+    for k in candidates:
+        name, row = names[k], rows[k] if rows else k
+        statistic = signs.find_statistic(table[k], body) if len(body) > 1 else ""
+        if statistic in signs.LOOSE and not many:
             # any right answer is the best of right and wrong ones
             statistic = ""
-        formulas = bool(np.isinf(table[row]).any())
-        by_word = is_summary(name) or _sums_up(name)
-        apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
         if not name and not statistic:
-            raise InputError(
-                f"column {reading.roles['topic']!r} is empty", where=sheet.place(row), remedy="fill it in"
-            )
+            raise InputError("a row has no name", where=sheet.place(row), remedy="fill it in")
         # below or above all items, and not between them
-        outside = all(k in candidates for k in range(row, rows)) or all(k in candidates for k in range(row))
-        if statistic or (by_word and outside and (apart or formulas)):
-            dropped.append(row)
-        elif is_summary(name) or row in edge:
+        outside = all(j in candidates for j in range(k, len(names))) or all(j in candidates for j in range(k))
+        formulas = bool(np.isinf(table[k]).any())
+        if statistic or (outside and (apart or formulas) and (is_summary(name) or _sums_up(name))):
+            dropped.append(k)
+        elif is_summary(name) or k in edge:
             raise _doubt_row(sheet, row, name)
-    return np.array(dropped, dtype=np.int64)
+    return dropped
 
 
 def _sums_up(name: str) -> bool:
@@ -390,39 +413,3 @@ def _doubt_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> Doubt:
     return Doubt(
         f"row {name!r} {what}", exclude=name, rename="rename it if it is an item", where=sheet.place(row)
     )
-
-
-def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
-    """Return rows of a long table whose items sum up others."""
-    sheet = reading.sheet
-    items = sheet.columns[reading.roles["topic"]].labels
-    codes = (
-        [k for k, name in enumerate(items.names) if is_summary(name) and name not in exclude]
-        if len(items.names) < MANY
-        else [k for k, name in enumerate(items.names) if name.lower() in SUMMARIES]
-    )
-    if not codes or len(items.names) - len(codes) < 2:
-        return np.zeros(0, dtype=np.int64)
-    dropped = []
-    systems = sheet.columns[reading.roles["system"]].labels.codes
-    values = sheet.columns[reading.scores[0]].values
-    body = ~np.isin(items.codes, codes)
-    ordinary = [name for k, name in enumerate(items.names) if k not in codes][:50]
-    apart = is_numbered(ordinary) or share_of_items(ordinary) > 0.8
-    many = signs.has_many_values(values[body])
-    for code in codes:
-        rows = np.flatnonzero(items.codes == code)
-        others = np.flatnonzero(body)
-        edge = not len(others) or rows.min() > others.max() or rows.max() < others.min()
-        matches = []
-        for row in rows.tolist():
-            column = values[body & (systems == systems[row])]
-            statistic = signs.find_statistic(
-                values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None]
-            )
-            matches.append(bool(statistic) and (many or statistic not in signs.LOOSE))
-        if (edge and apart) or np.mean(matches) >= signs.NEARLY_ALL:
-            dropped.append(rows)
-        else:
-            raise _doubt_row(sheet, int(rows[0]), items.names[code])
-    return np.concatenate(dropped)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 import numpy as np
 
-from shardwise.core.claim import DIMENSIONS
-from shardwise.core.errors import InputError
+from shardwise.core.claim import DIMENSIONS, format_count
+from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import ROLE_OF, clean_noun
 from shardwise.io.tables.sheet import Column, Sheet
 from shardwise.io.tables.words import (
@@ -136,7 +135,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
 def find_column(sheet: Sheet, given: str) -> str | None:
     """Return the column that the caller calls by its name, in whatever case, or by #1 for the first one."""
     known = {f"#{k + 1}": name for k, name in enumerate(sheet.columns)}
-    known |= {name.lower(): name for name in reversed(sheet.columns)}
+    known |= {name.lower(): name for name in reversed(list(sheet.columns))}
     return given if given in sheet.columns else known.get(given.lower())
 
 
@@ -192,7 +191,6 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
     return tuple(factors)
 
 
-LOOK = 50  # names that are looked at
 LONGEST = 100  # characters of a name; what is longer is a text
 FEW = 5  # rows from which a constant column says something
 MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
@@ -223,7 +221,7 @@ class Facts:
         """Columns that may hold scores."""
         empty = self.sheet.empty
         return tuple(
-            name for name, column in self.sheet.columns.items() if name in empty or is_numeric(column)
+            name for name, column in self.sheet.columns.items() if name in empty or column.is_numeric
         )
 
     @cached_property
@@ -234,10 +232,6 @@ class Facts:
     @cached_property
     def _words(self) -> dict[str, tuple[str, ...]]:
         return {name: self._find_words(name) for name in self.sheet.columns}
-
-    def get_column(self, name: str) -> Column:
-        """Return a column by its name."""
-        return self.sheet.columns[name]
 
     def count(self, *names: str) -> int:
         """Return how many different combinations of labels some columns have."""
@@ -253,9 +247,9 @@ class Facts:
     def _find_words(self, name: str) -> tuple[str, ...]:
         """Return the roles of a header that the cells do not speak against."""
         roles, column = list_roles(name), self.sheet.columns[name]
-        numeric = bool(roles) and is_numeric(column)
+        numeric = bool(roles) and column.is_numeric
         arms = simplify_header(name) in ARMS and not numeric and 1 < column.distinct <= MOST_ARMS
-        if arms and ("system" in roles or share_of_models(first_names(column)) >= 0.5):
+        if arms and ("system" in roles or share_of_models(column.first_names) >= 0.5):
             return ("system",)
         if roles[:1] == ("split",) and not numeric:
             return ("slice",)
@@ -287,11 +281,6 @@ class Facts:
         return 1 < few < many == self.count(inner, outer)
 
 
-def is_numeric(column: Column) -> bool:
-    """Tell whether a column holds numbers: in most of its different cells, or in most of its rows."""
-    return column.is_numeric
-
-
 def count_keys(columns: Sequence[Column]) -> int:
     """Return how many different combinations of labels some columns have.
 
@@ -314,11 +303,6 @@ def count_keys(columns: Sequence[Column]) -> int:
     return len(np.unique(keys))
 
 
-def first_names(column: Column) -> list[str]:
-    """Return the first labels of a column that say something."""
-    return [name for name in islice(column.labels.names, LOOK) if name]
-
-
 def is_kept_beside(name: str) -> bool:
     """Tell whether a column is kept beside scores, by its name."""
     return is_bookkeeping(name) or (is_summary_header(name) and not is_score(name))
@@ -326,12 +310,170 @@ def is_kept_beside(name: str) -> bool:
 
 def may_name_systems(column: Column) -> bool:
     """Tell whether a column may be offered as that of the systems: by its word, or as it holds several short names."""
-    if column.distinct < 2 or "system" in list_roles(column.name):
+    if column.distinct < 2 or any("system" in list_roles(part) for part in column.name.split("+")):
         return column.distinct > 1
-    short = max(map(len, first_names(column)), default=0) <= LONGEST
-    return short and not is_numeric(column) and not column.dates and not is_kept_beside(column.name)
+    short = max(map(len, column.first_names), default=0) <= LONGEST
+    numbers = column.is_numeric and not list_roles(column.name)
+    return short and not numbers and not column.dates and not is_kept_beside(column.name)
 
 
-def explain_text(column: Column) -> str:
-    """Return why a column without numbers is left out."""
-    return "empty" if column.blank else "dates" if column.dates else "text"
+# refusals: what cannot be decided, and the options that decide it, each tried before it is offered -------------------
+
+MOST_OFFERED = 2  # readings that a refusal offers
+MOST_LISTED = 12  # columns that a refusal describes
+
+
+Choices = Mapping[str, str | Sequence[str]]
+"""Column or columns by role, of a reading that may be meant."""
+
+
+class Doubt(Exception):
+    """A table that is not read: the problem, what may be done to the table, and the options that may decide.
+
+    Parameters
+    ----------
+    problem
+        What cannot be decided.
+    choices
+        Column or columns by role, for each reading that may be meant.
+    exclude
+        The row or column that may be left out.
+    mend, rename
+        What else may be done, before or after the options.
+    say
+        What stands before all choices, or before each.
+    where
+        The place, if it is smaller than the table.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        choices: Sequence[Choices] = (),
+        *,
+        exclude: str | None = None,
+        mend: str | tuple[Part, ...] = "",
+        rename: str = "",
+        say: str | Sequence[str] = "say ",
+        where: str = "",
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.choices, self.exclude, self.where = problem, choices, exclude, where
+        self.mend: tuple[Part, ...] = (mend,) if isinstance(mend, str) else mend
+        self.rename = rename
+        self.say = [say] * len(choices) if isinstance(say, str) else say
+
+
+def write_refusal(
+    sheet: Sheet, doubt: Doubt, reads: Callable[[Mapping[str, str], Sequence[str]], bool]
+) -> InputError:
+    """Return the refusal in one line, with those of its options that lead to scores.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    doubt
+        What cannot be decided.
+    reads
+        Whether columns that the caller might name, and names that might be left out, lead to scores.
+    """
+    choices: list[Choice] = []
+    leads: list[str] = []
+    for roles, lead in zip(doubt.choices, doubt.say, strict=True):
+        choice = spell_choice(sheet, roles)
+        implied = any(earlier.items() <= choice.items() for earlier in choices)
+        if len(choices) < MOST_OFFERED and not implied and reads(choice, ()):
+            choices.append(choice)
+            leads.append(lead)
+    steps: list[tuple[Part, ...]] = [doubt.mend] if doubt.mend != ("",) else []
+    if doubt.exclude is not None and reads({}, (doubt.exclude,)):
+        steps.append(("leave it out with ", Option("exclude", doubt.exclude)))
+    if doubt.rename:
+        steps.append((doubt.rename,))
+    for k, choice in enumerate(choices):
+        option = Option("columns", choice)
+        if k and leads[k] == leads[k - 1]:
+            steps[-1] += (" or ", option)
+        else:
+            steps.append((leads[k], option))
+    if not steps:
+        steps.append(_describe_columns(sheet))
+    remedy = tuple(part for step in steps for part in (", or ", *step))[1:]
+    return InputError(
+        doubt.problem,
+        where=doubt.where or sheet.source,
+        remedy=remedy,
+        argument="columns" if doubt.choices else "",
+        choices=choices,
+    )
+
+
+def spell_choice(sheet: Sheet, choice: Choices) -> Choice:
+    """Return a reading as the caller can spell it."""
+    return Choice(
+        {
+            role: "+".join(
+                show_column(sheet, name) for name in ([names] if isinstance(names, str) else names)
+            )
+            for role, names in choice.items()
+        }
+    )
+
+
+def _describe_columns(sheet: Sheet) -> tuple[Part, ...]:
+    """Return what the columns hold, and the option that says which is what."""
+    kinds = []
+    for name, column in list(sheet.columns.items())[:MOST_LISTED]:
+        many = "" if column.blank else f", {column.distinct} different"
+        kinds.append(f"{show_column(sheet, name)} ({column.kind}{many})")
+    more = ", …" if len(sheet.columns) > MOST_LISTED else ""
+    form = Choice({"item": "…", "system": "…", "score": "…"})
+    return ("say which column is what by ", Option("columns", form), f": it has {', '.join(kinds)}{more}")
+
+
+def list_some(names: Sequence[str]) -> str:
+    """Return the first of some names."""
+    return f"{', '.join(names[:4])}{' …' if len(names) > 4 else ''}"
+
+
+def quote_column(sheet: Sheet, name: str) -> str:
+    """Return a column as sentences name it."""
+    return repr(name) if name else f"column {show_column(sheet, name)}"
+
+
+def refuse_words(sheet: Sheet, name: str) -> InputError:
+    """Return the refusal of a column of scores for its cells that are no numbers, with their count.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    name
+        A column of scores.
+    """
+    column = sheet.columns[name]
+    if column.parsed.problem:
+        return InputError(
+            f"column {name!r}: {column.parsed.problem}",
+            where=sheet.source,
+            remedy=("say ", Option("decimal", "comma"), " or ", Option("decimal", "point")),
+            argument="decimal",
+            choices=("comma", "point"),
+        )
+    rows = np.flatnonzero(np.isinf(column.values))
+    token = str(column.data[int(rows[0])].as_py()).strip()
+    shown = ", ".join(list(dict.fromkeys(column.words))[1:4])
+    also = f", also {shown}" if shown else ""
+    many = f" ({format_count(len(rows), 'such cell')}{also})" if len(rows) > 1 else ""
+    remedy: tuple[Part, ...] = (
+        "correct it, or treat such cells as missing with ",
+        Option("missing", "leave"),
+        " or as zero with ",
+        Option("missing", "zero"),
+    )
+    if "," in token and token.replace(",", "", 1).replace("-", "", 1).isdecimal():
+        remedy = (f"write it with a point, as in {token.replace(',', '.')}",)
+    return InputError(
+        f"{name}: {token!r} is not a number{many}", where=sheet.place(int(rows[0])), remedy=remedy
+    )

@@ -28,27 +28,22 @@ from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows, fi
 from shardwise.io.tables.facts import (
     FEW,
     MOST_ARMS,
+    Choices,
     Columns,
+    Doubt,
     Facts,
     Reading,
-    explain_text,
     find_named,
-    first_names,
     is_kept_beside,
-    is_numeric,
+    list_some,
     may_name_systems,
+    quote_column,
+    refuse_words,
+    spell_choice,
+    write_refusal,
 )
-from shardwise.io.tables.refusals import Doubt, quote_column, refuse_words, spell_choice, write_refusal
 from shardwise.io.tables.sheet import ENDS_IN_ID, Sheet, exchange_axes, fill_down, join_columns, melt_columns
-from shardwise.io.tables.words import (
-    FOLDS,
-    PEOPLE,
-    is_score,
-    is_text,
-    is_value,
-    list_roles,
-    simplify_header,
-)
+from shardwise.io.tables.words import FOLDS, PEOPLE, is_score, is_text, is_value, list_roles, simplify_header
 
 OFFERED = 1.0  # points from which a reading that is not taken is offered
 UNPAIRED = 10  # rows from which a table in which no item has two systems is read, or refused as such
@@ -121,7 +116,7 @@ def _read_sheet(
     sheet, notes = fill_down(sheet)
     for role in ("topic", "system"):
         names = named.get(role, ())
-        if len(names) > 1 and (role == "topic" or not any(is_numeric(sheet.columns[n]) for n in names)):
+        if len(names) > 1 and (role == "topic" or not any(sheet.columns[n].is_numeric for n in names)):
             sheet, joined = join_columns(sheet, names)
             named = named | {role: (joined,)}
     facts = Facts(sheet, named, measure, single)
@@ -145,10 +140,12 @@ def _has_one_score_a_cell(reading: Reading) -> bool:
         return False
     if "topic" not in reading.roles or facts.count(*keys) != sheet.rows:
         return "topic" not in reading.roles
-    # numbers that go with the items are the same for all systems
+    # numbers that go with the items are the same for all systems, by chance in few rows only
     item = reading.roles["topic"]
     telling = [name for name in reading.scores if facts.count(item, name) > sheet.columns[item].distinct]
-    return bool(telling) or "system" not in reading.roles or sheet.columns[item].unique
+    return (
+        bool(telling) or "system" not in reading.roles or sheet.rows < UNPAIRED or sheet.columns[item].unique
+    )
 
 
 def _has_one_system(reading: Reading) -> bool:
@@ -167,7 +164,7 @@ def _list_other_systems(reading: Reading) -> list[dict[str, str]]:
         for name in (*reading.omitted, *(reading.roles[r] for r in ("cluster",) if r in reading.roles))
         if name in sheet.columns
         and 1 < sheet.columns[name].distinct <= min(MOST_ARMS, sheet.rows / 2)
-        and not is_numeric(sheet.columns[name])
+        and not sheet.columns[name].is_numeric
         and list_roles(name)[:1] != ("slice",)
         and not is_text(name)
     ]
@@ -192,7 +189,7 @@ def _choose_candidate(facts: Facts) -> Candidate:
     return prefer_id(facts, best, candidates)
 
 
-def _spell_candidate(candidate: Candidate, *, full: bool = True) -> dict[str, str | Sequence[str]]:
+def _spell_candidate(candidate: Candidate) -> dict[str, str | Sequence[str]]:
     """Return the columns that choose a candidate."""
     roles: dict[str, str | Sequence[str] | None] = {"item": candidate.item, "system": candidate.system}
     if candidate.shape == "wide":
@@ -201,70 +198,56 @@ def _spell_candidate(candidate: Candidate, *, full: bool = True) -> dict[str, st
         roles = {"system": candidate.system}
     elif candidate.shape == "measures":
         roles = {"item": candidate.item, "score": candidate.scores}
-    elif candidate.repeat is not None and full:
+    elif candidate.repeat is not None:
         roles["repeat"] = candidate.repeat
     return {role: name for role, name in roles.items() if name is not None}
 
 
 def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
     """Return the doubt between two readings, with the columns that choose each."""
-    sheet = facts.sheet
-    first, second = _spell_candidate(best), _spell_candidate(rival)
+    sheet, shapes = facts.sheet, {best.shape, rival.shape}
+    both = [_spell_candidate(best), _spell_candidate(rival)]
+    item, system = str(best.item), str(best.system)
     if best.shape == rival.shape and best.shape in ("long", "wide", "measures"):
         if best.item is None or rival.item is None:
             return _doubt_items(facts, best)
         if best.system == rival.system:
-            a, b = quote_column(sheet, best.item), quote_column(sheet, rival.item)
-            problem = f"columns {a} and {b} both name the item"
-            pairs = (best.item, rival.item), (rival.item, best.item)
-            short = [{"item": best.item}, {"item": rival.item}]
-            further = [{"item": x, role: y} for role in ("system", "repeat") for x, y in pairs]
-            constant = best.system is not None and facts.get_column(best.system).constant
-            return Doubt(problem, [*short, first, second, *(further if constant else further[2:])])
+            names = [item, rival.item]
+            problem = f"columns {quote_column(sheet, item)} and {quote_column(sheet, rival.item)} both name the item"
+            short: list[Choices] = [{"item": name} for name in names]
+            further = [{"item": x, role: y} for role in ("repeat", "system") for x, y in (names, names[::-1])]
+            return Doubt(problem, [*short, *both, *further])
         if best.item == rival.item:
-            return _doubt_systems(facts, best, rival)
-        a, b = quote_column(sheet, best.item), quote_column(sheet, str(best.system))
-        problem = f"{a} and {b} could be items and systems"
-        short = [{"item": str(c.item), "system": str(c.system)} for c in (best, rival)]
-        return Doubt(problem, [short[0], first, short[1], second])
-    shapes = {best.shape, rival.shape}
+            names = [system, str(rival.system)]
+            short = [{"system": name} for name in names]
+            if not best.unique and not rival.unique:
+                # where both tell the scores of an item apart, they are joined
+                short = [{"system": names}, *({"system": a, "repeat": b} for a, b in (names, names[::-1]))]
+            problem = (
+                f"{quote_column(sheet, system)} and {quote_column(sheet, names[1])} could both be the systems"
+            )
+            return Doubt(problem, [*short, *both])
+        pairs = [{"item": str(c.item), "system": str(c.system)} for c in (best, rival)]
+        problem = f"{quote_column(sheet, item)} and {quote_column(sheet, system)} could be items and systems"
+        return Doubt(problem, [pairs[0], both[0], pairs[1], both[1]])
     if "means" in shapes and shapes != {"means", "long"}:
         return _doubt_means(facts, str(best.system or rival.system))
     if "turned" in shapes:
-        labels = first_names(facts.get_column(str(best.item or rival.item)))
-        problem = f"rows may be items or systems ({', '.join(labels[:3])} …)"
-        return Doubt(
-            problem, [{"item": str(best.item or rival.item)}, {"system": str(best.item or rival.item)}]
-        )
-    if shapes == {"wide", "measures"}:
-        return Doubt(
-            f"{', '.join(best.scores[:3])} may be systems, or measures of one system", [first, second]
-        )
-    problem = f"may be read with {_say_candidate(facts, best)}, or with {_say_candidate(facts, rival)}"
-    return Doubt(problem, [first, second])
+        label = str(best.item or rival.item)
+        shown = ", ".join(facts.sheet.columns[label].first_names[:3])
+        return Doubt(f"rows may be items or systems ({shown} …)", [{"item": label}, {"system": label}])
+    readings = " or with ".join(_say_candidate(facts, c) for c in (best, rival))
+    return Doubt(f"may be read with {readings}", both)
 
 
 def _say_candidate(facts: Facts, candidate: Candidate) -> str:
     """Return a reading in a few words."""
-    sheet = facts.sheet
-    items = "its rows" if candidate.item is None else quote_column(sheet, candidate.item)
-    if candidate.shape == "long":
-        return f"{items} as items and {quote_column(sheet, str(candidate.system))} as systems"
-    if candidate.shape in ("turned", "means"):
-        return f"{quote_column(sheet, str(candidate.system))} as systems"
-    what = {"wide": "systems", "measures": "measures of one system", "folds": "repeats"}[candidate.shape]
-    return f"{', '.join(candidate.scores[:3])}{' …' if len(candidate.scores) > 3 else ''} as {what}"
-
-
-def _doubt_systems(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
-    """Return the doubt between two columns of systems; where both tell the scores of an item apart, they are joined."""
-    names = [str(best.system), str(rival.system)]
-    first, second = (quote_column(facts.sheet, name) for name in names)
-    choices: list[Mapping[str, str | Sequence[str]]] = [{"system": name} for name in names]
-    if not best.unique and not rival.unique:
-        choices = [{"system": names}, *({"system": a, "repeat": b} for a, b in (names, names[::-1]))]
-    choices += [_spell_candidate(best), _spell_candidate(rival)]
-    return Doubt(f"{first} and {second} could both be the systems", choices)
+    items = "its rows" if candidate.item is None else quote_column(facts.sheet, candidate.item)
+    if candidate.system is not None:
+        rows = f"{items} as items and " if candidate.shape == "long" else ""
+        return f"{rows}{quote_column(facts.sheet, candidate.system)} as systems"
+    what = {"wide": "systems", "measures": "measures of one system"}.get(candidate.shape, "repeats")
+    return f"{list_some(candidate.scores)} as {what}"
 
 
 def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt:
@@ -290,7 +273,7 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
             names = sorted((str(best.item), str(best.system)), key=lambda n: -sheet.columns[n].distinct)
             pairs = [{"item": x, "system": y} for x, y in (names, names[::-1])]
         return Doubt(f"{a} and {b} could be items and systems", pairs)
-    columns = f"{', '.join(best.scores[:4])}{' …' if len(best.scores) > 4 else ''}"
+    columns = list_some(best.scores)
     several = len(best.scores) > 1
     problem = (
         f"no column names systems, and nothing says that {columns} {'are systems' if several else 'is one'}"
@@ -303,7 +286,7 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
 def _doubt_items(facts: Facts, best: Candidate | None = None) -> Doubt:
     """Return the doubt of a table whose rows have a system but no item: means, or scores that nothing pairs."""
     names = [name for name in facts.sheet.columns if "topic" in facts.words(name)]
-    choices: list[dict[str, str | Sequence[str]]] = [{"item": name} for name in names]
+    choices: list[Choices] = [{"item": name} for name in names]
     alone = best is not None and not names
     return Doubt(
         "has no column of items (questions, topics)",
@@ -358,7 +341,7 @@ def _doubt_header(sheet: Sheet) -> Doubt:
         # which of several columns holds the scores nothing says
         likely = [c for c in likely if c.shape == "long" and len(c.scores) == 1]
     choices = [_spell_candidate(c) | ({"score": c.scores[0]} if c.shape == "long" else {}) for c in likely]
-    nameless: dict[str, str | Sequence[str]] = {"system": facts.numbers}
+    nameless: Choices = {"system": facts.numbers}
     return Doubt(
         "has no header: the first row is data",
         choices if labels else [nameless],
@@ -384,7 +367,7 @@ def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], d
             column = sheet.columns[name]
             if (
                 name in roles.values()
-                or (role == "measure" and is_numeric(column))
+                or (role == "measure" and column.is_numeric)
                 or name in candidate.scores
             ):
                 continue
@@ -404,8 +387,8 @@ def _explain_same(facts: Facts, roles: Mapping[str, str], names: Sequence[str]) 
     """Return why columns with words for items and systems are neither."""
     omitted = {}
     for name in names:
-        column = facts.get_column(name)
-        if not {"topic", "system"} & set(facts.words(name)) or (is_score(name) and is_numeric(column)):
+        column = facts.sheet.columns[name]
+        if not {"topic", "system"} & set(facts.words(name)) or (is_score(name) and column.is_numeric):
             continue
         like = [roles[r] for r in ("topic", "system") if r in roles and facts.are_alike(name, roles[r])]
         omitted[name] = (
@@ -473,7 +456,7 @@ def _settle_unpaired(facts: Facts, roles: dict[str, str]) -> dict[str, str]:
     if sheet.rows > items.distinct and "cluster" not in roles:
         taken = {name for role, name in roles.items() if role != "instance"}
         rows = [name for name, column in sheet.columns.items() if name not in taken and column.unique]
-        rows = [name for name in rows if not is_numeric(sheet.columns[name]) or sheet.columns[name].whole]
+        rows = [name for name in rows if not sheet.columns[name].is_numeric or sheet.columns[name].whole]
         roles = roles | {"cluster": roles["topic"], "topic": rows[0] if rows else ""}
         roles = {
             role: name for role, name in roles.items() if role != "instance" and (rows or role != "topic")
@@ -485,7 +468,7 @@ def _doubt_factor(facts: Facts, candidate: Candidate) -> Doubt:
     """Return the refusal of several scores of a cell that a column of another name tells apart."""
     name, system = str(candidate.factor), str(candidate.system)
     nouns = [clean_noun(simplify_header(column or "")) for column in (system, candidate.item)]
-    choices: list[dict[str, str | Sequence[str]]] = [{"repeat": name}, {"system": [system, name]}]
+    choices: list[Choices] = [{"repeat": name}, {"system": [system, name]}]
     return Doubt(
         f"has several scores of one {nouns[0]} on one {nouns[1] or 'item'}",
         choices,
@@ -499,7 +482,7 @@ def _choose_scores(
     """Return the columns of scores of a long table, and why others are none."""
     sheet = facts.sheet
     numbers = [name for name in rest if name in facts.numbers]
-    texts = {name: explain_text(sheet.columns[name]) for name in rest if name not in numbers}
+    texts = {name: sheet.columns[name].kind for name in rest if name not in numbers}
     if "value" in facts.named:
         return facts.named["value"], {}
     if facts.measure in numbers:
@@ -579,7 +562,7 @@ def _doubt_doubled_names(facts: Facts, rest: Sequence[str]) -> None:
     """Refuse a table whose first column names most rows, but some of them twice."""
     sheet, first = facts.sheet, facts.first
     column = sheet.columns[first]
-    named = first in rest and not is_numeric(column) and not is_text(first) and not column.blank
+    named = first in rest and not column.is_numeric and not is_text(first) and not column.blank
     if named and sheet.rows / 2 < column.distinct < sheet.rows:
         twice = int(np.argmax(np.bincount(column.labels.codes)))
         raise Doubt(
@@ -621,7 +604,7 @@ def _settle_measures(facts: Facts, candidate: Candidate) -> Reading:
         scores = [n for n in numbers if n in scores or n in plain] if scores else plain
         scores = [name for name in scores if is_score(name) or not sheet.columns[name].counts]
     scores = scores or numbers
-    texts = {name: explain_text(sheet.columns[name]) for name in rest if name not in numbers}
+    texts = {name: sheet.columns[name].kind for name in rest if name not in numbers}
     others = {name: "no score" for name in numbers if name not in scores}
     return Reading(sheet, roles, tuple(scores), False, omitted | texts | others)
 
@@ -631,7 +614,7 @@ def _settle_folds(facts: Facts, candidate: Candidate) -> Reading:
     sheet, item = facts.sheet, str(candidate.item)
     melted = melt_columns(sheet, item, candidate.scores)
     texts = [name for name in sheet.columns if name not in (item, *candidate.scores)]
-    omitted = {name: explain_text(sheet.columns[name]) for name in texts}
+    omitted = {name: sheet.columns[name].kind for name in texts}
     roles = {"topic": item, "instance": "repeat"}
     return Reading(melted, roles, ("score",), False, omitted, notes=("columns are repeats of one system",))
 
@@ -646,9 +629,7 @@ def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
             raise refuse_words(sheet, name)
     turned = exchange_axes(sheet, label, numbers)
     omitted = {
-        name: explain_text(column)
-        for name, column in sheet.columns.items()
-        if name not in numbers and name != label
+        name: column.kind for name, column in sheet.columns.items() if name not in numbers and name != label
     }
     names = [name for name in turned.columns if name != "item"]
     footnotes = [n for n in names if " " in n.strip() and bool(np.isnan(turned.columns[n].values).all())]

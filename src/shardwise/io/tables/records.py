@@ -10,9 +10,8 @@ import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
-from shardwise.io.tables.facts import Columns, Reading, find_factors
+from shardwise.io.tables.facts import Columns, Reading, find_factors, refuse_words
 from shardwise.io.tables.readings import choose_reading
-from shardwise.io.tables.refusals import refuse_words
 from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import find_headline, is_value
 
@@ -88,27 +87,6 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     reading = choose_reading(
         sheet, wishes.columns, wishes.measure, single=single, factors=further, exclude=wishes.exclude
     )
-    return records_of_reading(sheet, reading, wishes, system, further)
-
-
-def records_of_reading(
-    sheet: Sheet, reading: Reading, wishes: Wishes, system: str = "", further: Sequence[str] = ()
-) -> Records:
-    """Take the scores out of a sheet whose reading is known.
-
-    Parameters
-    ----------
-    sheet
-        The table as it was read.
-    reading
-        Which column is what, with the sheet that it is of.
-    wishes
-        What the caller says.
-    system
-        What to call the one system of a table that names none.
-    further
-        Columns that are further dimensions.
-    """
     whole, sheet = sheet, reading.sheet
     rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
     excluded |= {name for name in wishes.exclude if name in whole.columns}
@@ -127,11 +105,13 @@ def records_of_reading(
     parts = [_score_values(sheet, name, rows, wishes.missing) for name in reading.scores]
     times, count = len(parts), sheet.rows if rows is None else len(rows)
     unnamed = False
-    if reading.parts:
-        labels, measures = _part_labels(reading, labels, count)
-    elif reading.wide:
-        labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
-        measures = Labels.repeat_name(wishes.measure or reading.measure or "score", times * count)
+    if reading.wide or reading.parts:
+        measure = wishes.measure or reading.measure or "score"
+        named = [reading.parts.get(name, (name, measure)) for name in reading.scores]
+        labels["system"], measures = (
+            Labels.join([Labels.repeat_name(name, count) for name in names])
+            for names in zip(*named, strict=True)
+        )
         if "measure" in reading.roles:
             kinds = sheet.require_labels(reading.roles["measure"]).take_rows(rows)
             measures = Labels(np.tile(kinds.codes, times), kinds.names)
@@ -141,12 +121,12 @@ def records_of_reading(
             labels["system"] = Labels.repeat_name(system or sheet.system, count)
         _number_repeats(labels)
         measures = _label_measures(sheet, reading, wishes.measure, rows, count)
-    if times > 1 or reading.wide:
+    if times > 1:
         labels = {
-            role: Labels(np.repeat(part_labels.codes, count), part_labels.names)
-            if (reading.wide or reading.parts) and role == "system"
-            else Labels(np.tile(part_labels.codes, times), part_labels.names)
-            for role, part_labels in labels.items()
+            role: entry
+            if len(entry.codes) == times * count
+            else Labels(np.tile(entry.codes, times), entry.names)
+            for role, entry in labels.items()
         }
     values = parts[0][0] if times == 1 else np.concatenate([part for part, _ in parts])
     words = sum(changed for _, changed in parts)
@@ -208,18 +188,6 @@ def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing |
     if not words.any():
         return values, 0
     return np.where(words, np.nan if missing == "leave" else 0.0, values), int(words.sum())
-
-
-def _part_labels(reading: Reading, labels: dict[str, Labels], count: int) -> tuple[dict[str, Labels], Labels]:
-    """Return systems and measures of columns such as bm25_AP."""
-    pairs = [reading.parts[name] for name in reading.scores]
-    systems = list(dict.fromkeys(system for system, _ in pairs))
-    measures = list(dict.fromkeys(measure for _, measure in pairs))
-    labels = labels | {
-        "system": Labels(np.array([systems.index(system) for system, _ in pairs], dtype=np.int32), systems)
-    }
-    codes = np.array([measures.index(measure) for _, measure in pairs], dtype=np.int32)
-    return labels, Labels(np.repeat(codes, count), measures)
 
 
 def _label_measures(

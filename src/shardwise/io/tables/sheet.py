@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,8 @@ INDEX = ""  # name of the column that an unnamed index becomes
 
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 MANY = 2000  # names from which some are looked at first
-LOOK = 200  # names that are looked at
+LOOK = 200  # names of very many that are looked at
+FIRST = 50  # names whose look says what a column is
 FEW = 0.25  # numbers a word, below which very many texts are none
 _EXACT = 2**53  # whole numbers up to which floats hold them all
 
@@ -194,6 +196,18 @@ class Column:
         if pa.types.is_null(self.data.type):
             return 1
         return int(pc.count_distinct(self.data, mode="all").as_py())
+
+    @property
+    def kind(self) -> str:
+        """What the cells are, in a word or two."""
+        if self.is_numeric:
+            return "whole numbers" if self.whole else "numbers"
+        return "empty" if self.blank else "dates" if self.dates else "text"
+
+    @property
+    def first_names(self) -> list[str]:
+        """The first labels that say something."""
+        return [name for name in islice(self.labels.names, FIRST) if name]
 
     @property
     def blank(self) -> bool:

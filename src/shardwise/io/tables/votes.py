@@ -13,9 +13,9 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import clean_noun
 from shardwise.io.tables.candidates import POINTS, list_candidates
-from shardwise.io.tables.facts import LOOK, Choice, Columns, Facts, find_column, is_numeric, refuse_column
+from shardwise.io.tables.facts import Choice, Columns, Facts, find_column, refuse_column
 from shardwise.io.tables.numerals import is_number
-from shardwise.io.tables.sheet import Labels, Sheet
+from shardwise.io.tables.sheet import FIRST, Labels, Sheet
 from shardwise.io.tables.sheet import is_text as holds_text
 from shardwise.io.tables.words import (
     FIRST_FIRST,
@@ -188,7 +188,7 @@ def _is_ahead(sheet: Sheet, *, won: bool) -> bool:
 def _is_label(sheet: Sheet, name: str, least: int = 2) -> bool:
     column = sheet.columns[name]
     return (
-        not is_numeric(column)
+        not column.is_numeric
         and not column.blank
         and not column.dates
         and least <= column.distinct <= sheet.rows
@@ -218,7 +218,7 @@ def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
     if _find_ends(first, second) is not None and equal < 0.2:
         called = not SYSTEMS.isdisjoint(split_words(first))
         called = called or 2 * len(shared) >= min(len(a.names), len(b.names))
-        return share_of_models(list(joined.names)[:LOOK]) > 0.5 or (called and not all(texts))
+        return share_of_models(list(joined.names)[:FIRST]) > 0.5 or (called and not all(texts))
     roles = [list_roles(first), list_roles(second)]
     others = any("system" in list_roles(name) for name in sheet.columns if name not in (first, second))
     alike = equal == 0.0 and len(shared) > 1 and 2 * len(shared) >= len(joined.names)
@@ -259,7 +259,7 @@ def _find_outcome(
     numeric = [
         (a, b)
         for a, b, ends in _list_sides(sheet)
-        if ends == pair.ends and is_numeric(sheet.columns[a]) and is_numeric(sheet.columns[b])
+        if ends == pair.ends and sheet.columns[a].is_numeric and sheet.columns[b].is_numeric
     ]
     # columns such as winner_model_a, winner_model_b, winner_tie, of which one is 1
     flags = [(a, b) for a, b in numeric if split_words(a)[0] == "winner" and len(split_words(a)) > 1]

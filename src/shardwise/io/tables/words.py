@@ -24,11 +24,11 @@ def _load_lists() -> dict[str, list[str]]:
     }
 
 
-_LISTS = _load_lists()
+LISTS = _load_lists()
 
 
 def _get_set(*names: str) -> frozenset[str]:
-    return frozenset(word for name in names for word in _LISTS[name])
+    return frozenset(word for name in names for word in LISTS[name])
 
 
 ITEMS, PEOPLE, SYSTEMS, ARMS = (_get_set(name) for name in ("items", "people", "systems", "arms"))
@@ -39,7 +39,7 @@ TASKS, SLICES, CLUSTERS = _get_set("tasks"), _get_set("slices"), _get_set("clust
 """Headers of what items belong to: tasks of their own, kinds of items, what several items have in common."""
 MEASURE_COLUMNS = _get_set("measure_columns")
 SWING = {
-    word: tuple(roles.split(",")) for word, _, roles in (entry.rpartition("=") for entry in _LISTS["swing"])
+    word: tuple(roles.split(",")) for word, _, roles in (entry.rpartition("=") for entry in LISTS["swing"])
 }
 SWING[""] = ("topic",)
 """Headers that mean the first of these roles that no other column has."""
@@ -51,7 +51,7 @@ TIES, TIE_COLUMNS, NO_VOTE = _get_set("ties"), _get_set("tie_columns"), _get_set
 """Cells and headers that say that neither of two systems won; cells of a vote that was not given."""
 SECOND_FIRST, FIRST_FIRST = _get_set("second_first"), _get_set("first_first")
 """Cells that say which of two systems was shown first."""
-VALUES, OUTCOMES, HEADLINES = _get_set("values"), _get_set("outcomes"), tuple(_LISTS["headlines"])
+VALUES, OUTCOMES, HEADLINES = _get_set("values"), _get_set("outcomes"), tuple(LISTS["headlines"])
 """Headers of numbers that do not say what of; headers of scores; measures that come first, in their order."""
 PARTS_OF_DATA, _AROUND = _get_set("parts_of_data"), _get_set("around_measures")
 BOOKKEEPING, TEXTS = _get_set("bookkeeping"), _get_set("texts")
@@ -62,13 +62,11 @@ SUMMARY_COLUMNS, DELTAS = SUMMARIES | _get_set("differences"), _get_set("deltas"
 _FILLERS, _ENDINGS = _get_set("fillers"), _get_set("endings")
 MISSING = _get_set("missing") | {""}
 """Cells in which a score is not there."""
-VERDICTS = (
-    dict.fromkeys(_LISTS["true"], 1.0) | dict.fromkeys(_LISTS["false"], 0.0) | {"tie": 0.5, "draw": 0.5}
-)
+VERDICTS = dict.fromkeys(LISTS["true"], 1.0) | dict.fromkeys(LISTS["false"], 0.0) | {"tie": 0.5, "draw": 0.5}
 """Cells that are a verdict in a word."""
 LETTERS = tuple(
     {entry.partition("=")[0]: float(entry.partition("=")[2]) for entry in letters.split(",")}
-    for letters in _LISTS["letters"]
+    for letters in LISTS["letters"]
 )
 """Verdicts of one letter, where a table has no others."""
 LABELS = frozenset({"topic", "system", "instance", "shard", "split", "task", "cluster", "measure"})
@@ -79,7 +77,7 @@ _RANKED = re.compile(
     r"(\([^)]*\))?([@_.]\d+(\.\d+)?)?|[rpf]@\d+|[pr]_\d+|(p|ndcg|map|recall|success|hits?|mrr|r)\d+|f_?\d(\.\d)?|"
     r"rouge_?(\d|l|lsum|w|su)?|(pass|acc|maj|cons)@\d+|bleu_?\d"
 )
-_MODELS, _BENCHMARKS = (re.compile("|".join(_LISTS[name])) for name in ("models", "benchmarks"))
+_MODELS, _BENCHMARKS = (re.compile("|".join(LISTS[name])) for name in ("models", "benchmarks"))
 _ITEM_NAME = re.compile(
     r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+"
 )

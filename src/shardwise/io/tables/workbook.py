@@ -89,9 +89,7 @@ def _load_pages(path: Path) -> list[_Page]:
             held, most = sum(member.file_size for member in book.infolist()), most_workbook_inside(len(blob))
             if held > most:
                 raise InputError(
-                    f"{len(blob):,} bytes inflate to over {most:,}",
-                    where=str(path),
-                    remedy=lift_limit(held),
+                    f"{len(blob):,} bytes inflate to over {most:,}", where=str(path), remedy=lift_limit(held)
                 )
             sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
             formulas = any(_FORMULA_TAG.search(book.read(name)) for name in sheets)
