@@ -169,8 +169,8 @@ def compare_moments(
     Comparisons
         The pairs asked for.
     """
-    usual = parse_procedure(DEFAULTS[TABLE].procedure)
-    procedure = parse_procedure(method or usual, usual, TABLE)
+    usual = DEFAULTS[TABLE].procedure
+    procedure = parse_procedure(method or usual, TABLE, lambda: usual)
     if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
         raise procedure.make_refusal(
             "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"

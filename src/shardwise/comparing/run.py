@@ -186,9 +186,9 @@ def _refuse_unpaired(procedure: Procedure, scores: xr.DataArray) -> None:
 
 def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
     """Return the scores as an array; gaps are kept, refused or left out as the method does."""
-    gaps = bool(scores.isnull().any())
+    gaps = bool(np.isnan(scores.values).any())
     if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
-        return np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
+        return np.asarray(in_canonical_order(scores).values, dtype=float)
     if gaps and procedure.method.takes_common_gaps:
         raise InputError(
             f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
