@@ -92,13 +92,10 @@ def choose_procedure(
 
 def _use_name(scores: xr.DataArray, method: str | Procedure | None) -> Procedure:
     """Return the procedure of a name, of a correction of the default one, or the default one."""
-    if isinstance(method, Procedure):
-        return method
-    dims = layout_of(scores)
     if method is None:
         return parse_procedure(choose_default(scores))
-    default = parse_procedure(choose_default(scores)) if dims in DEFAULTS else None
-    return parse_procedure(method, default, dims, partial(_runs_on, scores))
+    default = partial(choose_default, scores)
+    return parse_procedure(method, layout_of(scores), default, partial(_runs_on, scores))
 
 
 def _use_model(model: Model | str, correction: str | Procedure | None) -> Procedure:

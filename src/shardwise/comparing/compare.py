@@ -96,53 +96,52 @@ def compare(
     2  z  y       0.050       0.500
     """
     with lend_executor(executor):
-        draws = {"n_resamples": n_resamples, "seed": seed}
-        pairs = {"only": only, "baseline": baseline}
-        declared = {"columns": columns, "range": range, "lower_is_better": lower_is_better}
-        return _compare_source(source, method, generalize, pairs, draws, repeats, declared, options)
+        draws: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+        pairs: dict[str, Any] = {"only": only, "baseline": baseline}
+        declared: dict[str, Any] = {"columns": columns, "range": range, "lower_is_better": lower_is_better}
+        if isinstance(source, ScoreMoments):
+            _refuse_choices("moments", {"repeats": repeats, "columns": columns, "range": range, **options})
+            return compare_moments(
+                source, method, generalize, pairs, **draws, lower_is_better=lower_is_better
+            )
+        if isinstance(source, Estimates) or hasattr(source, "estimates"):
+            _refuse_choices("a fit", {"columns": columns, "range": range})
+            options |= {} if repeats is None else {"repeats": repeats}
+            return _compare_fit(source, method, generalize, pairs, lower_is_better, options)
+        _refuse_choices("scores", options)
+        scores, generalize = by_units(as_scores(source, **declared), generalize)
+        return run_procedure(choose_procedure(scores, method, generalize, repeats), scores, **pairs, **draws)
 
 
-def _compare_source(
+def _refuse_choices(what: str, choices: Mapping[str, Any]) -> None:
+    """Refuse choices that mean nothing for what is compared."""
+    if idle := [name for name, value in choices.items() if value is not None]:
+        raise InputError(
+            f"{', '.join(idle)} cannot be chosen for {what}", remedy="leave it out", argument=idle[0]
+        )
+
+
+def _compare_fit(
     source: Any,
     method: str | Procedure | None,
     generalize: Claim | str | Iterable[str] | None,
     pairs: dict[str, Any],
-    draws: dict[str, Any],
-    repeats: str | None,
-    declared: dict[str, Any],
+    lower_is_better: bool | None,
     options: dict[str, Any],
 ) -> Comparisons:
-    lower_is_better = declared["lower_is_better"]
-    of_tables = {name: declared[name] for name in ("columns", "range")}
-    if isinstance(source, ScoreMoments):
-        how = {"repeats": repeats, **of_tables, **options}
-        if idle := [name for name, value in how.items() if value]:
-            raise InputError(f"{', '.join(idle)} cannot be chosen for moments", remedy="leave it out")
-        return compare_moments(source, method, generalize, pairs, **draws, lower_is_better=lower_is_better)
-    if isinstance(source, Estimates) or hasattr(source, "estimates"):
-        if idle := [name for name, value in of_tables.items() if value]:
-            raise InputError(f"{idle[0]} is for tables of scores", remedy="leave it out", argument=idle[0])
-        if isinstance(method, Procedure):
-            raise InputError(
-                f"{method.name} is for scores, and this is a {type(source).__name__}",
-                remedy="give the scores, or name a correction",
-                argument="method",
-            )
-        if repeats is not None:
-            options = {"repeats": repeats, **options}
-        estimates = _get_estimates(source, generalize, options)
-        if lower_is_better is not None:
-            estimates = replace(estimates, lower_is_better=lower_is_better)
-        # as V17 and FF21 do, where there is no Student's t
-        default = "hsd" if estimates.distribution is None else "bh"
-        return compare_estimates(estimates, default if method is None else method, **pairs)
-    if options:
+    """Compare the systems of a fit or of estimates, the method being a correction."""
+    if isinstance(method, Procedure):
         raise InputError(
-            f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
+            f"{method.name} is for scores, and this is a {type(source).__name__}",
+            remedy="give the scores, or name a correction",
+            argument="method",
         )
-    scores, generalize = by_units(as_scores(source, **declared), generalize)
-    procedure = choose_procedure(scores, method, generalize, repeats)
-    return run_procedure(procedure, scores, **pairs, **draws)
+    estimates = _get_estimates(source, generalize, options)
+    if lower_is_better is not None:
+        estimates = replace(estimates, lower_is_better=lower_is_better)
+    # as V17 and FF21 do, where there is no Student's t
+    default = "hsd" if estimates.distribution is None else "bh"
+    return compare_estimates(estimates, default if method is None else method, **pairs)
 
 
 def compare_moments(
@@ -170,8 +169,8 @@ def compare_moments(
     Comparisons
         The pairs asked for.
     """
-    usual = parse_procedure(DEFAULTS[TABLE].procedure)
-    procedure = parse_procedure(method or usual, usual, TABLE)
+    usual = DEFAULTS[TABLE].procedure
+    procedure = parse_procedure(method or usual, TABLE, lambda: usual)
     if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
         raise procedure.make_refusal(
             "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"

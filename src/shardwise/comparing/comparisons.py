@@ -431,7 +431,7 @@ class Comparisons(Shown):
             )
         e = self.estimates
         if self.correction != JOINT and intervals.has_common_spread(e):
-            return intervals.halve_critical_difference(e, self.correction, self.decisions.family, alpha)
+            return intervals.halve_critical_difference(e, self.decisions, alpha)
         critical = self._broadcast_row(self._critical_differences(alpha))
         half = np.full(e.size, np.nan)
         half[self._member_systems] = intervals.share_half_widths(
@@ -441,16 +441,18 @@ class Comparisons(Shown):
 
     def _critical_differences(self, alpha: float) -> Floats:
         """Differences from which on each pair is significant."""
-        family = self.decisions.family
+        decisions = self.decisions
         distribution = self.decisions.distribution
         if distribution is not None and self.correction != JOINT:
-            level = corrections.uncorrected_level(self.correction, family.p, alpha)
-            return np.broadcast_to(distribution.critical(level[..., 0])[..., None], family.p.shape)
-        if self.correction == JOINT or not (np.isfinite(family.df).all() and np.isfinite(self.se).all()):
+            level = corrections.uncorrected_level(self.correction, decisions.p, alpha)
+            return np.broadcast_to(distribution.critical(level[..., 0])[..., None], decisions.p.shape)
+        if self.correction == JOINT or not (
+            np.isfinite(decisions.pairs.df).all() and np.isfinite(self.se).all()
+        ):
             lower, upper = self.decisions.limits(alpha)
             return np.asarray(upper - lower) / 2.0
-        level = corrections.uncorrected_level(self.correction, family.p, alpha)
-        critical_t = corrections.critical_t(self.correction, level, family.df, family, alpha)
+        level = corrections.uncorrected_level(self.correction, decisions.p, alpha)
+        critical_t = decisions.critical_t(level, decisions.pairs.df, alpha)
         return np.asarray(self.decisions.pairs.se * critical_t)
 
     def critical_difference(self, alpha: float | None = None, *, level: float | None = None) -> float:

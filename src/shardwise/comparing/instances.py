@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, run_procedure
+from shardwise.comparing.run import batch_of_one, compare_tables, run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import DETERMINISTIC, direction_of
@@ -146,7 +146,7 @@ def _run_by_name(name: str, pair: InstancePair, draws: dict[str, Any]) -> Compar
     procedure = parse_procedure(name)
     flags = pair.deterministic if any(pair.deterministic) else ()
     tables = batch_of_one(procedure, pair.values(), INSTANCES, deterministic=flags, **draws)
-    return compare_tables(procedure, tables, pair.names, choice=PairChoice([pair.names], directed=True))
+    return compare_tables(procedure, tables, pair.names, only=[pair.names], directed=True)
 
 
 def _compare_means(pair: InstancePair, title: str, test: str = "t", **draws: Any) -> Comparisons:
@@ -208,8 +208,8 @@ def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> 
     if paper:
         design = "crossed" if any(pair.deterministic) else "nested"
     fit = mixed(pair.scores(), "crossed" if design == "crossed" else "nested")
-    estimates = fit.estimates(df=df or ("paper" if paper else "auto"))
-    words = estimates.error.rsplit(", ", 1)[1]
+    freedom = df or ("paper" if paper else "auto")
+    estimates = fit.estimates(df=freedom)
     notes = fit.notes
     if design == "crossed" and any(pair.deterministic):
         notes = (
@@ -224,7 +224,7 @@ def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> 
         replace(estimates, notes=notes, posterior=difference_posterior, error=""),
         "none",
         only=[pair.names],
-        title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {words}",
+        title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {fit.describe_df(freedom)}",
         directed=True,
     )
 

@@ -7,8 +7,9 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.base import Estimates
+from shardwise.methods.decisions import Decisions
 from shardwise.stats import studentized_range
-from shardwise.stats.corrections import PairFamily, critical_t, uncorrected_level
+from shardwise.stats.corrections import uncorrected_level
 from shardwise.stats.student import student_critical
 
 PAPER_KINDS = ("tukey", "anova", "sem")
@@ -65,18 +66,16 @@ def has_common_spread(estimates: Estimates) -> bool:
     )
 
 
-def halve_critical_difference(
-    estimates: Estimates, correction: str, family: PairFamily, alpha: float
-) -> Floats:
+def halve_critical_difference(estimates: Estimates, decisions: Decisions, alpha: float) -> Floats:
     """(R,) half-widths by which two intervals overlap exactly when a pair is not significant.
 
     Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
     quasi-variances.
     """
-    level = uncorrected_level(correction, family.p, alpha)
+    level = uncorrected_level(decisions.correction, decisions.p, alpha)
     if estimates.distribution is not None:
         return np.full(estimates.size, np.ravel(estimates.distribution.critical(level[..., 0]))[0] / 2)
-    t = np.ravel(critical_t(correction, level, np.ravel(estimates.df)[:1], family, alpha))[0]
+    t = np.ravel(decisions.critical_t(level, np.ravel(estimates.df)[:1], alpha))[0]
     return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 

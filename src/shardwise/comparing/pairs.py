@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -56,19 +55,14 @@ def sort_estimates(estimates: Estimates) -> Estimates:
     if estimates.test is not None:
         raise InputError("estimates with a test of pairs are not sorted", remedy="put the best system first")
 
-    def sort_last(x: Floats | None) -> Floats | None:
-        return None if x is None else np.asarray(x, dtype=float)[..., order]
-
-    def sort_square(x: Floats | None) -> Floats | None:
-        return None if x is None else np.asarray(x, dtype=float)[..., order, :][..., order]
-
-    vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df")
-    squares = ("difference_variance", "difference_df", "topic_sd", "p_floor")
-    sorted_arrays: dict[str, Any] = {name: sort_last(getattr(estimates, name)) for name in vectors}
-    sorted_arrays |= {name: sort_square(getattr(estimates, name)) for name in squares}
     names = tuple(labels[k] for k in order)
     bounded = None if estimates.bounded is None else estimates.bounded.select_systems(names)
-    return replace(estimates, labels=names, bounded=bounded, **sorted_arrays)
+    ordered = estimates.map_arrays(
+        lambda number: number,
+        lambda array: np.asarray(array, dtype=float)[..., order],
+        lambda array: np.asarray(array, dtype=float)[..., order, :][..., order],
+    )
+    return replace(ordered, labels=names, bounded=bounded)
 
 
 def choose_pairs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,25 +40,6 @@ FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
 """Items and named systems for remarks, and the share of the differences that few items carry."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairChoice:
-    """Which pairs a comparison is confined to.
-
-    Parameters
-    ----------
-    only : sequence, optional
-        Systems, or pairs of systems.
-    baseline : str or sequence of str, optional
-        A system, or several, with which all others are compared.
-    directed : bool
-        Whether the pairs of ``only`` keep their direction, whichever system is better.
-    """
-
-    only: Any = None
-    baseline: str | Sequence[str] | None = None
-    directed: bool = False
-
-
 def run_procedure(
     procedure: Procedure,
     scores: xr.DataArray,
@@ -77,8 +58,12 @@ def run_procedure(
         Method, correction and claim.
     scores : DataArray
         Labelled scores of a layout that the procedure takes.
-    only, baseline, directed
-        As for `PairChoice`.
+    only : sequence, optional
+        Systems, or pairs of systems.
+    baseline : str or sequence of str, optional
+        A system, or several, with which all others are compared.
+    directed : bool
+        Whether the pairs of ``only`` keep their direction, whichever system is better.
     n_resamples : int, optional
         Resamples of methods that draw; as many as the method's default without it.
     seed : int
@@ -98,7 +83,9 @@ def run_procedure(
         tables,
         level_names(scores, "system"),
         nouns_of(scores),
-        PairChoice(only, baseline, directed),
+        only=only,
+        baseline=baseline,
+        directed=directed,
         scope=gated.unit_scope,
         scale=gated.unit_scale,
         bounded=bounded,
@@ -199,9 +186,9 @@ def _refuse_unpaired(procedure: Procedure, scores: xr.DataArray) -> None:
 
 def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
     """Return the scores as an array; gaps are kept, refused or left out as the method does."""
-    gaps = bool(scores.isnull().any())
+    gaps = bool(np.isnan(scores.values).any())
     if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
-        return np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
+        return np.asarray(in_canonical_order(scores).values, dtype=float)
     if gaps and procedure.method.takes_common_gaps:
         raise InputError(
             f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
@@ -315,8 +302,10 @@ def compare_tables(
     tables: Tables,
     labels: tuple[str, ...],
     nouns: Mapping[str, str] | None = None,
-    choice: PairChoice | None = None,
     *,
+    only: Any = None,
+    baseline: str | Sequence[str] | None = None,
+    directed: bool = False,
     scope: str = "",
     scale: float | None = None,
     bounded: BoundedScores | None = None,
@@ -333,8 +322,8 @@ def compare_tables(
         Names of the systems.
     nouns : mapping, optional
         The user's words for the dimensions.
-    choice : PairChoice, optional
-        Which pairs; all of them without it.
+    only, baseline, directed
+        As for `run_procedure`.
     scope : str
         What the claim says of topics beside their number.
     scale : float, optional
@@ -347,15 +336,15 @@ def compare_tables(
     Comparisons
         The pairs asked for.
     """
-    choice, words = choice or PairChoice(), dict(nouns or {})
+    words = dict(nouns or {})
     tables, labels = sort_systems(procedure, replace(tables, names=labels), labels)
     estimates = procedure.estimate(tables)
-    bases = list_baselines(choice.baseline)
+    bases = list_baselines(baseline)
     if procedure.correction == "dunnett" and len(bases) != 1:
         raise InputError(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
-    ia, ib = choose_pairs(labels, choice.only, bases or None, directed=choice.directed)
+    ia, ib = choose_pairs(labels, only, bases or None, directed=directed)
     decisions = procedure.decide(tables, (ia, ib))
     posterior = procedure.method.posterior
     asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
@@ -374,7 +363,7 @@ def compare_tables(
         notes=(
             *estimates.notes,
             *untested,
-            *warn_of_systems(procedure, tables, labels, choice, bounded is not None),
+            *warn_of_systems(procedure, tables, labels, only is None and not bases, bounded is not None),
         ),
     )
     against = f" against {' and '.join(bases)}" if bases else ""
@@ -385,7 +374,7 @@ def compare_tables(
         decisions,
         procedure.title + against,
         procedure.name,
-        choice.directed or bool(bases),
+        directed or bool(bases),
         tables.n_resamples if procedure.draws else None,
     )
 
@@ -403,7 +392,7 @@ def name_untested(decisions: Decisions, pairs: Sequence[str], topic: str) -> tup
 
 
 def warn_of_systems(
-    procedure: Procedure, tables: Tables, labels: tuple[str, ...], choice: PairChoice, bounded: bool
+    procedure: Procedure, tables: Tables, labels: tuple[str, ...], all_pairs: bool, bounded: bool
 ) -> tuple[str, ...]:
     """Name systems that are far more variable than the others, and differences that few items carry.
 
@@ -415,8 +404,8 @@ def warn_of_systems(
         One table, best system first.
     labels : tuple of str
         Names of the systems.
-    choice : PairChoice
-        Which pairs were asked for; nothing is said of systems where they are not all.
+    all_pairs : bool
+        Whether all pairs were asked for; nothing is said of systems where they were not.
     bounded : bool
         Whether scores are known to have a range, in which no item can carry much.
 
@@ -429,11 +418,11 @@ def warn_of_systems(
     if tables.votes or "topic" not in procedure.claim or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
         return ()
     notes = []
-    if choice.only is None and choice.baseline is None and procedure.method.bounded_statistic:
+    if all_pairs and procedure.method.bounded_statistic:
         factors = noise_factors(pair_variances(y))
         notes = [
             f"{labels[k]} is {factors[k]:.1f} times as variable as the typical system and widens all intervals;"
-            f" --exclude {labels[k]} leaves it out"
+            " they are narrower without it"
             for k in np.flatnonzero(factors >= NOISY)[:MOST_NAMED]
         ]
     if not bounded:
@@ -441,7 +430,7 @@ def warn_of_systems(
         if float(np.median(shares)) >= CARRIED:
             notes.append(
                 "5% of the items carry half of the differences or more: means are unsteady;"
-                " --transform log compares logarithms"
+                " compare logarithms"
             )
     return tuple(notes)
 

@@ -333,8 +333,9 @@ def is_unpaired(scores: xr.DataArray) -> bool:
     """
     if "system" not in scores.dims or scores.sizes["system"] < 2 or scores.sizes.get("topic", 0) < 2:
         return False
-    others = [d for d in scores.dims if d not in ("topic", "system")]
-    values = scores.transpose("topic", "system", *others).to_numpy()
+    # by numpy: labels are dear to move
+    places = [scores.dims.index(name) for name in ("topic", "system")]
+    values = np.moveaxis(scores.values, places, (0, 1))
     if values.dtype.kind != "f" or not np.isnan(values[0]).any():
         return False
     known = ~np.isnan(values.reshape(*values.shape[:2], -1)).all(axis=2)

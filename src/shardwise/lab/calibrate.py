@@ -331,9 +331,9 @@ def parse_methods(
     """Return the procedures asked for, or the default ones of the layout, by name; refuse those that do not fit."""
     if isinstance(names, str | Procedure):
         names = [names]
-    default = parse_procedure(DEFAULTS[dims].procedure)
-    wanted = DEFAULTS[dims].shown if names is None else names
-    procedures = [parse_procedure(name, default, dims).for_layout(dims) for name in wanted]
+    usual = DEFAULTS[dims]
+    wanted = usual.shown if names is None else names
+    procedures = [parse_procedure(name, dims, lambda: usual.procedure).for_layout(dims) for name in wanted]
     if not procedures:
         raise InputError(nothing, remedy=("name some, as in ", example))
     for method in procedures:

@@ -18,6 +18,10 @@ from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.pairs import Pairs
 from shardwise.stats.vote_units import WinShare
 
+NUMBERS = ("variance", "df", "scale")
+VECTORS = ("values", "own_sd", "own_count", "mean_se", "mean_df")
+SQUARES = ("difference_variance", "difference_df", "topic_sd", "p_floor")
+"""The arrays of estimates: one entry a table, a system, or a pair of systems."""
 KNOWN_DF = 1e7
 """Degrees of freedom of a variance that is known: intervals need a finite number."""
 
@@ -102,9 +106,9 @@ class Estimates:
 
     labels: tuple[str, ...]
     values: Floats
-    variance: Any
-    df: Any
-    claim: str
+    variance: Any = float("nan")
+    df: Any = float("nan")
+    claim: str = ""
     model: str = ""
     error: str = ""
     scale: Any = float("nan")
@@ -145,16 +149,35 @@ class Estimates:
         Estimates
             Estimates of one table.
         """
-        arrays = (
-            *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-            *("mean_se", "mean_df", "topic_sd", "p_floor"),
+        return self.map_arrays(
+            lambda number: float(np.ravel(number)[0]),
+            lambda array: np.asarray(array, np.float64)[0],
+            lambda array: np.asarray(array, np.float64)[0],
         )
-        first: dict[str, Any] = {
-            name: None if getattr(self, name) is None else np.asarray(getattr(self, name), np.float64)[0]
-            for name in arrays
+
+    def map_arrays(
+        self, number: Callable[[Any], Any], vector: Callable[[Any], Any], square: Callable[[Any], Any]
+    ) -> Estimates:
+        """Return the same with functions applied to numbers (…,), to arrays (…, R) and to arrays (…, R, R).
+
+        Parameters
+        ----------
+        number, vector, square : callable
+            Functions of one array.
+
+        Returns
+        -------
+        Estimates
+            What is None stays None.
+        """
+        kinds = {NUMBERS: number, VECTORS: vector, SQUARES: square}
+        changed = {
+            name: function(getattr(self, name))
+            for names, function in kinds.items()
+            for name in names
+            if getattr(self, name) is not None
         }
-        first |= {name: float(np.ravel(getattr(self, name))[0]) for name in ("variance", "df", "scale")}
-        return replace(self, **first)
+        return replace(self, **changed)
 
     def variance_of_differences(self) -> Floats:
         """Return the (…, R, R) variances of the difference of each pair.

@@ -11,7 +11,7 @@ from shardwise.core.errors import InputError
 from shardwise.methods.base import DifferenceDistribution, Estimates
 from shardwise.methods.pairs import JOINT, Pairs, student_pairs
 from shardwise.stats import corrections, student
-from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, PairFamily, correction_title
+from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, correction_title
 from shardwise.stats.dunnett import fit_loadings
 
 
@@ -38,15 +38,14 @@ class Decisions:
         return self.pairs.p if single is None else np.maximum(single, self.pairs.least_p)
 
     @property
-    def family(self) -> PairFamily:
-        """What the correction looks at."""
-        return PairFamily(self.p, np.abs(self.pairs.statistic), self.pairs.df, self.systems, self.loadings)
-
-    @property
     def has_intervals(self) -> bool:
         """Whether differences have intervals."""
         known = self.distribution is not None or self.pairs.limits is not None
         return self.correction == JOINT or known or bool(np.isfinite(self.pairs.df).any())
+
+    def critical_t(self, level: Floats, df: Floats, alpha: float) -> Floats:
+        """Return the |t| at which the correction rejects, for these degrees of freedom."""
+        return corrections.critical_t(self.correction, level, df, self.systems, alpha, self.loadings)
 
     def limits(self, alpha: float) -> tuple[Floats, Floats]:
         """Return (…, P) limits of the intervals of differences at level 1 - alpha, simultaneous as `half_widths`."""
@@ -68,7 +67,7 @@ class Decisions:
             return np.broadcast_to(self.distribution.critical(level[..., 0])[..., None], self.p.shape)
         if not np.isfinite(self.pairs.df).any():
             return np.full(self.p.shape, np.nan)
-        critical = corrections.critical_t(self.correction, level, self.pairs.df, self.family, alpha)
+        critical = self.critical_t(level, self.pairs.df, alpha)
         return np.where(self.pairs.se == 0.0, 0.0, self.pairs.se * critical)
 
 
@@ -128,6 +127,7 @@ def decide(
         # one of the two systems of every pair is the baseline
         baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
         loadings = fit_loadings(estimates.difference_variance, np.where(ia == baseline, ib, ia), baseline)
-    plain = Decisions(pairs, pairs.p, correction, systems, estimates.distribution, loadings)
-    p_adjusted = np.clip(corrections.adjust_family(correction, plain.family), pairs.least_p, 1.0)
-    return replace(plain, p_adjusted=p_adjusted)
+    t = np.abs(pairs.statistic)
+    p_adjusted = corrections.adjust_p(correction, pairs.p, t, pairs.df, systems, loadings)
+    p_adjusted = np.clip(p_adjusted, pairs.least_p, 1.0)
+    return Decisions(pairs, p_adjusted, correction, systems, estimates.distribution, loadings)

@@ -261,8 +261,8 @@ def complete_name(typed: str) -> list[str]:
 
 def parse_procedure(
     name: str | Procedure,
-    default: Procedure | None = None,
     dims: Dims | None = None,
+    default: Callable[[], str] | None = None,
     suits: Callable[[Procedure], bool] | None = None,
 ) -> Procedure:
     """Return the procedure of a name, in any case and with any spaces.
@@ -272,10 +272,10 @@ def parse_procedure(
     name : str or Procedure
         *rule? method word\\* correction? claim?*, such as ``t``, ``MD6 hsd topic+shard`` or ``max-t``; a procedure is
         returned as it is. Without a correction the method's default one is meant, without a claim its first one.
-    default : Procedure, optional
-        The default procedure of the scores, whose test a correction alone means.
     dims : tuple of str, optional
         Layout of the scores, for corrections that belong to an analysis of variance, and for suggestions.
+    default : callable, optional
+        Returns the name of the default procedure of the scores, whose test a correction alone means.
     suits : callable, optional
         Whether a procedure runs on the scores; what is suggested does.
 
@@ -286,7 +286,7 @@ def parse_procedure(
 
     >>> parse_procedure("md1  HSD").name, parse_procedure("wilcoxon").name, parse_procedure("MD1").name
     ('MD1 hsd', 'wilcoxon holm', 'MD1 hsd')
-    >>> parse_procedure("holm", parse_procedure("moderated"), ("topic", "system")).name
+    >>> parse_procedure("holm", ("topic", "system"), lambda: "moderated").name
     'moderated holm'
     """
     if isinstance(name, Procedure):
@@ -295,14 +295,19 @@ def parse_procedure(
     rule = words.pop(0) if words and words[0] in RULES else ""
     over = words.pop() if words and _is_claim(words[-1]) else None
     correction = words.pop() if words and words[-1] in CORRECTIONS else None
-    method = _find_method(" ".join(words)) if words else _method_of_correction(correction, default, dims)
-    if not words and method is not None and method.corrections == (JOINT,):
-        correction = JOINT
+    usual = None
+    if words:
+        method = _find_method(" ".join(words))
+    elif correction is None or default is None:
+        method = None
+    else:
+        usual = parse_procedure(default())
+        method = _method_of_correction(correction, usual, dims or TABLE)
+        correction = JOINT if method.corrections == (JOINT,) else correction
     if method is None:
         raise _refuse_unknown_name(str(name), dims, suits)
-    claim = method.default_claim if over is None else Claim.of(over)
-    if not words and over is None and default is not None and method == default.method:
-        claim = default.claim
+    claim = usual.claim if usual is not None and method == usual.method else method.default_claim
+    claim = claim if over is None else Claim.of(over)
     if claim not in method.claims:
         known = " or ".join(known.name for known in method.claims)
         raise InputError(
@@ -338,19 +343,17 @@ def _is_claim(word: str) -> bool:
     return word == THESE[0] or set(word.split("+")) <= set(SAMPLED)
 
 
-def _method_of_correction(
-    correction: str | None, default: Procedure | None, dims: Dims | None
-) -> Method | None:
-    """Return the test that a correction alone means: the analysis of variance of Tukey's, or the default one."""
-    if correction is None or default is None or dims is None:
-        return None
-    if correction in default.method.corrections:
-        return default.method
-    if default.method.takes_single_items:
-        return _find_method("games-howell" if correction == "hsd" else "welch")
-    if correction in SIMULTANEOUS and not default.method.uses_people and not default.method.uses_votes:
-        return _find_method("md6" if "shard" in dims else "md1")
-    return default.method
+def _method_of_correction(correction: str, default: Procedure, dims: Dims) -> Method:
+    """Return the test that a correction alone means: the default one, or the ANOVA that it belongs to."""
+    method = default.method
+    name = ""
+    if correction in method.corrections:
+        return method
+    if method.takes_single_items:
+        name = "games-howell" if correction == "hsd" else "welch"
+    elif correction in SIMULTANEOUS and not method.uses_people and not method.uses_votes:
+        name = "md6" if "shard" in dims else "md1"
+    return _find_method(name) or method
 
 
 def _refuse_unknown_name(

@@ -11,7 +11,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.notes import Note
-from shardwise.methods.base import Estimates
+from shardwise.methods.base import NUMBERS, SQUARES, VECTORS, Estimates
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.pairs import Pairs, student_pairs
 from shardwise.stats import combining
@@ -19,11 +19,6 @@ from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
 
 Test = Callable[[Ints, Ints], Pairs]
-ARRAYS = (
-    *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-    *("mean_se", "mean_df", "topic_sd"),
-)
-NUMBERS = ("variance", "df", "scale")
 
 
 class SplitRule(NamedTuple):
@@ -187,39 +182,44 @@ def average_splits(estimates: Estimates, splits: int) -> Estimates:
     share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
-    means: dict[str, Any] = {}
-    for name in (*ARRAYS, *NUMBERS):
-        value = getattr(estimates, name)
-        if value is not None:
-            whole = np.broadcast_to(
-                np.asarray(value, np.float64), (len(estimates.values), *np.shape(value)[1:])
-            )
-            means[name] = _by_split(whole, splits).mean(axis=0)
-    for name in ("variance", "difference_variance"):
-        if name in means:
-            means[name] = means[name] * remaining_share(_align_shares(share, means[name]), splits)
-    for name in ("df", "difference_df"):
-        if name in means:
-            means[name] = satterthwaite_df(means[name], _align_shares(share, means[name]), splits, r)
+
+    def average(array: Any) -> Floats:
+        whole = np.broadcast_to(np.asarray(array, np.float64), (len(estimates.values), *np.shape(array)[1:]))
+        return np.asarray(_by_split(whole, splits).mean(axis=0))
+
+    def shrink(variance: Floats) -> Floats:
+        return np.asarray(variance * remaining_share(_align_shares(share, variance), splits))
+
+    def combine_df(df: Floats) -> Floats:
+        return satterthwaite_df(df, _align_shares(share, df), splits, r)
+
+    means = estimates.map_arrays(average, average, average)
+    variances, freedom = means.difference_variance, means.difference_df
     test = None if estimates.test is None else partial(average_pairs, estimates.test, splits, share, r)
     notes = (
         *estimates.notes,
         *((Note(in_words(float(share[0]), splits), "splits"),) if len(share) == 1 else ()),
     )
-    return replace(estimates, **means, test=test, notes=notes)
+    return replace(
+        means,
+        variance=shrink(means.variance),
+        df=combine_df(means.df),
+        difference_variance=None if variances is None else shrink(variances),
+        difference_df=None if freedom is None else combine_df(freedom),
+        test=test,
+        notes=notes,
+    )
 
 
 def stack_estimates(each: list[Estimates]) -> Estimates:
     """Estimates of single tables as those of many, for fits that take tables with gaps one by one."""
-    first = each[0]
-    joined: dict[str, Any] = {
-        name: np.concatenate([np.asarray(getattr(e, name)) for e in each])
-        for name in ARRAYS
-        if getattr(first, name) is not None
-    }
-    joined |= {name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each]) for name in NUMBERS}
     notes = tuple(dict.fromkeys(note for e in each for note in e.notes))
-    return replace(first, **joined, notes=notes)
+    joined: dict[str, Any] = {
+        name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each])
+        for name in (*NUMBERS, *VECTORS, *SQUARES)
+        if getattr(each[0], name) is not None
+    }
+    return replace(each[0], **joined, notes=notes)
 
 
 def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estimates:
@@ -243,12 +243,9 @@ def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estim
         _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (estimates.values, estimates.scale)
     )
     counts = np.isfinite(topic_means).sum(axis=1).astype(np.float64)
-    nothing = np.full(len(values), np.nan)
     return Estimates(
         labels=estimates.labels,
         values=values,
-        variance=nothing,
-        df=nothing,
         claim=estimates.claim,
         error=estimates.error,
         scale=scale,

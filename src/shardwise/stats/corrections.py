@@ -15,18 +15,6 @@ from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairFamily:
-    """The comparisons that one correction is about, (…, P) each."""
-
-    p: Floats  # uncorrected
-    t: Floats  # |difference| / se; NaN where there is none
-    df: Floats  # (…, P), or (…, 1) where all pairs share it
-    systems: int  # distinct systems among the pairs
-    # (…, P) of comparisons with one baseline whose means have unequal variances
-    loadings: Floats | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Stepwise:
     """A correction that looks at the p-values alone.
@@ -247,16 +235,19 @@ def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
     CORRECTIONS[name] = correction
 
 
-def adjust_family(name: str, family: PairFamily) -> Floats:
-    """Correct the p-values of a family.
+def adjust_p(
+    name: str, p: Floats, t: Floats, df: Floats, systems: int, loadings: Floats | None = None
+) -> Floats:
+    """Correct the p-values (…, P) of a family of pairs, or the p-values of their |t|, of so many distinct systems.
 
-    >>> family = PairFamily(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
-    >>> adjust_family("bonferroni", family)
+    ``loadings`` (…, P) are of comparisons with one baseline whose means have unequal variances.
+
+    >>> adjust_p("bonferroni", np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
     array([0.02, 0.4 ])
     """
     if name in STEPWISE:
-        return STEPWISE[name].adjust(family.p)
-    if np.isnan(family.t).any():
+        return STEPWISE[name].adjust(p)
+    if np.isnan(t).any():
         raise InputError(
             f"{correction_title(name)} needs Student's t, which these comparisons lack",
             remedy=f"choose one of {', '.join(STEPWISE)}",
@@ -265,9 +256,9 @@ def adjust_family(name: str, family: PairFamily) -> Floats:
             choices=STEPWISE,
         )
     correction = SIMULTANEOUS[name]
-    if family.loadings is not None and correction.adjust_unequal is not None:
-        return np.clip(correction.adjust_unequal(family.t, family.df, family.loadings), 0.0, 1.0)
-    return np.clip(correction.adjust(family.t, family.df, family.systems), 0.0, 1.0)
+    if loadings is not None and correction.adjust_unequal is not None:
+        return np.clip(correction.adjust_unequal(t, df, loadings), 0.0, 1.0)
+    return np.clip(correction.adjust(t, df, systems), 0.0, 1.0)
 
 
 def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
@@ -287,12 +278,14 @@ def interval_level(name: str, p: Floats, alpha: float) -> Floats:
     return uncorrected_level("bonferroni" if name == "holm" else name, p, alpha)
 
 
-def critical_t(name: str, level: Floats, df: Floats, family: PairFamily, alpha: float) -> Floats:
+def critical_t(
+    name: str, level: Floats, df: Floats, systems: int, alpha: float, loadings: Floats | None = None
+) -> Floats:
     """Return the |t| at which a correction rejects: at (…, 1) uncorrected levels, or by the joint distribution."""
     if name in STEPWISE:
         return student.student_critical(level, df)
     correction = SIMULTANEOUS[name]
-    if family.loadings is not None and correction.critical_unequal is not None:
-        return correction.critical_unequal(alpha, df, family.loadings)
+    if loadings is not None and correction.critical_unequal is not None:
+        return correction.critical_unequal(alpha, df, loadings)
     distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
-    return correction.critical(alpha, distinct, family.systems)[which].reshape(np.shape(df))
+    return correction.critical(alpha, distinct, systems)[which].reshape(np.shape(df))

@@ -128,7 +128,6 @@ class AnovaFit(Shown):
             values=self.grand_mean + effects,
             variance=float(variance if uniform else variance[others].mean()) / 2.0,
             df=float(freedom if uniform else freedom[others].mean()),
-            claim="",
             model=self.model.title,
             error=f"{words} (unbalanced data)",
             scale=sqrt(squares[ERROR]),
@@ -226,7 +225,6 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
         values=parts.means(of),
         variance=float(variance) / 2.0 if single else variance / 2.0,
         df=float(freedom) if single else freedom,
-        claim="",
         model=model.title,
         error=words,
         scale=np.sqrt(ms[ERROR]),
@@ -237,12 +235,10 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
 def batch_of_one(estimates: Estimates) -> Estimates:
     """The estimates of one table with an axis of tables before all others."""
 
-    def lift_array(x: Any) -> Any:
-        return None if x is None else np.asarray(x, np.float64)[None]
+    def lift_array(x: Any) -> Floats:
+        return np.asarray(x, np.float64)[None]
 
-    numbers = ("values", "variance", "df", "scale")
-    perhaps = ("difference_variance", "difference_df", "own_sd", "own_count")
-    return replace(estimates, **{name: lift_array(getattr(estimates, name)) for name in (*numbers, *perhaps)})
+    return estimates.map_arrays(lift_array, lift_array, lift_array)
 
 
 def anova(scores: Any, model: Model | str) -> AnovaFit:

@@ -155,14 +155,10 @@ def judged_means(tables: Tables, claim: Claim) -> Estimates:
     each = prediction_powered(
         y, seen, cluster=tables.cluster, task=tables.task, width=_measure_width(tables, human)
     )
-    nothing = np.full(len(tables), np.nan)
     residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
     return Estimates(
         labels=tuple(map(str, range(tables.systems))),
         values=each.mean,
-        variance=nothing,
-        df=nothing,
-        claim="",
         scale=np.sqrt(residual),
         mean_se=each.se,
         mean_df=each.df,

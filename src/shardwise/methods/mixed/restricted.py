@@ -168,13 +168,21 @@ class RestrictedFit:
         """Mean of each system as the model sees it."""
         return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
 
+    def _choose_df(self, df: str) -> str:
+        """Return the degrees of freedom that are meant: Kenward and Roger's where Satterthwaite's would explode."""
+        return ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
+
+    def describe_df(self, df: str) -> str:
+        """Return the degrees of freedom in words."""
+        return f"{WORDS[self._choose_df(df)]} df"
+
     def _build_estimates(
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
     ) -> Estimates:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
         if df not in FREEDOMS:
             raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
-        kind = ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
+        kind = self._choose_df(df)
         table = {
             "satterthwaite": self.satterthwaite,
             "kenward-roger": self.kenward_roger,
@@ -190,7 +198,7 @@ class RestrictedFit:
             df=float(np.median(table[pairs])),
             claim=claim,
             model=model,
-            error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {WORDS[kind]} df",
+            error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
             scale=self.residual_sd,
             difference_variance=None if alike else variance,
             difference_df=None if alike else table,

@@ -157,15 +157,11 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Estimates:
         lost = int((~present).sum())
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
         notes = (Note(f"{some}: each pair is judged on the topics that both have", "gaps"),)
-    nothing = np.full(len(y), np.nan)
     means = np.where(present, y, 0.0).sum(axis=1) / np.maximum(count, 1)
     squares = (np.where(present, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
         values=means,
-        variance=nothing,
-        df=nothing,
-        claim="",
         scale=np.sqrt(error),
         own_sd=np.sqrt(squares / np.where(count > 1, count - 1, np.nan)),  # of one score there is none
         own_count=count.astype(np.float64),

@@ -411,7 +411,6 @@ def estimate_jointly(tables: Tables, claim: Claim) -> Estimates:
         values=lines.means,
         variance=se**2 / 2.0,
         df=freedom,
-        claim="",
         scale=np.sqrt(lines.ms[..., balanced.E]),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import as_scores, is_unpaired, measure_of, note_measure
 from shardwise.methods.unpaired.statistics import adjust_for_covariate
 
@@ -38,7 +38,7 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
     if not is_unpaired(table):
         raise InputError(
             "the scores are paired, and need no covariate",
-            remedy="remove --pre: each item is its own control",
+            remedy=(Either("leave the covariate out", "remove --pre"), ": each item is its own control"),
         )
     x = before.transpose("topic", "system", ...).to_numpy()
     y = table.transpose("topic", "system", ...).to_numpy()

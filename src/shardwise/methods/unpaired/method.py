@@ -56,7 +56,6 @@ def unpaired_means(tables: Tables, claim: Claim) -> Estimates:
         values=means.mean,
         variance=means.variance.mean(axis=-1),
         df=means.df.sum(axis=-1),
-        claim="",
         error="items within systems",
         scale=np.sqrt((freedom * means.sd**2).sum(axis=-1) / freedom.sum(axis=-1)),
         difference_variance=(means.variance[..., ia] + means.variance[..., ib]).reshape(square),

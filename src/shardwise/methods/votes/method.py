@@ -57,14 +57,9 @@ def vote_means(tables: Tables, claim: Claim) -> Estimates:
     measured: list[VoteStatistics] = [
         measure_systems(strengths, units) for strengths, units in zip(values, tables.votes, strict=True)
     ]
-    nothing = np.full(len(tables), np.nan)
     return Estimates(
         labels=tuple(map(str, range(tables.systems))),
         values=values,
-        variance=nothing,
-        df=nothing,
-        claim="",
-        scale=nothing,
         mean_se=np.stack([one.se for one in measured]),
         mean_df=np.stack([one.df for one in measured]),
         own_sd=np.stack([one.se * np.sqrt(tables.topics) for one in measured]),
