@@ -11,7 +11,6 @@ import pandas as pd
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.plans import Plan, reach_curve
-from shardwise.planning.simulated import SimulatedPower
 from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.theme import (
     COLOURS,
@@ -184,7 +183,7 @@ def generalizability_chart(
     counts = sorted({*map(int, topics), result.topics})
     rows = []
     for n in counts:
-        if result.error > 0:
+        if result.components["error"] > 0:
             table = result.intervals(n, level)
             limits = {name: table.loc[name, ["low", "high"]].to_numpy(float).tolist() for name in names}
         else:
@@ -263,12 +262,12 @@ def shard_design_chart(design: Plan) -> alt.LayerChart:
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
 
 
-def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
+def simulated_power_chart(result: Plan) -> alt.LayerChart:
     """Draw power with its Monte-Carlo limits, and the share of false alarms, against the number of topics.
 
     Parameters
     ----------
-    result : SimulatedPower
+    result : Plan
         The result of `shardwise.planning.simulated_power`.
 
     Returns
@@ -276,7 +275,10 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     Chart
         The chart, an altair object.
     """
-    detected, false = f"a difference of {result.min_diff:g} is detected", "equal systems differ significantly"
+    detected, false = (
+        f"a difference of {result.facts['min_diff']:g} is detected",
+        "equal systems differ significantly",
+    )
     names = [detected, false]
     rows = [
         {"topics": row["topics"], "share": row[column], "what": name}
@@ -304,6 +306,7 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     )
     lines = base.mark_line(strokeWidth=1.5)
     points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=encode_shape("what", names, key))
-    layers = [bars, lines, points, level_line(result.alpha, "y")]
-    title = f"{result.systems} systems, dashed: alpha {result.alpha:g}; claim: {result.claim}"
+    layers = [bars, lines, points, level_line(result.facts["alpha"], "y")]
+    facts = result.facts
+    title = f"{facts['systems']} systems, dashed: alpha {facts['alpha']:g}; {result.lines[-1]}"
     return finish_chart(alt.LayerChart(layer=layers).properties(title=title, **SIZE))

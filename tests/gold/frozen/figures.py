@@ -358,9 +358,7 @@ def list_plans() -> dict[str, Figure]:
                 call_plan, "topics_for_power", variance=0.045, min_diff=[0.05, 0.1, 0.3], power=0.8, **size
             )
             figures[f"power {name}"] = partial(show_design, "power", min_diff=0.1, alpha=0.05, **size)
-            figures[f"detectable {name}"] = partial(
-                show_design, "detectable", alpha=0.01, target=0.9, **size
-            )
+            figures[f"detectable {name}"] = partial(show_design, "detectable", alpha=0.01, target=0.9, **size)
         if method == "paired-t":
             continue
         measured = {"AP": 0.045, "nDCG": 0.06}
