@@ -18,8 +18,9 @@ from statsmodels.stats.power import FTestAnovaPower, TTestPower
 from designs import min_diff_at, power_at
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.io.scores import read_scores
-from shardwise.planning.design import topics_for_power
+from shardwise.planning.design import Design, topics_for_power
 from shardwise.planning.plans import design_curve
 from shardwise.planning.variances import VarianceEstimate
 from shardwise.planning.variances import variance as estimate_of
@@ -366,3 +367,17 @@ def test_two_systems_are_a_paired_t_test() -> None:
         moderated = power_at(n=n, method="moderated", **how)
         assert moderated == pytest.approx(power_at(n=n, method="paired-t", **how), rel=1e-12)
     assert (topics_for_power(method="moderated", **how) == topics_for_power(method="paired-t", **how)).all()
+
+
+def test_a_design_has_one_power_for_two_ways_to_say_it() -> None:
+    """Variance components of one score an item, and their sum as a number."""
+    parts = VarianceComponents({"topic:system": 0.01, "error": 0.2})
+    how = {"topics": [20, 50], "systems": 4, "min_diff": 0.1, "method": "moderated"}
+    split, whole = Design(parts, repeats=5, **how), Design(0.01 + 0.2 / 5, **how)
+    for figure in ("se", "df", "power", "detectable", "half_width", "width"):
+        assert getattr(split, figure) == pytest.approx(getattr(whole, figure), rel=1e-12)
+    assert split.cost.tolist() == [20 * 4 * 5, 50 * 4 * 5]
+    with pytest.raises(InputError, match="one variance does not say what repeats or shards do"):
+        Design(0.01, repeats=5, **how)
+    with pytest.raises(InputError, match="power needs a difference"):
+        _ = Design(0.01, 50).power

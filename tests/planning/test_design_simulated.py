@@ -140,8 +140,7 @@ def test_more_topics_or_a_larger_difference_give_more_power() -> None:
     assert small.table["power"].is_monotonic_increasing
     assert small.table["width"].is_monotonic_decreasing
     assert (large.table["power"] >= small.table["power"]).all()
-    assert large.topics_for(0.8) in (40, 160)
-    assert small.topics_for(0.999999) is None
+    assert large.table["power_low"].iloc[-1] >= 0.8
 
 
 def test_telling_one_system_from_all_others_is_harder_than_from_one() -> None:
@@ -155,7 +154,7 @@ def test_real_scores_need_far_fewer_topics_than_an_unpaired_design(trec3: Path) 
     result = simulated_power(table, topics=[25, 50], min_diff=0.1, systems=10, repetitions=500, seed=4)
     unpaired = power_at(n=50, variance=variance(table, "two-way"), min_diff=0.1, systems=10)
     assert result.table["power"].iloc[1] > unpaired + 0.2
-    assert result.claim == "new topics like these 50"
+    assert result.lines[-1] == "claim: new topics like these 50"
     assert "moderated test" in str(result)
 
 

@@ -19,7 +19,7 @@ from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.design import topics_for_interval, topics_for_power
-from shardwise.planning.pools import plan_pools, pool_qrels
+from shardwise.planning.pools import best_ranks, cut_pool, plan_pools
 from shardwise.planning.variances import pool_variances, variance
 from shardwise.scoring.scoring import score
 
@@ -33,6 +33,10 @@ run_sets = st.fixed_dictionaries(
 judgments = st.fixed_dictionaries(
     {t: st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 2), min_size=1) for t in ("1", "2")}
 )
+
+
+def pool_qrels(collection: Collection, depth: int) -> Collection:
+    return cut_pool(collection, best_ranks(collection, depth), depth)
 
 
 def pooled_by_hand(runs: dict[str, Run], qrels: Qrels, depth: int) -> tuple[dict[str, set[str]], Qrels]:

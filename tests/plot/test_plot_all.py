@@ -105,9 +105,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "SettingSeries": lambda: sw.instances.smallest_setting({1: compared(), 2: compared()}, 0.05),
     "VarianceEstimate": lambda: sw.planning.variance(table()),
     "Generalizability": lambda: sw.planning.generalizability(table()),
-    "SimulatedPower": lambda: sw.planning.simulated_power(
-        table(), topics=[8, 16], min_diff=0.1, repetitions=20
-    ),
     "VarianceComponents": lambda: sw.planning.variance_components(scores()),
     "Plan": lambda: sw.planning.plan_shards(scores(), min_diff=0.1, generalize=()),
     "SimulatedCollection": collection,

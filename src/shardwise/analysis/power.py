@@ -146,18 +146,14 @@ def settle_tie(tie: tuple[str, str, float], now: Design) -> OpenTie:
         return found
     wanted = replace(now, min_diff=rounded)
     if now.repeats is None:
-        return replace(found, items_needed=_count_finite(float(wanted.search())))
+        needed = float(wanted.search())
+        return replace(found, items_needed=int(needed) if np.isfinite(needed) else None)
     items, repeats = plan_more(wanted)[:2]
     return replace(
         found,
         items_needed=None if items is None else items.topics,
         repeats_needed=None if repeats is None else repeats.repeats,
     )
-
-
-def _count_finite(number: float) -> int | None:
-    """Whole number, None for infinity."""
-    return int(number) if np.isfinite(number) else None
 
 
 def settle_unpaired_tie(

@@ -207,7 +207,7 @@ def draw_curve(plan: PlanForm, enough: int | None) -> dict[str, Any]:
     most = min(shown, MOST_SHOWN * max(plan.topics, plan.present))
     marks = {plan.topics, *([plan.present] if plan.present else [])}
     topics = sorted({*np.linspace(2, most, POINTS).round().astype(int).tolist(), *marks})
-    powers = _compute_power(plan, topics)
+    powers = replace(plan.design, topics=np.array(topics)).power.tolist()
     across = make_axis([0.0, float(most)])
 
     def locate(n: float, power: float) -> tuple[float, float]:
@@ -224,11 +224,6 @@ def draw_curve(plan: PlanForm, enough: int | None) -> dict[str, Any]:
         "wide": WIDE,
         "high": HIGH,
     }
-
-
-def _compute_power(plan: PlanForm, topics: Sequence[int]) -> list[float]:
-    """Power for the smallest difference between any two systems, for each number of topics."""
-    return [float(power) for power in replace(plan.design, topics=np.array(topics)).power]
 
 
 def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:

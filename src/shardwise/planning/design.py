@@ -115,6 +115,11 @@ class Design:
 
     def __post_init__(self) -> None:
         arrays = {name: validate_numbers(name, value) for name, value in self._numbers().items()}
+        if "variance" in arrays and arrays.keys() & {"repeats", "shards"}:
+            raise InputError(
+                "one variance does not say what repeats or shards do",
+                remedy="give variance components, as of variance_components(scores)",
+            )
         method = choose_method(self.method, arrays["systems"], self.variance)
         try:
             together = np.broadcast_arrays(*arrays.values())

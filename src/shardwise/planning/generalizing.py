@@ -27,33 +27,13 @@ class Generalizability(Shown):
     """Variance components of a topic × system table, and the two coefficients they give for n topics.
 
     Eρ² says how well differences between systems would repeat on new topics, Φ how well the scores
-    themselves would. An estimated component below 0 counts as 0 and is named in ``negative``.
+    themselves would. An estimated component below 0 counts as 0 and is named in ``components.negative``.
     """
 
     mean_squares: Mapping[str, float]
     components: VarianceComponents
     topics: int
     systems: int
-
-    @property
-    def system(self) -> float:
-        """Variance of the true means of systems."""
-        return self.components["system"]
-
-    @property
-    def topic(self) -> float:
-        """Variance of topic difficulty."""
-        return self.components["topic"]
-
-    @property
-    def error(self) -> float:
-        """Variance of topic:system and error, which one score a cell cannot tell apart."""
-        return self.components["error"]
-
-    @property
-    def negative(self) -> tuple[str, ...]:
-        """Components estimated below 0, which count as 0."""
-        return self.components.negative
 
     def erho_sq(self, topics: npt.ArrayLike | None = None) -> float | Floats:
         """Return Eρ² = σ²_s / (σ²_s + σ²_e/n).
@@ -68,7 +48,7 @@ class Generalizability(Shown):
         float or array of float
             The coefficient, one for each number of topics.
         """
-        return self.coefficient(self.error, topics)
+        return self.coefficient(self.components["error"], topics)
 
     def phi(self, topics: npt.ArrayLike | None = None) -> float | Floats:
         """Return Φ = σ²_s / (σ²_s + (σ²_t + σ²_e)/n).
@@ -83,7 +63,7 @@ class Generalizability(Shown):
         float or array of float
             The coefficient, one for each number of topics.
         """
-        return self.coefficient(self.topic + self.error, topics)
+        return self.coefficient(self.components["topic"] + self.components["error"], topics)
 
     def coefficient(self, noise: float, topics: npt.ArrayLike | None) -> float | Floats:
         """Return the share of the system variance when the noise is averaged over topics.
@@ -103,7 +83,8 @@ class Generalizability(Shown):
         n = np.asarray(self.topics if topics is None else topics, dtype=float)
         if not (n >= 1).all():
             raise InputError("a coefficient needs 1 topic or more", remedy="give a positive number of topics")
-        share = self.system / (self.system + noise / n) if self.system > 0 else np.zeros_like(n)
+        system = self.components["system"]
+        share = system / (system + noise / n) if system > 0 else np.zeros_like(n)
         return float(share) if n.ndim == 0 else np.asarray(share)
 
     def topics_for(self, target: float, coefficient: str = "phi") -> int:
@@ -123,11 +104,12 @@ class Generalizability(Shown):
         """
         check_level(target, "target")
         validate_choice(coefficient, "coefficient", ("phi", "erho_sq"))
-        if self.system <= 0:
+        parts = self.components
+        if parts["system"] <= 0:
             raise InputError("the systems do not differ", remedy="give scores of systems that differ")
-        noise = self.error + (self.topic if coefficient == "phi" else 0.0)
+        noise = parts["error"] + (parts["topic"] if coefficient == "phi" else 0.0)
         # the least n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic
-        return max(1, int(np.ceil(target * noise / ((1.0 - target) * self.system) - 1e-9)))
+        return max(1, int(np.ceil(target * noise / ((1.0 - target) * parts["system"]) - 1e-9)))
 
     def intervals(
         self, topics: int | None = None, level: float | None = None, *, alpha: float | None = None
@@ -151,7 +133,7 @@ class Generalizability(Shown):
             One row a coefficient: ``estimate, low, high``.
         """
         tail = resolve_alpha(alpha, level) / 2.0
-        if self.error == 0:
+        if self.components["error"] == 0:
             raise InputError("the table has no error variance", remedy="give scores that vary")
         n = self.topics if topics is None else topics
         rows = {}
@@ -196,11 +178,13 @@ class Generalizability(Shown):
         return late.call_bound("chart", self, level=level)
 
     def __str__(self) -> str:
-        note = f"; set to 0 as its estimate was negative: {', '.join(self.negative)}" if self.negative else ""
+        parts = self.components
+        negative = ", ".join(parts.negative)
+        note = f"; set to 0 as its estimate was negative: {negative}" if negative else ""
         return (
             f"{self.systems} systems on {self.topics} topics: Eρ² {self.erho_sq():.3f} (differences), "
-            f"Φ {self.phi():.3f} (scores); variance of system {self.system:.4g}, topic {self.topic:.4g}, "
-            f"topic:system and error {self.error:.4g}{note}"
+            f"Φ {self.phi():.3f} (scores); variance of system {parts['system']:.4g}, "
+            f"topic {parts['topic']:.4g}, topic:system and error {parts['error']:.4g}{note}"
         )
 
 

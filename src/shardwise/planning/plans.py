@@ -50,7 +50,7 @@ class Plan(Shown):
     Parameters
     ----------
     kind : str
-        "shards", "pools" or "judgments": what the rows differ by, or what is spent.
+        "shards", "pools", "judgments" or "simulated": what the rows differ by, or what is spent.
     table : DataFrame
         One row a design.
     lines : tuple of str
@@ -662,13 +662,10 @@ def design_curve(
     0       Q       10     121
     1       Q      200     426
     """
-    counts = np.array(list(systems))
-    names, sigma_sq, test = list_measures(variances, method, counts)
-    topics = topics_for_power(
-        variance=sigma_sq[:, None], min_diff=min_diff, systems=counts, alpha=alpha, power=power, method=test
-    )
-    points = {"measure": np.repeat(names, len(counts)), "systems": np.tile(counts, len(names))}
-    return pd.DataFrame({**points, "topics": np.ravel(topics)})
+    how: dict[str, Any] = {"min_diff": [min_diff], "alpha": [alpha], "power": [power], "method": method}
+    grid = design_table(variances, systems=systems, **how).droplevel(["alpha", "min_diff"])
+    rows: pd.DataFrame = grid[power].melt(ignore_index=False, value_name="topics").reset_index()
+    return rows[["measure", "systems", "topics"]]
 
 
 def reach_curve(

@@ -225,7 +225,7 @@ def judge_pools(
         counts = np.zeros(3)
         estimates: dict[str, list[VarianceEstimate]] = {name: [] for name in names}
         for collection, pool, keep in zip(each, pools, kept, strict=True):
-            shallow = _cut_pool(collection, pool, depth)
+            shallow = cut_pool(collection, pool, depth)
             scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
             variances = variance(scores, variance_method)
             counts += _count_documents(shallow, pool, depth, keep)
@@ -245,32 +245,6 @@ def judge_pools(
     rows.sort(key=lambda row: names.index(str(row[0]["measure"])))  # stable: by depth within a measure
     table = pd.DataFrame([row for row, _ in rows])
     return JudgedPools(table, [estimate for _, estimate in rows], (*notes, *_describe_unjudged(table)))
-
-
-def pool_qrels(collection: Collection, depth: int) -> Collection:
-    """Return the collection as if only the first ``depth`` documents of every run had been judged.
-
-    Parameters
-    ----------
-    collection : Collection
-        Runs and judgments.
-    depth : int
-        How many documents of every run are in the pool.
-
-    Returns
-    -------
-    Collection
-        The collection with fewer judgments.
-
-    >>> from shardwise.io.reader import read_collection
-    >>> runs = {"x": {"1": {"a": 3., "b": 2., "c": 1.}}, "y": {"1": {"c": 2., "a": 1.}}}
-    >>> qrels = {"1": {"a": 1, "b": 1, "c": 0, "d": 1}}
-    >>> shallow = pool_qrels(read_collection(runs, qrels), 1)
-    >>> [shallow.docnos()[d] for d in shallow.qrel_docs]
-    ['a', 'c']
-    """
-    depth = _validate_depths([collection], [depth])[0]
-    return _cut_pool(collection, best_ranks(collection, depth), depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,7 +282,7 @@ def _judged_keys(collection: Collection) -> Ints:
     return np.asarray(topic_of * collection.n_docs + collection.qrel_docs)
 
 
-def _cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
+def cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
     """Judgments only of documents that a run has among its first ``depth``."""
     keep = pool.rank_documents(_judged_keys(collection)) < depth
     ends = np.concatenate([[0], np.cumsum(keep)])
@@ -367,7 +341,7 @@ def _topics_kept(
     kept, notes = [], []
     for collection, pool in zip(collections, pools, strict=True):
         # a topic is undefined for all systems or for none
-        shallow = _cut_pool(collection, pool, depth)
+        shallow = cut_pool(collection, pool, depth)
         scores: xr.Dataset = score(shallow, list(names), no_relevant="undefined", jobs=jobs).isel(system=0)
         defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
         barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]

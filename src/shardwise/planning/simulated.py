@@ -7,7 +7,6 @@ planted, and the planned test is run, many times over. So the claim is about top
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ import pandas as pd
 import scipy
 from scipy import special
 
-from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -23,11 +21,11 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import nouns_of, sizes_of
-from shardwise.core.shown import Shown
+from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of
 from shardwise.stats import studentized_range
-from shardwise.stats.moderation import own_share, shrink_variances
-from shardwise.stats.power import TABLES, joint_critical
+from shardwise.stats.moderation import shrink_variances
+from shardwise.stats.power import TABLES, joint_critical, moderated_df
 
 TESTS = {
     "moderated": "moderated test of all pairs, the default",
@@ -43,59 +41,6 @@ BLOCK = 4_000_000  # numbers held at a time
 Results = tuple[Bools, Floats, Bools, Bools]  # one entry a repetition
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SimulatedPower(Shown):
-    """What each number of topics gave in simulation.
-
-    ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair differs
-    significantly) with its Monte-Carlo limits, mean ``width`` of the intervals of the planted pairs, their
-    ``coverage`` of the planted difference, and ``false_alarms``: how often equal systems differ significantly
-    (moderated and HSD: any pair of all systems; t: any of the pairs tested).
-    """
-
-    table: pd.DataFrame
-    claim: str
-    method: str
-    min_diff: float
-    systems: int
-    alpha: float
-    repetitions: int
-    seed: int
-
-    def topics_for(self, power: float = 0.8) -> int | None:
-        """Return the smallest number of topics tried that is sure to have the power, None if there is none.
-
-        Parameters
-        ----------
-        power : float
-            What the lower Monte-Carlo limit of the power must reach.
-
-        Returns
-        -------
-        int or None
-            Number of topics.
-        """
-        good = self.table.loc[self.table["power_low"] >= power, "topics"]
-        return int(good.min()) if len(good) else None
-
-    def plot(self) -> Any:
-        """Draw power and false alarms against the number of topics: an altair chart.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.method}; difference {self.min_diff:g}, {self.systems} systems, alpha {self.alpha:g}, "
-            f"{self.repetitions} repetitions, seed {self.seed}; claim: {self.claim}\n"
-            f"{self.table.to_string(index=False)}"
-        )
-
-
 def simulated_power(
     scores: Any,
     *,
@@ -108,7 +53,7 @@ def simulated_power(
     repetitions: int = 2000,
     level: float = 0.95,
     seed: int = 0,
-) -> SimulatedPower:
+) -> Plan:
     """Simulate the planned comparison with topics drawn from one's own topic × system scores.
 
     Every repetition draws systems, moves each to the same mean, plants the
@@ -144,8 +89,11 @@ def simulated_power(
 
     Returns
     -------
-    SimulatedPower
-        The share of simulated comparisons that are significant, by number of topics.
+    Plan
+        One row a number of topics: ``power`` (share of repetitions in which every planted pair differs significantly)
+        with its Monte-Carlo limits, mean ``width`` of the intervals of the planted pairs, their ``coverage`` of the
+        planted difference, and ``false_alarms``: how often equal systems differ significantly (moderated and HSD: any
+        pair of all systems; t: any of the pairs tested).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
@@ -163,7 +111,22 @@ def simulated_power(
     if not counts.size:
         raise InputError("no number of topics: give one, 2 or more", argument="topics", value=topics)
     m = y.shape[1] if systems is None else validate_count(systems, "systems")
-    validate_simulation(min_diff, m, y.shape[1], test, plant)
+    validate_choice(test, "test", TESTS)
+    validate_choice(plant, "plant", PLANTS, what="way to plant")
+    if not 2 <= m <= y.shape[1]:
+        raise InputError(
+            f"{m} systems: there are {y.shape[1]} to draw from",
+            remedy=f"give 2 to {y.shape[1]} systems",
+            argument="systems",
+            value=m,
+        )
+    if not (np.isfinite(min_diff) and min_diff > 0):
+        raise InputError(
+            f"min_diff = {min_diff:g}: it must be above 0",
+            remedy="false_alarms covers no difference",
+            argument="min_diff",
+            value=min_diff,
+        )
     check_level(alpha)
     check_level(level, "level")
     validate_count(repetitions, "repetitions")
@@ -187,36 +150,11 @@ def simulated_power(
             blocks.append(run_tests(test, tables, weights, planted, partners, critical[n]))
 
     rows = [summarize_results(n, blocks, level) for n, blocks in results.items()]
-    return SimulatedPower(
-        table=pd.DataFrame(rows),
-        claim=Claim("topic").sentence(sizes_of(table), nouns_of(table)),
-        method=f"{TESTS[test]}; {PLANTS[plant]}",
-        min_diff=float(min_diff),
-        systems=int(m),
-        alpha=float(alpha),
-        repetitions=int(repetitions),
-        seed=int(seed),
-    )
-
-
-def validate_simulation(min_diff: float, m: int, available: int, test: str, plant: str) -> None:
-    """Refuse a simulation that cannot be run, with the reason."""
-    validate_choice(test, "test", TESTS)
-    validate_choice(plant, "plant", PLANTS, what="way to plant")
-    if not 2 <= m <= available:
-        raise InputError(
-            f"{m} systems: there are {available} to draw from",
-            remedy=f"give 2 to {available} systems",
-            argument="systems",
-            value=m,
-        )
-    if not (np.isfinite(min_diff) and min_diff > 0):
-        raise InputError(
-            f"min_diff = {min_diff:g}: it must be above 0",
-            remedy="false_alarms covers no difference",
-            argument="min_diff",
-            value=min_diff,
-        )
+    claim = Claim("topic").sentence(sizes_of(table), nouns_of(table))
+    asked = f"difference {min_diff:g}, {m} systems, alpha {alpha:g}, {repetitions} repetitions, seed {seed}"
+    lines = (f"{TESTS[test]}; {PLANTS[plant]}", asked, f"claim: {claim}")
+    facts = {"min_diff": float(min_diff), "systems": m, "alpha": float(alpha)}
+    return Plan("simulated", pd.DataFrame(rows), lines, facts=facts)
 
 
 def draw_repetitions(
@@ -264,22 +202,14 @@ def run_tests(
 ) -> Results:
     """Tests of the planted pairs on resampled tables: were all found, mean width, coverage, false alarm."""
     n, m = weights[0].sum(), tables.shape[2]
-    if test == "t":
-        y = tables[:, :, :1] - tables[:, :, partners]
-        means = np.einsum("bt,btm->bm", weights, y) / n
-        squares = np.maximum(np.einsum("bt,btm->bm", weights, y**2) - n * means**2, 0.0)
-        half = critical * np.sqrt(squares / ((n - 1.0) * n))
-        blur, false_alarm = means, (np.abs(means) > half).any(axis=1)
-    else:
-        y = tables - tables.mean(axis=2, keepdims=True)
-        means = np.einsum("bt,btm->bm", weights, y) / n
-        gaps = means[:, :, None] - means[:, None, :]
-        share = float(own_share(n - 1.0, m)) if test == "moderated" else 0.0
-        variances = pair_variances(y, weights, means, share)
-        halves = critical * np.sqrt(variances / n)
-        half, blur = halves[:, 0, partners], gaps[:, 0, partners]
-        a, b = np.triu_indices(m, 1)
-        false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
+    y = tables - tables.mean(axis=2, keepdims=True)
+    means = np.einsum("bt,btm->bm", weights, y) / n
+    gaps = means[:, :, None] - means[:, None, :]
+    weight = {"t": 1.0, "hsd": 0.0, "moderated": float(moderated_df(n, m)[0])}[test]
+    halves = critical * np.sqrt(pair_variances(y, weights, means, weight) / n)
+    half, blur = halves[:, 0, partners], gaps[:, 0, partners]
+    a, b = (np.zeros_like(partners), partners) if test == "t" else np.triu_indices(m, 1)
+    false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
     detected = np.abs(blur + planted[0] - planted[partners]) > half
     return detected.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
 

@@ -24,6 +24,7 @@ from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.kinds import KINDS, infer_repeats
 from shardwise.methods.repeats.pairs import Source, pair_of
 from shardwise.methods.repeats.unified import instance_spread
+from shardwise.stats.rank_sets import pair_variances
 from shardwise.stats.units import additive_residuals
 
 TWO_WAY = ("topic", "system")
@@ -110,21 +111,10 @@ def two_way(y: Floats) -> float:
     return (m - 1) / (m * n) * (ms["system"] - rest) + (ms["topic"] - rest) / m + rest
 
 
-def pair_variances(y: Floats) -> Floats:
-    """Variances of the per-topic differences, one for each pair of systems (S14 eq. 1)."""
-    covariance = np.cov(y, rowvar=False)
-    system_variances = np.diag(covariance)
-    return (system_variances[:, None] + system_variances - 2.0 * covariance)[np.triu_indices(y.shape[1], k=1)]
-
-
 def percentile_variance(y: Floats) -> float:
-    """σ² as half the 95th percentile of the pair variances, an observed value (S14 §4.1)."""
-    return float(np.quantile(pair_variances(y), 0.95, method="inverted_cdf")) / 2.0
-
-
-def residual_variance(y: Floats) -> float:
-    """σ² of what is left when system and topic means are taken out; 2σ² is the mean pair variance."""
-    return mean_squares(y, TWO_WAY)["error"]
+    """σ² as half the 95th percentile of the pair variances (S14 eq. 1), an observed value (§4.1)."""
+    pairs = pair_variances(y)[np.triu_indices(y.shape[1], k=1)]
+    return float(np.quantile(pairs, 0.95, method="inverted_cdf")) / 2.0
 
 
 GROUPS = 100  # of topics, left out in turn
@@ -156,7 +146,8 @@ class Estimator(NamedTuple):
 
 
 METHODS = {
-    "residual": Estimator(residual_variance, "residual of two-way ANOVA", True),
+    # what is left when system and topic means are taken out; 2σ² is the mean pair variance
+    "residual": Estimator(lambda y: mean_squares(y, TWO_WAY)["error"], "residual of two-way ANOVA", True),
     "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", False),
     "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", False),
     "percentile95": Estimator(
@@ -297,7 +288,8 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
     VarianceComponents
         Variances by effect.
 
-    >>>     >>> rng = np.random.default_rng(2)
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(2)
     >>> topics = rng.normal(0, 0.2, 100)
     >>> noise = rng.normal(0, 0.1, (100, 1)) + rng.normal(0, 0.03, 20) + rng.normal(0, 0.08, (100, 20))
     >>> found = variance_components(pd.DataFrame(topics[:, None] + noise), pd.Series(topics))
@@ -343,20 +335,9 @@ def _of_pair(a: Source, b: Source) -> VarianceComponents:
 
 
 def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceComponents, str]:
-    """Estimate what scores with repeats vary by, seeds or samples.
+    """Variances of scores with repeats, and their kind: "seeds" with a common effect ``system:instance``, or "samples".
 
-    Parameters
-    ----------
-    scores : object
-        Scores by topic, system and instance in any form that `as_scores` takes.
-    kind : str, optional
-        "seeds" or "samples"; as the source says without it.
-
-    Returns
-    -------
-    tuple of VarianceComponents and str
-        For samples the variance within an item and system is ``error``, whole; for seeds their common effect is
-        ``system:instance``.
+    For samples the variance within an item and system is ``error``, whole.
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.1, (400, 3, 1)) + rng.normal(0, 0.3, (400, 3, 5))

@@ -12,7 +12,6 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.plans import Plan, reach_curve
-from shardwise.planning.simulated import SimulatedPower
 from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.forms import (
     PLACE,
@@ -177,7 +176,7 @@ def generalizability_chart(
     today = result.topics
     rows = []
     for n in sorted({*map(int, topics), today}):
-        limits = result.intervals(n, level) if result.error > 0 else None
+        limits = result.intervals(n, level) if result.components["error"] > 0 else None
         for coefficient, label in names.items():
             row = {"topics": n, "coefficient": label, "value": getattr(result, coefficient)(n)}
             for end in ("low", "high"):
@@ -234,12 +233,12 @@ def shard_design_chart(design: Plan) -> alt.LayerChart:
     return finish_layers(layers, **SIZE, title={"text": f"{goal}{note}", "subtitle": claim})
 
 
-def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
+def simulated_power_chart(result: Plan) -> alt.LayerChart:
     """Draw power with its Monte-Carlo limits, and the share of false alarms, against the number of topics.
 
     Parameters
     ----------
-    result : SimulatedPower
+    result : Plan
         The result of `shardwise.planning.simulated_power`.
 
     Returns
@@ -248,7 +247,7 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
         The chart, an altair object.
     """
     columns = {
-        f"a difference of {result.min_diff:g} is detected": "power",
+        f"a difference of {result.facts['min_diff']:g} is detected": "power",
         "equal systems differ significantly": "false_alarms",
     }
     table = list_records(result.table)
@@ -267,9 +266,10 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     layers = [
         draw("rule", limits, ends, color=COLOURS[0], strokeWidth=2),
         *draw_curves(rows, x, number("share", **numbers), series, shown, points=50),
-        draw_level(result.alpha, "y"),
+        draw_level(result.facts["alpha"], "y"),
     ]
-    title = f"{result.systems} systems, dashed: alpha {result.alpha:g}; claim: {result.claim}"
+    facts = result.facts
+    title = f"{facts['systems']} systems, dashed: alpha {facts['alpha']:g}; {result.lines[-1]}"
     return finish_layers(layers, **SIZE, title=title)
 
 

@@ -149,34 +149,10 @@ def pilot_power(
     resamples: int = RESAMPLES,
     trials: int = TRIALS,
 ) -> PilotPower:
-    """Simulate the power of pairs of the moderated test at any number of topics, from pilot scores.
+    """Power of pairs of the moderated test at T topics, for (D,) or (P, 1) differences, from (T0, R) pilot scores.
 
     c(T) is the mean joint critical value over tables of T topics drawn from the centred scores; a pair with a true
     difference δ is found in the share of further draws with |d* + δ|/√(v*/T) > c.
-
-    Parameters
-    ----------
-    table : array
-        (T0, R) pilot scores, none missing.
-    ia, ib : array of int
-        (P,) first and second system of each pair whose power is asked for.
-    differences : array
-        (D,) true differences, or (P, 1) one of each pair.
-    topics : int
-        T.
-    rng : numpy.random.Generator
-        Random numbers.
-    alpha : float
-        Family-wise error rate of all pairs of the R systems.
-    prior_df : float, optional
-        d0, the weight of the pooled variance.
-    tables, resamples, trials : int
-        Tables to average the critical value over, resamples of each, and draws to find the pair in.
-
-    Returns
-    -------
-    PilotPower
-        The critical value and (P, D) powers.
 
     >>> table = np.random.default_rng(1).normal(size=(50, 3))
     >>> found = pilot_power(table, np.array([0]), np.array([1]), np.array([0.0, 1.0]), 50, np.random.default_rng(2))
@@ -207,27 +183,7 @@ def joint_critical(
     resamples: int = RESAMPLES,
     prior_df: float | None = None,
 ) -> float:
-    """Draw a table of topics and find the joint critical value of |t| of all its pairs.
-
-    Parameters
-    ----------
-    pool : array
-        (T0, R) scores to draw from.
-    topics : int
-        T, topics of the table.
-    rng : numpy.random.Generator
-        Random numbers.
-    alpha : float
-        Family-wise error rate.
-    resamples : int
-        Number of resamples of the table.
-    prior_df : float, optional
-        d0, the weight of the pooled variance.
-
-    Returns
-    -------
-    float
-        The critical value.
+    """Joint critical |t| of all pairs of a table of T topics drawn from (T0, R) scores.
 
     >>> pool = np.random.default_rng(1).normal(size=(500, 2))
     >>> bool(1.8 < joint_critical(pool, 100, np.random.default_rng(2)) < 2.2)
@@ -240,23 +196,7 @@ def joint_critical(
 def largest_t(
     centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float | None = None
 ) -> Floats:
-    """Resample topics of a table of equal means and take the largest moderated |t| of all pairs.
-
-    Parameters
-    ----------
-    centred : array
-        (T, R) scores without system means.
-    rng : numpy.random.Generator
-        Random numbers.
-    resamples : int
-        Number of resamples.
-    prior_df : float, optional
-        d0, the weight of the pooled variance.
-
-    Returns
-    -------
-    array
-        (resamples,) largest |t|.
+    """(resamples,) largest moderated |t| of all pairs, from resampled topics of (T, R) scores without system means.
 
     >>> table = np.random.default_rng(1).normal(size=(50, 3))
     >>> largest_t(table - table.mean(axis=0), np.random.default_rng(2), 99).shape
