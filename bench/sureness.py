@@ -419,6 +419,9 @@ def sum_up(words: tuple[str, str], frame: pd.DataFrame) -> list[str]:
     note = f", {100 * refused / (refused + frame['tables'].sum()):.0f}% refused" if refused else ""
     kept = frame[frame["tables"] > 0]
     columns = [(false, "at most 5", "false", "error", note)]
+    if "better" in frame:
+        name = "P(better by more than the margin) ≥ .975 at a gap of the margin"
+        columns.append((name, "at most 2.5", "better", "better_error", ""))
     if covered:
         columns.append((covered, "95", "coverage", "coverage_error", ""))
     rows = []
@@ -433,8 +436,8 @@ def sum_up(words: tuple[str, str], frame: pd.DataFrame) -> list[str]:
 def write_cells() -> None:
     """Write docs/bench/sure_statements.md, a row a cell of the parts of `sure_statements` that were run."""
     lines = [
-        "| | cell | items | tables | false, % | intervals that hold, % | recorded, % |",
-        "|---|---|---|---|---|---|---|",
+        '| | cell | items | tables | false, % | false "better", % | intervals that hold, % | recorded, % |',
+        "|---|---|---|---|---|---|---|---|",
     ]
     for part in sure_statements.PARTS:
         path = OUT / f"sureness_{part}.csv"
@@ -444,11 +447,15 @@ def write_cells() -> None:
                 f"{100 * row[value]:.1f} ± {100 * row[error]:.1f}"
                 if np.isfinite(row.get(value, np.nan))
                 else ""
-                for value, error in (("false", "error"), ("coverage", "coverage_error"))
+                for value, error in (
+                    ("false", "error"),
+                    ("better", "better_error"),
+                    ("coverage", "coverage_error"),
+                )
             ]
             recorded = f"{100 * row['recorded']:.1f}" if "recorded" in row else ""
             lines.append(
-                f"| {part} | {row['cell']} | {row['items']} | {tables} | {figures[0]} | {figures[1]} | {recorded} |"
+                f"| {part} | {row['cell']} | {row['items']} | {tables} | {' | '.join(figures)} | {recorded} |"
             )
     (OUT / "sure_statements.md").write_text("\n".join(lines) + "\n")
 

@@ -170,6 +170,9 @@ def test_several_candidates_share_the_error() -> None:
     alone = gate("old", "new", scores=scores, margin=0.05)
     assert both.each[0].lower < alone.lower
     assert len(both.to_frame()) == 2
+    broken = gate("old", ["new", "newer"], scores=scores - 0.3 * (scores["system"] == "newer"), margin=0.05)
+    assert [one.passes for one in broken.each] == [True, False]
+    assert not broken.passes
 
 
 def test_any_form_of_scores() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
+import xarray as xr
 
 import shardwise as sw
 from shardwise.comparing.contrasts import compare_groups, parse_contrast
@@ -87,3 +88,20 @@ def test_three_ways_are_shares_of_the_confidence_distribution() -> None:
         read_pairs("wilcoxon holm").probabilities(0.02)
     votes = sw.compare(GOLD / "votes.csv", n_resamples=99).probabilities(0.1)
     assert ((votes["equal"] > 0.0) & (votes["equal"] < 1.0)).all()
+
+
+def test_resampled_contrasts_have_the_variance_of_their_own_values_and_are_corrected_together() -> None:
+    y = np.random.default_rng(9).normal(size=(25, 4)) * [1.0, 1.0, 2.0, 3.0] + [0.0, 0.2, 0.4, 1.0]
+    scores = xr.DataArray(y, dims=("topic", "system"), coords={"system": list("abcd")})
+    groups = {"first": (["a", "b"], ["c", "d"]), "second": (["a"], ["b"]), "third": (["c"], ["d"])}
+    pairs = sw.compare(scores)
+    table = pairs.contrasts(groups).table.set_index("contrast")
+    values = {"first": y[:, :2].mean(axis=1) - y[:, 2:].mean(axis=1), "second": y[:, 0] - y[:, 1]}
+    for name, own in values.items():
+        assert table.loc[name, "se"] == pytest.approx(own.std(ddof=1) / 5.0)
+        alone = pairs.contrasts({name: groups[name]}).table.iloc[0]
+        assert alone["p_adjusted"] == pytest.approx(alone["p"])
+    # the most significant of three pays for all of them, the least for itself
+    order = table.sort_values("p")
+    assert order["p_adjusted"].iloc[0] > 1.5 * order["p"].iloc[0]
+    assert order["p_adjusted"].is_monotonic_increasing
