@@ -1,6 +1,6 @@
 """Every way in which a table may be read, with the points that speak for each: structure first, words second.
 
-A feature is a row of ``points.txt``; a candidate lists how strongly each feature holds. Long tables have a row for
+A feature is a row of ``FEATURES``; a candidate lists how strongly each feature holds. Long tables have a row for
 each item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
 measures, or repeats, of one system, or the rows are means of systems.
 """
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -37,10 +36,77 @@ from shardwise.io.tables.words import (
     split_words,
 )
 
+FEATURES = """
+# what headers say
+ 20.0  item, as the caller says
+  4.0  item by its word
+  2.5  item by a word that means more
+  1.5  item by the second meaning of a word
+  1.0  task or cluster as item
+  1.0  rows have names of their own
+  2.0  first column as item
+ -1.0  slice as item
+ -4.0  other word for the item
+ -1.0  numbers that no word names as item
+ -2.0  text or bookkeeping as item
+ -3.0  rows without names
+  2.5  no column of names
+ 20.0  system, as the caller says
+  4.0  system by its word
+  2.5  system by a word that means more
+  2.0  group of an experiment
+ -3.0  other word for the system
+ -2.0  system of numbers
+ -3.0  text or bookkeeping as system
+ -4.0  more systems than items, and nothing says that they are systems
+ -2.0  one system beside a column of several
+ -1.0  rows named otherwise than systems
+ -4.0  rows named as items
+
+# how names look
+  1.5  names of items look so
+  1.0  names of items are numbered
+  1.5  names of systems look so
+  2.0  columns look like systems
+ -5.0  columns are counted
+  1.0  columns are numbered rather than rows
+
+# how labels cross
+  1.0  more items than systems
+ -2.0  hundreds of systems
+  2.0  all items have all systems
+  1.0  many items have many systems
+ -2.0  few items have several systems
+  2.0  items and systems cross completely
+ -3.0  several scores of one cell
+ -1.5  several scores of one cell, by a column that no word names
+ -3.0  more tasks than items
+ -4.0  items that no word names and not all systems have
+ -5.0  runs of a system as systems
+  1.0  items are described by other columns
+ -2.0  several numbers beside systems that no word names
+  1.0  shape
+
+# what columns of numbers have in common
+  1.0  columns share a measure
+ -6.0  nothing says that columns share a measure
+ -4.0  columns are measures
+ -4.0  columns are statistics of others
+ -2.0  columns are kept beside scores
+ -4.0  a column says that it holds the scores
+ -5.0  a column of systems is left out
+ -5.0  a column of items is left out
+ -1.5  columns of labels are left out
+ -6.0  labels that cross are left out
+  3.0  measures of one system
+  4.0  rows hold means
+
+# votes
+ 12.0  two columns name opponents
+  6.0  a column says which won
+"""
 POINTS = {
-    line[5:].strip(): float(line[:5])
-    for line in Path(__file__).with_name("points.txt").read_text(encoding="utf-8").splitlines()
-    if line and not line.startswith("#")
+    line[5:].strip(): float(line[:5]) for line in FEATURES.splitlines() if line and not line.startswith("#")
 }
 """What may speak for and against a reading, with its points."""
 AHEAD = 3.0  # points by which a reading has to be better than any other
@@ -118,7 +184,7 @@ def _rate_item(facts: Facts, name: str) -> dict[str, float]:
     """Return what speaks for a column as that of the items: its header, and how its labels look."""
     if facts.roles.get("topic") == name:
         return {"item, as the caller says": 1.0}
-    roles, names = facts.words(name), facts.sheet.columns[name].first_names
+    roles, names = facts.words(name), facts.columns[name].first_names
     features = {
         "names of items look so": share_of_items(names) - share_of_models(names),
         "names of items are numbered": float(is_numbered(names)),
@@ -143,7 +209,7 @@ def _rate_system(facts: Facts, name: str) -> dict[str, float]:
     """Return what speaks for a column as that of the systems."""
     if facts.roles.get("system") == name:
         return {"system, as the caller says": 1.0}
-    roles, names = facts.words(name), facts.sheet.columns[name].first_names
+    roles, names = facts.words(name), facts.columns[name].first_names
     looks = [label for label in names if not label.isdecimal()]
     features = {
         "names of systems look so": share_of_models(names) - (share_of_items(looks) if looks else 0.0)
@@ -152,7 +218,7 @@ def _rate_system(facts: Facts, name: str) -> dict[str, float]:
         features["system by its word" if facts.is_plain(name) else "system by a word that means more"] = 1.0
     elif roles:
         features["other word for the system"] = 1.0
-    elif facts.sheet.columns[name].is_numeric:
+    elif facts.columns[name].is_numeric:
         features["system of numbers"] = 1.0
     if "system" not in roles and (is_text(name) or is_kept_beside(name)):
         features["text or bookkeeping as system"] = float(not roles)
@@ -166,13 +232,11 @@ def list_values(facts: Facts) -> list[str]:
     """Return columns that may hold the scores of a long table."""
     if "value" in facts.named:
         return list(facts.named["value"])
-    if facts.measure in facts.sheet.columns:
+    if facts.measure in facts.columns:
         return [str(facts.measure)]
     if not facts.numbers:
         # words where scores should be, which are refused as such
-        return [
-            name for name in facts.sheet.columns if is_score(name) and not facts.sheet.columns[name].blank
-        ]
+        return [name for name in facts.columns if is_score(name) and not facts.columns[name].blank]
     scores = [name for name in facts.numbers if is_score(name)]
     plain = [name for name in facts.numbers if not facts.words(name) and not is_kept_beside(name)]
     return scores or plain or [name for name in facts.numbers if not facts.words(name)]
@@ -180,7 +244,7 @@ def list_values(facts: Facts) -> list[str]:
 
 def _may_label(facts: Facts, name: str) -> bool:
     """Tell whether a column may name items or systems."""
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     if name in facts.taken or name == facts.measure:
         return name in (facts.roles.get("topic"), facts.roles.get("system"))
     if facts.words(name)[:1] in (("measure",), ("shard",), ("split",)):
@@ -194,7 +258,7 @@ def _may_label(facts: Facts, name: str) -> bool:
 
 def _may_count(facts: Facts, name: str) -> bool:
     """Tell whether numbers that no word names may be labels: they repeat, and are whole or called after a size."""
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     return 1 < column.distinct <= facts.sheet.rows / 2 and (column.whole or is_kept_beside(name))
 
 
@@ -203,7 +267,7 @@ def _list_long(facts: Facts) -> Iterator[Candidate]:
     values = list_values(facts)
     if not values:
         return
-    labels = [name for name in facts.sheet.columns if _may_label(facts, name)][:MOST_LABELS]
+    labels = [name for name in facts.columns if _may_label(facts, name)][:MOST_LABELS]
     items = {name: _rate_item(facts, name) for name in labels}
     systems = {name: _rate_system(facts, name) for name in labels}
     pairs = [
@@ -230,7 +294,7 @@ def _list_unnamed_rows(
 ) -> Iterator[Candidate]:
     """List columns of systems, or of groups of an experiment, whose rows nothing names: each row is an item."""
     for name, features in systems.items():
-        column = facts.sheet.columns[name]
+        column = facts.columns[name]
         worded = "system" in facts.words(name) and facts.is_plain(name)
         forced = name == facts.roles.get("system")
         if (
@@ -249,7 +313,7 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
         return False
     if {item, system} >= set(values):
         return False
-    items, systems, rows = facts.sheet.columns[item], facts.sheet.columns[system], facts.sheet.rows
+    items, systems, rows = facts.columns[item], facts.columns[system], facts.sheet.rows
     words = facts.words(item), facts.words(system)
     forced = system == facts.roles.get("system")
     known = "system" in words[1] or forced
@@ -279,18 +343,18 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
 def _cross_completely(facts: Facts, a: str, b: str) -> bool:
     """Tell whether two columns have every combination of their labels, once."""
     rows = facts.sheet.rows
-    product = facts.sheet.columns[a].distinct * facts.sheet.columns[b].distinct
+    product = facts.columns[a].distinct * facts.columns[b].distinct
     return rows >= 6 and product == rows == facts.count(a, b)
 
 
 def _is_count(facts: Facts, name: str) -> bool:
-    return not facts.words(name) and name not in facts.taken and facts.sheet.columns[name].is_numeric
+    return not facts.words(name) and name not in facts.taken and facts.columns[name].is_numeric
 
 
 def _rate_counts(facts: Facts, item: str, system: str) -> dict[str, float]:
     """Return what speaks for a pair by the number of items and systems: mostly there are more items."""
-    systems = facts.sheet.columns[system].distinct
-    ratio = facts.sheet.columns[item].distinct / max(1, systems)
+    systems = facts.columns[system].distinct
+    ratio = facts.columns[item].distinct / max(1, systems)
     return {
         "more items than systems": float(np.clip(np.log2(ratio) / 2.0, -1.5, 1.5)),
         "hundreds of systems": float(systems > 500),
@@ -304,7 +368,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     scores = tuple(name for name in values if name not in (item, system))
     repeat, task, unique = _find_key(facts, item, system)
     factor = None if unique else _find_factor(facts, item, system)
-    items, systems = facts.sheet.columns[item].distinct, facts.sheet.columns[system].distinct
+    items, systems = facts.columns[item].distinct, facts.columns[system].distinct
     share = min(1.0, facts.count(item, system) / (items * systems))
     apart = systems > 1 and facts.count(item, system) == items
     known = "system" in facts.words(system) or system in facts.taken
@@ -312,9 +376,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     plain = facts.is_plain(item) and facts.is_plain(system) and "topic" in facts.words(item) and known
     listed = repeat is not None and sheet.columns[repeat].unique and repeat not in facts.taken
     people = apart and simplify_header(item) in PEOPLE
-    tasks = [
-        facts.sheet.columns[name].distinct for name in facts.by_word("task") if name not in (item, system)
-    ]
+    tasks = [facts.columns[name].distinct for name in facts.by_word("task") if name not in (item, system)]
     unnamed = 0 if any(map(is_score, scores)) else min(2, max(0, len(scores) - 2))
     nested = [
         name
@@ -360,18 +422,18 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
 
 def _is_described(facts: Facts, item: str, system: str) -> bool:
     """Tell whether texts of other columns go with the items, and not with the systems."""
-    if facts.sheet.columns[item].unique:
+    if facts.columns[item].unique:
         return False
     texts = [
         name
-        for name, column in facts.sheet.columns.items()
+        for name, column in facts.columns.items()
         if name not in (item, system, *facts.taken)
         and not column.is_numeric
-        and 1 < column.distinct <= facts.sheet.columns[item].distinct
+        and 1 < column.distinct <= facts.columns[item].distinct
     ]
     return any(
-        facts.count(item, name) == facts.sheet.columns[item].distinct
-        and facts.count(system, name) > facts.sheet.columns[system].distinct
+        facts.count(item, name) == facts.columns[item].distinct
+        and facts.count(system, name) > facts.columns[system].distinct
         for name in texts[:MOST_PAIRS]
     )
 
@@ -405,7 +467,7 @@ def _find_factor(facts: Facts, item: str, system: str) -> str | None:
     """Return a column of another name that, with repeats, tells several scores of a cell apart; or None."""
     rows = facts.sheet.rows
     repeats = [(), *((name,) for name in _list_repeats(facts, (item, system)))]
-    for name, column in facts.sheet.columns.items():
+    for name, column in facts.columns.items():
         if name in (item, system) or facts.words(name) or name in facts.taken:
             continue
         if column.blank or column.unique or column.constant:
@@ -419,7 +481,7 @@ def _find_factor(facts: Facts, item: str, system: str) -> str | None:
 
 def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
     """Return columns that may tell repeats apart by their names, surest first."""
-    others = [name for name in facts.sheet.columns if name not in names]
+    others = [name for name in facts.columns if name not in names]
     worded = [name for name in others if "instance" in facts.words(name)]
     swing = [
         name
@@ -482,7 +544,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     }
     dropped = {
         "a column of systems is left out": float(
-            any(_names_systems(facts, name, base) for name in facts.sheet.columns)
+            any(_names_systems(facts, name, base) for name in facts.columns)
         ),
         "columns of labels are left out": float(min(3, len(_list_dropped(facts, base)))),
         "labels that cross are left out": float(_is_crossed(facts, base)),
@@ -519,7 +581,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         features["several scores of one cell"] = 2.0 * (not base.unique)
         yield replace(base, shape="measures", features=features)
     if (
-        not facts.sheet.columns[base.item].unique
+        not facts.columns[base.item].unique
         or _is_count(facts, base.item)
         or facts.single
         or chosen
@@ -530,7 +592,7 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         name for name in facts.by_word("topic") if facts.is_plain(name) and name not in (base.item, *names)
     ]
     dropped["a column of items is left out"] = float(bool(items))
-    labels = facts.sheet.columns[base.item].first_names
+    labels = facts.columns[base.item].first_names
     turned = _rate_rows(facts, base.item) | {
         "names of systems look so": (share_of_models(labels) - share_of_items(labels)) * 4 / 3,
         "columns look like systems": -looks,
@@ -563,7 +625,7 @@ def _rate_rows(facts: Facts, name: str) -> dict[str, float]:
 
 def _may_name_rows(facts: Facts, name: str) -> bool:
     """Tell whether a column may name the rows: by its word, as the first, or as its cells are texts that all differ."""
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     if name in facts.taken or column.blank:
         return name in (facts.roles.get("topic"), facts.roles.get("system")) and not column.blank
     roles = facts.words(name)
@@ -590,21 +652,21 @@ def _has_row_names(facts: Facts) -> bool:
     """Tell whether a column names the rows by its word, or as the first: then they have names."""
     return any(
         _may_name_rows(facts, name)
-        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.sheet.columns[name].unique))
-        for name in facts.sheet.columns
+        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.columns[name].unique))
+        for name in facts.columns
     )
 
 
 def _numbers_rows(facts: Facts, name: str) -> bool:
     """Tell whether numbers in the first column name the rows: they go up, or differ in kind from the scores."""
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     values = column.values
     if share_of_models([name]) or not column.unique or not np.isfinite(values).all() or len(values) < 3:
         return False
     rises = bool((np.diff(values) > 0).all())
     if not column.counts:
         return rises and is_kept_beside(name)
-    others = [facts.sheet.columns[other].values for other in facts.numbers if other != name]
+    others = [facts.columns[other].values for other in facts.numbers if other != name]
     return rises or (
         bool(others)
         and (signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others))
@@ -613,12 +675,10 @@ def _numbers_rows(facts: Facts, name: str) -> bool:
 
 def _is_scored(facts: Facts, name: str) -> bool:
     """Tell whether a column with a word for items or systems holds numbers as other columns do: it is a system."""
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     if not column.is_numeric or column.words or column.counts:
         return False
-    plain = [
-        facts.sheet.columns[other] for other in facts.numbers if other != name and not facts.words(other)
-    ]
+    plain = [facts.columns[other] for other in facts.numbers if other != name and not facts.words(other)]
     others = [other.values for other in plain]
     if not others or signs.is_of_another_scale(column.values, others):
         return False
@@ -631,13 +691,13 @@ def list_score_columns(facts: Facts, item: str | None, repeat: str | None) -> tu
     """Return the columns of numbers of a table with a row for each item."""
     if "value" in facts.named:
         return facts.named["value"]
-    names = [name for name in facts.sheet.columns if name not in (item, repeat, *facts.taken)]
+    names = [name for name in facts.columns if name not in (item, repeat, *facts.taken)]
     return tuple(name for name in names if _may_score(facts, name))
 
 
 def _may_score(facts: Facts, name: str) -> bool:
     """Tell whether a column may hold scores, perhaps with words among them."""
-    column, roles = facts.sheet.columns[name], facts.words(name)
+    column, roles = facts.columns[name], facts.words(name)
     if name in facts.sheet.empty:
         return True
     if not column.is_numeric:
@@ -654,7 +714,7 @@ def _may_score(facts: Facts, name: str) -> bool:
 
 def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
     """Return how far the numbers of columns are of one scale: 1 where nearly all are, -1 where many are not."""
-    arrays = [facts.sheet.columns[name].values for name in names[: 4 * FIRST]]
+    arrays = [facts.columns[name].values for name in names[: 4 * FIRST]]
     tops = np.array([np.quantile(np.abs(v[np.isfinite(v)]), 0.95) for v in arrays if np.isfinite(v).any()])
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
@@ -702,7 +762,7 @@ def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
     if name in (base.item, base.system, base.repeat, *base.scores, *facts.taken):
         return False
-    column = facts.sheet.columns[name]
+    column = facts.columns[name]
     worded = "system" in facts.words(name) and facts.is_plain(name)
     return worded and not column.is_numeric and not column.constant
 
@@ -711,7 +771,7 @@ def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
     """Return columns of labels that a reading leaves out, and that are neither text nor a slice."""
     return [
         name
-        for name, column in facts.sheet.columns.items()
+        for name, column in facts.columns.items()
         if name not in (base.item, base.repeat, base.task, *base.scores, *facts.taken)
         and not column.is_numeric
         and not column.blank
@@ -730,12 +790,12 @@ def _is_crossed(facts: Facts, base: Candidate) -> bool:
     if rows < 6 or keyed:
         return False
     names = []
-    for name, column in facts.sheet.columns.items():
+    for name, column in facts.columns.items():
         labels = not column.blank and (not column.is_numeric or (column.whole and not is_score(name)))
         if labels and name not in facts.taken and 1 < column.distinct < rows and rows % column.distinct == 0:
             names.append(name)
     return any(
-        facts.sheet.columns[a].distinct * facts.sheet.columns[b].distinct == rows == facts.count(a, b)
+        facts.columns[a].distinct * facts.columns[b].distinct == rows == facts.count(a, b)
         for k, a in enumerate(names[:10])
         for b in names[k + 1 : 10]
     )

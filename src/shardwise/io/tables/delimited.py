@@ -25,15 +25,7 @@ from shardwise.io.files import Padded, decode_text, recode_text
 from shardwise.io.spreadsheets import unguard_name
 from shardwise.io.tables.numerals import is_number, parse_texts, parse_whole
 from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
-from shardwise.io.tables.words import (
-    LABELS,
-    LISTS,
-    MISSING,
-    is_measure,
-    is_numbered,
-    is_score,
-    list_roles,
-)
+from shardwise.io.tables.words import LABELS, LISTS, MISSING, is_measure, is_numbered, is_score, list_roles
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 SHORT = 1 << 20  # bytes of a text that is read cell by cell

@@ -224,6 +224,11 @@ class Facts:
             name for name, column in self.sheet.columns.items() if name in empty or column.is_numeric
         )
 
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns by name."""
+        return self.sheet.columns
+
     @cached_property
     def first(self) -> str:
         """The first column."""

@@ -203,7 +203,12 @@ def sheet_of_rows(rows: Sequence[Any], source: str, system: str) -> Sheet:
 def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Objects as a table."""
     names = dict.fromkeys(str(name) for row in rows for name in row)
-    cells = {name: [_is_single(row.get(name)) for row in rows] for name in names}
+    return _table_of_columns({name: [row.get(name) for row in rows] for name in names})
+
+
+def _table_of_columns(columns: Mapping[Any, Sequence[Any]]) -> pa.Table:
+    """Lists as a table."""
+    cells = {str(name): [_is_single(value) for value in values] for name, values in columns.items()}
     return pa.table({name: make_array(pd.Series(column, dtype=object)) for name, column in cells.items()})
 
 
@@ -234,9 +239,7 @@ def _sheet_of_columns(whole: Mapping[str, Sequence[Any]], source: str, system: s
             where=source,
             remedy="give {system: {item: score}}, which names the items",
         )
-    columns = {str(name): [_is_single(value) for value in values] for name, values in whole.items()}
-    table = pa.table({name: make_array(pd.Series(values, dtype=object)) for name, values in columns.items()})
-    return make_sheet(table, source, lambda row: f"{source}:row {row + 1}", system=system)
+    return make_sheet(_table_of_columns(whole), source, lambda row: f"{source}:row {row + 1}", system=system)
 
 
 def sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, system: str) -> Sheet:
@@ -259,19 +262,17 @@ def sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syste
             for item, value in inner.items()
         ]
         return sheet_of_rows(rows, source, system)
-    rows_of = dict.fromkeys(str(key) for inner in whole.values() for key in inner)
     columns = {str(name): {str(key): value for key, value in inner.items()} for name, inner in whole.items()}
-    arrays = {
-        name: make_array(pd.Series([inner.get(key) for key in rows_of], dtype=object))
-        for name, inner in columns.items()
-    }
-    numbered = list(rows_of) == [str(k) for k in range(len(rows_of))]
+    keys = list(dict.fromkeys(key for inner in columns.values() for key in inner))
+    table = _table_of_columns({name: [inner.get(key) for key in keys] for name, inner in columns.items()})
+    numbered = keys == [str(k) for k in range(len(keys))]
     texts = any(isinstance(value, str) for inner in whole.values() for value in inner.values())
     if not (numbered and texts):
         # the inner keys name the rows, unless they only number them
-        arrays = {INDEX: pa.array(list(rows_of), pa.string()), **arrays}
-    keys = list(rows_of)
-    return make_sheet(pa.table(arrays), source, lambda row: f"{source}:{keys[row]}", system=system)
+        table = pa.table(
+            {INDEX: pa.array(keys, pa.string())} | dict(zip(columns, table.columns, strict=True))
+        )
+    return make_sheet(table, source, lambda row: f"{source}:{keys[row]}", system=system)
 
 
 def _flatten_cell(value: Any) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
         return _doubt_means(facts, str(best.system or rival.system))
     if "turned" in shapes:
         label = str(best.item or rival.item)
-        shown = ", ".join(facts.sheet.columns[label].first_names[:3])
+        shown = ", ".join(facts.columns[label].first_names[:3])
         return Doubt(f"rows may be items or systems ({shown} …)", [{"item": label}, {"system": label}])
     readings = " or with ".join(_say_candidate(facts, c) for c in (best, rival))
     return Doubt(f"may be read with {readings}", both)
@@ -285,7 +285,7 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
 
 def _doubt_items(facts: Facts, best: Candidate | None = None) -> Doubt:
     """Return the doubt of a table whose rows have a system but no item: means, or scores that nothing pairs."""
-    names = [name for name in facts.sheet.columns if "topic" in facts.words(name)]
+    names = [name for name in facts.columns if "topic" in facts.words(name)]
     choices: list[Choices] = [{"item": name} for name in names]
     alone = best is not None and not names
     return Doubt(
@@ -387,17 +387,12 @@ def _explain_same(facts: Facts, roles: Mapping[str, str], names: Sequence[str]) 
     """Return why columns with words for items and systems are neither."""
     omitted = {}
     for name in names:
-        column = facts.sheet.columns[name]
+        column = facts.columns[name]
         if not {"topic", "system"} & set(facts.words(name)) or (is_score(name) and column.is_numeric):
             continue
         like = [roles[r] for r in ("topic", "system") if r in roles and facts.are_alike(name, roles[r])]
-        omitted[name] = (
-            f"says the same as {like[0] or 'another'}"
-            if like
-            else "constant"
-            if column.constant
-            else "not needed"
-        )
+        same = [f"says the same as {other or 'another'}" for other in like]
+        omitted[name] = (same or ["constant" if column.constant else "not needed"])[0]
     return omitted
 
 
@@ -551,7 +546,7 @@ def _settle_wide(facts: Facts, candidate: Candidate) -> Reading:
 def _assign_rows(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], dict[str, str]]:
     """Return the labels of the rows of a table without a column of systems, and why other columns are none."""
     roles, omitted = _assign_roles(facts, candidate)
-    rest = [name for name in facts.sheet.columns if name not in roles.values() and name not in omitted]
+    rest = [name for name in facts.columns if name not in roles.values() and name not in omitted]
     rest = [name for name in rest if name not in candidate.scores]
     omitted |= dict.fromkeys((name for name in rest if "instance" in facts.words(name)[:1]), "no repeats")
     omitted |= _explain_same(facts, roles, [name for name in rest if name not in omitted])
