@@ -50,11 +50,11 @@ READING = (
 )
 CONVENTIONS = "like complete judged_only"
 RANKINGS = f"{CONVENTIONS} names depth subtopics intents"
-SHARDING = "shards splits kind by texts proportions corpus seed"
+SHARDING = "shards splits kind corpus seed"
 COMPARING = (
     f"{READING} {RANKINGS} exclude transform instances deterministic fill"
-    " generalize baseline only repeats margin side pre human alpha"
-    " method model random fit resamples null tails density design verdict"
+    " generalize baseline only repeats margin pre human alpha"
+    " method model random resamples"
     f" {SHARDING} quiet jobs cluster"
 )
 """Options of every command that compares systems: the same input, question and method in all of them."""
@@ -135,7 +135,6 @@ Rank ranges hold for all systems at once. Several measures give several columns;
 one page to sort, search and link to.
 
 Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html""",
-        ignored="design",
     ),
     _define(
         "paper", "paper:write_files",
@@ -146,7 +145,7 @@ table.tex has all measures of all systems, the best in bold, with superscripts f
 significantly better than.
 
 Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out paper/""",
-        ignored="random design",
+        ignored="random",
         **PRINTED, out=FOLDER | {"default": Path("paper")},
     ),
     _define(
@@ -160,12 +159,13 @@ scores do not tell. As Markdown it is a comment for a pull request.
 Example: shardwise gate base.csv new.csv --margin 0.01
 
 Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01""",
-        ignored="only side design verdict seed",
+        ignored="only seed",
         inputs={
             "help": "Scores of the system in use, then of the new one; or any input of compare with --baseline and "
             "--new."
         },
-        new={}, margin={"default": 0.01, "help": "Largest loss that does not matter."}, missing={"default": "refuse"},
+        new={}, margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest loss that does not matter."},
+        missing={"default": "refuse"},
         power={"help": "Probability with which equal systems should pass."},
     ),
     _define(
@@ -239,7 +239,7 @@ Example: shardwise design repeats scores.csv --min-diff 0.05 --answer-cost 0.02 
 
 Example: shardwise design equivalence scores.csv --margin 0.02""",
         topics={"default": [25, 50, 100, 200], "help": "Numbers of topics to plan for."},
-        margin={"default": 0.01, "help": "Largest difference that does not matter."},
+        margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest difference that does not matter."},
     ),
     _define(
         "calibrate", "calibrate:calibrate_methods",
@@ -251,7 +251,10 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         method={"default": [], "help": "Method to try, such as 'MD6 hsd topic' or 't holm'."},
         model={"help": "Try this model with common corrections: MD1 to MD6."},
         generalize={"default": [], "help": "Claim to try: these, topic, shard or topic,shard. Default: all."},
-        margin={"help": "Margin of the statement 'no worse' to check. Default: a hundredth of the range."},
+        margin={
+            "kind": float, "metavar": "X",
+            "help": "Margin of the statement 'no worse' to check. Default: a hundredth of the range.",
+        },
     ),
     _define(
         "stability", "stability:compare_splits",
@@ -259,7 +262,7 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
 
 Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11""",
-        ignored="margin side verdict design repeats human random",
+        ignored="margin repeats human random",
         model={"default": "MD6"}, shards={"default": 5}, splits={"default": 11},
         table={
             "default": "agreement",
@@ -303,7 +306,7 @@ same options, it continues.
 Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/""",
         **REPLICATION, inputs=PLANNED,
         baseline={"help": "System to compare with. Default: the deterministic one, else the first."},
-        margin={"default": 0.01, "help": "Largest loss that does not matter."},
+        margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest loss that does not matter."},
         repetitions={"default": 500, "help": "Simulated comparisons of Figure 4."},
         resamples={"default": 200, "help": "Bootstrap samples of each repeat."},
     ),

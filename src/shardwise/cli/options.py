@@ -7,7 +7,6 @@ does the work, so that help and completion come at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -17,6 +16,7 @@ from typing import Any
 from shardwise.cli import completing
 from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
+from shardwise.cli.words import Margin, check_kind
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
@@ -193,11 +193,19 @@ class Row:
         """Return one value."""
         try:
             value = self.kind(text)
+        except InputError:
+            raise
         except ValueError:
             if issubclass(self.kind, Enum):
                 names = ", ".join(str(item.value) for item in self.kind)
                 raise ValueError(f"'{text}' is not one of {names}") from None
-            what = {int: "a whole number", float: "a number"}.get(self.kind, "valid")
+            what = (
+                "a whole number"
+                if self.kind is int
+                else "a number"
+                if issubclass(self.kind, float)
+                else "valid"
+            )
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
             raise ValueError(f"{text} is less than {self.least:.12g}{self._suggest_level(value)}")
@@ -271,14 +279,6 @@ def parse_range(text: str) -> tuple[float, float] | None:
     if not low < high:
         raise InputError(f"--range {text!r} is not a range", remedy="write the lowest and highest score: 0,1")
     return low, high
-
-
-def _check_expression(value: str) -> None:
-    try:
-        re.compile(value)
-    except re.error as error:
-        problem = f"--by '{value}' is not a valid regular expression ({error})"
-        raise InputError(problem, remedy="write for instance '^[A-Z]+'") from None
 
 
 def _check_chart(value: Path) -> None:
@@ -370,11 +370,9 @@ _ROWS = (
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
     Row("no_rare_failures", QUESTION, default=False, kind=bool,
         help="Assume no failures rarer or larger than those seen: more power on scores that vary little."),
-    Row("margin", QUESTION, kind=float, metavar="X", common=True, least=0.0, only_with=(when.IN_MEMORY,),
-        help="Largest difference that does not matter: tests equivalence, or with --side lower that none is "
-        "worse."),
-    Row("side", QUESTION, default="both", metavar="SIDE", only_with=(when.MARGIN, when.IN_MEMORY),
-        help="What the margin is for: both (equivalent), lower (not worse) or superior (better by it)."),
+    Row("margin", QUESTION, kind=Margin, metavar="X[:WORD]", common=True, least=0.0, only_with=(when.IN_MEMORY,),
+        help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, with "
+        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd."),
     Row("contrast", QUESTION, default=[], metavar="TEXT", only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP,
         when.NO_FACTORS),
         help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "
@@ -391,31 +389,17 @@ _ROWS = (
         help="Significance level."),
     Row("method", METHOD, default="", metavar="NAME", common=True, only_with=(NOT_METHODS, OF_REPEATS),
         complete=completing.complete_methods, web="compare calibrate", chooses=True,
-        help="Method, such as moderated, 't holm' or 'MD6 hsd topic', or a correction for --model: hsd, bh, "
-        "holm … Default: recommended for the data."),
+        help="Method, such as moderated, 't holm' or 'MD6 hsd topic'; a correction for --model: hsd, bh …; 'bootstrap "
+        "marginal kde'; 'repeats nested' for two systems. Default: recommended."),
     Row("model", METHOD, default="", metavar="NAME", only_with=(when.IN_MEMORY, when.NO_FACTORS,
         when.unless_table("models")), complete=completing.complete_models, shared=True, web="compare", chooses=True,
         help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'."),
     Row("random", METHOD, default=[], metavar="FACTOR", only_with=(when.SCORES, when.IN_MEMORY, when.WHOLE_ITEMS),
         chooses=True,
         help="Mixed model with this random factor, a column such as question, judge or question:judge."),
-    Row("fit", METHOD, default="anova", metavar="FIT", only_with=(when.IN_MEMORY, when.NO_FACTORS, NOT_METHODS),
-        chooses=True,
-        help="anova, or bootstrap: p-values from the residuals of the model."),
     Row("resamples", METHOD, kind=int, metavar="N", least=1, only_with=(when.IN_MEMORY, when.NO_FACTORS,
         NOT_METHODS), argument="n_resamples", chooses=True,
         help="Bootstrap samples. Default: as many as the method needs."),
-    Row("null", METHOD, metavar="WHICH", only_with=(when.BOOTSTRAP, NOT_METHODS), chooses=True,
-        help="Bootstrap distribution: difference, or marginal (one system's effect, as published)."),
-    Row("tails", METHOD, kind=int, metavar="N", least=1, most=2, only_with=(when.BOOTSTRAP, NOT_METHODS),
-        chooses=True,
-        help="Bootstrap: two-sided (2) or one-sided (1)."),
-    Row("density", METHOD, metavar="HOW", only_with=(when.BOOTSTRAP, NOT_METHODS), chooses=True,
-        help="Bootstrap: exact, or kde (smoothed by a kernel)."),
-    Row("design", METHOD, default="unified", metavar="NAME", only_with=(when.REPEATS, when.IN_MEMORY, OF_REPEATS),
-        help="Repeats of two systems: unified, nested, crossed or paper."),
-    Row("verdict", METHOD, default="tost", metavar="BY", only_with=(when.MARGIN, when.IN_MEMORY),
-        help="How the margin is tested: tost (two one-sided tests), interval, or hpd (posterior)."),
     Row("seed", METHOD, default=0, kind=int, metavar="N", least=0, shared=True, web="compare calibrate",
         help="Seed of all randomness."),
     Row("shards", SHARDS, default=1, kind=int, metavar="N", common=True, least=1, only_with=(when.RANDOM_SHARDS,
@@ -424,15 +408,10 @@ _ROWS = (
     Row("splits", SHARDS, default=1, kind=int, metavar="N", least=1, only_with=(when.RANDOM_SHARDS, when.SHARDS),
         shared=True, web="compare", argument="n_splits",
         help="Number of independent splits."),
-    Row("kind", SHARDS, default="even", metavar="KIND", only_with=(when.SHARDS,), shared=True,
-        web="compare calibrate",
-        help="How documents are split: even, die, covered, uneven, attribute or topical."),
-    Row("by", SHARDS, metavar="REGEX", only_with=(when.BY_NAME,), check=_check_expression, shared=True,
-        help="Part of a document's name that is its shard (--kind attribute)."),
-    Row("texts", SHARDS, kind=Path, metavar="FILE", only_with=(when.BY_TEXT,), check=_refuse_absent_file,
-        help="Texts of the documents: JSON lines, TREC's <DOC>, or name and text (--kind topical)."),
-    Row("proportions", SHARDS, metavar="A,B,…", only_with=(when.BY_SIZE,),
-        help="Relative sizes of the shards, such as 3,2,1 (--kind uneven)."),
+    Row("kind", SHARDS, default="even", metavar="KIND", only_with=(when.SHARDS,), check=check_kind, shared=True,
+        path=True, web="compare calibrate",
+        help="How documents are split: even, die, covered, uneven:3,2,1 (sizes), attribute:REGEX (a part of the name) "
+        "or topical:FILE (texts: JSON lines, <DOC>, or name and text)."),
     Row("corpus", SHARDS, metavar="N|FILE", only_with=(when.RANDOM_SHARDS, when.SHARDS, when.SAMPLED_SHARDS),
         shared=True, path=True, web="compare calibrate",
         help="Size of the corpus, or a file with its document names."),
@@ -446,8 +425,6 @@ _ROWS = (
     Row("items", OUTPUT, default="", metavar="A,B", only_with=(when.IN_MEMORY, when.NO_FACTORS, when.NO_TABLE),
         help="Show the items behind the difference of two systems: wins, losses, outliers; all for the matrix "
         "of items and systems."),
-    Row("trim", OUTPUT, metavar="HOW", only_with=(when.BOOTSTRAP, when.TEXT, when.NO_FACTORS),
-        help="Show bootstrap intervals of the effects (V17): drop a share, percent or count of the estimates."),
     Row("report", OUTPUT, kind=Path, metavar="FILE", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
         check=refuse_unwritable_file, shown=True, written=True,
         help="Also write a full report to this HTML file."),
