@@ -104,11 +104,9 @@ CHOICES: dict[str, Values] = {
     "systems": _any("2", "4"),
     "topics": _any("10", "40"),
     "width": _any("0.1", "0.4"),
-    "test": _any("moderated", "paired-t", "exact", "sakai", "blocks"),
     "variance": _any("0.05", "AP=0.05"),
     "variance-method": _any("residual", "two-way", "one-way", "percentile95"),
     "pool": _any("5", "10"),
-    "judgments": _any("100", "5000"),
     "topic-cost": _any("0", "3"),
     "answer-cost": _any("1", "0.5"),
     "difference": _any("0", "0.005"),
@@ -124,9 +122,9 @@ UNTRIED = {
     "subtopics": "of other judgments", "intents": "of other judgments", "pre": "of unpaired scores",
     "human": "takes another file", "cluster": "starts processes",
     "sequential": "keeps a state",
-    "also": "takes another collection", "related": "takes another file", "fill-shards": "of ff21", "pools": "of j15",
-    "inputs": "of repeat", "port": "of serve", "host": "of serve", "token": "of serve", "folder": "of serve",
-    "open": "of serve", "workers": "of serve", "limit": "of serve", "memory": "of serve",
+    "also": "takes another collection", "fill-shards": "of ff21",
+    "inputs": "of repeat", "port": "of serve", "host": "of serve", "token": "of serve",
+    "open": "of serve", "limit": "of serve",
 }  # fmt: skip
 """Options that are not tried here, and why."""
 DEMANDED = {

@@ -92,10 +92,10 @@ def plan_power(options: Options) -> None:
     if (repeated := _find_repeats(options)) is not None:
         _plan_power(options, repeated)
         return
-    known, notes = _estimate_variances(options, options.test or None)
+    known, notes = _estimate_variances(options, options.method or None)
     rows, sentences = [], []
     for source, m, a in product(known, options.systems, options.alpha):
-        method = options.test or _choose_test(source)
+        method = options.method or _choose_test(source)
         given: dict[str, Any] = {"variance": source.variance, "systems": m, "alpha": a, "method": method}
         for d, p in product(options.min_diff, options.power):
             row = {
@@ -120,7 +120,7 @@ def plan_power(options: Options) -> None:
             sentences.append(_describe_need(source, rows[-1], method))
     if options.chart is not None:
         save_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    methods = dict.fromkeys(METHODS[options.test or _choose_test(source)] for source in known)
+    methods = dict.fromkeys(METHODS[options.method or _choose_test(source)] for source in known)
     shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
     emit_table(
@@ -173,9 +173,9 @@ def plan_table(options: Options) -> None:
     """Print the topics needed over a grid, measures side by side."""
     _format, width = options.chosen_format, options.width or None
     options.check_effects(Situation(options))
-    sources, notes = _estimate_variances(options, options.test or None)
+    sources, notes = _estimate_variances(options, options.method or None)
     known = {source.name: source.variance for source in sources}
-    method = options.test or _choose_test(sources[0])
+    method = options.method or _choose_test(sources[0])
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -237,12 +237,10 @@ def plan_budget(options: Options) -> None:
         return
     collections, how, notes = _read_pools(options)
     with show_progress("judging pools", options.quiet) as bar:
-        plan = plan_judgments(
-            collections, options.judgments, topic_cost=options.topic_cost, progress=bar, **how
-        )
+        plan = plan_judgments(collections, options.budget, topic_cost=options.topic_cost, progress=bar, **how)
     if options.chart is not None:
         save_chart(plan.plot(), options.chart)
-    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
+    facts = {"judgments": options.budget, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = (*notes, *plan.notes)
     emit_table(plan.table, options, title="\n".join(plan.sentences()), notes=shown, facts=facts)
@@ -257,7 +255,7 @@ def _read_pools(
     collections = [item.read_collection() for item in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
-    how["method"] = options.test
+    how["method"] = options.method
     how["variance_method"] = options.variance_method or None
     return collections, how, tuple(note for item in collections for note in item.notes)
 
@@ -332,8 +330,8 @@ def _plan_power(options: Options, read: Read) -> None:
             raise InputError(
                 (Option(name), " takes one value for scores with repeats"), remedy="run it once for each"
             )
-    if options.topics or options.test not in ("", "moderated"):
-        idle = "topics" if options.topics else "test"
+    if options.topics or options.method not in ("", "moderated"):
+        idle = "topics" if options.topics else "method"
         raise InputError(
             (Option(idle), " has no effect on scores with repeats"),
             remedy="remove it, or give a table of means over the repeats",
@@ -353,11 +351,11 @@ def _plan_answers(options: Options, read: Read) -> None:
     scores = pick_measure(read)
     parts, kind = repeat_components(scores)
     how: dict[str, Any] = {"systems": options.systems, "power": options.power, "alpha": options.alpha}
-    frame = plan_answers(parts, kind, options.judgments, topic_cost=options.topic_cost, **how)
+    frame = plan_answers(parts, kind, options.budget, topic_cost=options.topic_cost, **how)
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
     nouns = nouns_of(by_units(as_scores(scores))[0])
-    title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
-    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
+    title = write_answers_plan(best, nouns, kind, options.budget, options.power)
+    facts = {"judgments": options.budget, "topic_cost": options.topic_cost, **how}
     notes = read.notes
     emit_table(frame, options, title=title, notes=notes, facts=facts)
 
@@ -510,7 +508,7 @@ def _power_curve(known: Sequence[VarianceSource], options: Options) -> pd.DataFr
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.test or _choose_test(source),
+                    method=options.method or _choose_test(source),
                 ),
             }
         )

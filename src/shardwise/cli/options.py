@@ -243,7 +243,7 @@ def refuse_file(value: Path) -> None:
         raise InputError("is a file, not a folder", where=str(value), remedy="name a folder")
 
 
-def _refuse_absent_file(value: Path) -> None:
+def refuse_absent_file(value: Path) -> None:
     """Refuse what is not a file."""
     if not value.is_file():
         raise InputError("no such file", where=str(value), remedy="check the path")
@@ -339,7 +339,7 @@ _ROWS = (
         help="Remove documents without a judgment from rankings (trec_eval -J)."),
     Row("subtopics", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
         help="The second column of the qrels is a subtopic (diversity measures)."),
-    Row("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=_refuse_absent_file,
+    Row("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=refuse_absent_file,
         help="Probability of each subtopic: topic, subtopic, p."),
     Row("max_memory", INPUT, default="", metavar="SIZE", shown=True,
         help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may "
@@ -381,7 +381,7 @@ _ROWS = (
         help="Unpaired scores (A/B test): column measured before the experiment, whose part in the scores is "
         "taken out (CUPED)."),
     Row("human", QUESTION, kind=Path, metavar="FILE", only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP,
-        when.NO_FACTORS, when.WHOLE_ITEMS), check=_refuse_absent_file, web="compare", chooses=True,
+        when.NO_FACTORS, when.WHOLE_ITEMS), check=refuse_absent_file, web="compare", chooses=True,
         help="Scores by people for some items; the input holds a judge's scores for all, and its bias is "
         "corrected."),
     Row("alpha", QUESTION, default=0.05, kind=float, metavar="P", least=0.0, most=1.0,
@@ -465,9 +465,6 @@ _ROWS = (
         help="Number of topics."),
     Row("width", PLAN, default=[0.1], kind=float, metavar="X", common=True, only_with=(when.WITHOUT_TOPICS,),
         help="Width of the confidence interval of a difference."),
-    Row("test", PLAN, default="", metavar="NAME", only_with=(when.WITHOUT_WIDTH,),
-        help="Planned test: moderated (all pairs corrected), paired-t, blocks (topics as blocks), exact or "
-        "sakai (one-way ANOVA). Default: moderated for scores, exact for a stated variance."),
     Row("variance", PLAN, default=[], metavar="[NAME=]X", common=True,
         help="Variance of a system's scores, perhaps of a measure."),
     Row("variance_method", PLAN, default="", metavar="NAME", only_with=(when.ESTIMATED,),
@@ -477,8 +474,6 @@ _ROWS = (
     Row("pool", PLAN, default=[10, 30, 50, 70, 100], kind=int, metavar="DEPTH", common=True, least=1,
         only_with=(when.RUNS,),
         help="Pool depth to try."),
-    Row("judgments", PLAN, default=10000, kind=float, metavar="N", common=True, least=1,
-        help="Judgments that can be paid for."),
     Row("topic_cost", PLAN, default=0.0, kind=float, metavar="X", least=0,
         help="Cost of a topic besides its judgments or answers."),
     Row("answer_cost", PLAN, default=1.0, kind=float, metavar="X", least=0,
@@ -498,26 +493,16 @@ _ROWS = (
         help="Mean number of relevant documents of a topic."),
     Row("fill_shards", SHARDS, default=[5, 10, 25], kind=int, metavar="N", least=2,
         help="Numbers of shards of Tables 7 and 8."),
-    Row("pools", SIMULATION, default=50, kind=int, metavar="N", least=2,
-        help="Pools of repeats of each system and size."),
-    Row("related", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=_refuse_absent_file,
-        help="Related runs for Table 6: a CSV file with the columns run and team."),
     Row("port", SERVER, default=8421, kind=int, metavar="N", common=True, least=0, most=65535,
         help="Port; 0 for any free one."),
     Row("host", SERVER, default="127.0.0.1", metavar="ADDRESS",
         help="Address to listen on; one that others can reach needs --token."),
     Row("token", SERVER, default="", metavar="SECRET", variable="SHARDWISE_TOKEN",
         help="Secret in the address. Default: a new one each time."),
-    Row("folder", SERVER, kind=Path, metavar="FOLDER", common=True, check=refuse_file,
-        help="Where analyses are kept. Default: ~/.local/share/shardwise."),
     Row("open", SERVER, default=False, kind=bool, common=True,
         help="Open it in the browser."),
-    Row("workers", SERVER, kind=int, metavar="N", least=1,
-        help="Analyses at a time. Default: one per processor."),
     Row("limit", SERVER, default=2048, kind=int, metavar="MB", least=1,
         help="Megabytes that the files of an analysis may have."),
-    Row("memory", SERVER, kind=int, metavar="MB", least=256,
-        help="Megabytes that data may take in a worker. Default: its share of three quarters of the memory."),
 )
 BUILT_IN = (
     Row("config", RUNNING, kind=Path, metavar="FILE",
