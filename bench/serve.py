@@ -85,7 +85,7 @@ class Watch:
 def run() -> str:
     """Markdown table of what happened."""
     lines = [
-        "`shardwise serve --workers 2`. *Status* is the 95th percentile of the time that a request for the status of"
+        "`shardwise serve --jobs 2`. *Status* is the 95th percentile of the time that a request for the status of"
         " an analysis took meanwhile; *server* the largest memory of the server, *all* that with its workers. Small"
         f" analyses have {ITEMS} questions and {SYSTEMS} models, with report, leaderboard and paper, without a trust"
         " check.",
@@ -95,7 +95,7 @@ def run() -> str:
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        served = Served.start(folder / "kept", "--workers", "2")
+        served = Served.start(folder / "kept", "--jobs", "2")
         small = table(folder / "small.csv")
         served.done(served.send(small))  # kernels are loaded, as they are on the second day
         ids = [served.send(small) for _ in range(ANALYSES)]
@@ -143,7 +143,7 @@ def run() -> str:
         finished = [*ids, waiting]
         before = [served.ask("GET", f"/api/analyses/{id}/result") for id in finished]
         served.kill()
-        served = Served.start(folder / "kept", "--workers", "2")
+        served = Served.start(folder / "kept", "--jobs", "2")
         same = sum(
             served.ask("GET", f"/api/analyses/{id}/result") == old
             for id, old in zip(finished, before, strict=True)

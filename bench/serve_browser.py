@@ -63,7 +63,7 @@ def run() -> str:
     ]
     for example in EXAMPLES.values():
         with tempfile.TemporaryDirectory() as name:
-            served = Served.start(Path(name) / "kept", "--workers", "1")
+            served = Served.start(Path(name) / "kept", "--jobs", "1")
             try:
                 with opened_page(served) as page:
                     for state in ("cold", "warm"):

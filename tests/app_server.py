@@ -48,7 +48,7 @@ class Served:
             "0",
             "--token",
             TOKEN,
-            "--folder",
+            "--out",
             str(folder),
         ]
         process = subprocess.Popen(

@@ -19,7 +19,7 @@ __all__ = ["browser", "served"]
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made = Served.start(
-        tmp_path_factory.mktemp("serve"), "--workers", "1", "--limit", "400", "--memory", "1000"
+        tmp_path_factory.mktemp("serve"), "--jobs", "1", "--limit", "400", "--max-memory", "1000MB"
     )
     yield made
     made.stop()

@@ -463,11 +463,11 @@ def test_settings_stand_for_options_in_sentences() -> None:
 
 
 def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> None:
-    told = shardwise("serve", "--host", "0.0.0.0", "--port", "0", "--folder", tmp_path)
+    told = shardwise("serve", "--host", "0.0.0.0", "--port", "0", "--out", tmp_path)
     assert (told.returncode, "choose a secret with --token" in told.stderr) == (2, True)
     for token, host in (("short", "127.0.0.1"), (TOKEN, "not an address")):
         with pytest.raises(InputError):
-            serve(options_of("serve", port=0, host=host, token=token, folder=tmp_path))
+            serve(options_of("serve", port=0, host=host, token=token, out=tmp_path))
 
 
 def test_the_browser_is_opened_with_a_token_of_its_own(
@@ -487,7 +487,7 @@ def test_the_browser_is_opened_with_a_token_of_its_own(
 
     monkeypatch.setattr("uvicorn.Server.run", run)
     for open_ in (True, True, False):
-        serve(options_of("serve", port=0, token=TOKEN, folder=tmp_path, open=open_))
+        serve(options_of("serve", port=0, token=TOKEN, out=tmp_path, open=open_))
     assert capsys.readouterr().out.count(f"/?token={TOKEN}\n") == 3
     assert len(set(opened)) == len(opened) == 2
     settings = [app.user_middleware[0].kwargs["settings"] for app in apps]

@@ -381,7 +381,7 @@ def test_modules_of_a_stranger_are_not_imported_by_server_and_workers(served: Se
     folder = tmp_path / "strange"
     folder.mkdir()
     put_modules(folder)
-    strange = Served.start(tmp_path / "kept", "--workers", "1", cwd=folder)
+    strange = Served.start(tmp_path / "kept", "--jobs", "1", cwd=folder)
     file = table(tmp_path / "scores.csv")
     try:
         results = []
@@ -397,7 +397,7 @@ def test_modules_of_a_stranger_are_not_imported_by_server_and_workers(served: Se
 
 def test_a_server_that_is_killed_loses_nothing_finished(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    served = Served.start(folder, "--workers", "1")
+    served = Served.start(folder, "--jobs", "1")
     done = served.done(served.send(table(tmp_path / "small.csv")))
     before = served.ask("GET", f"/api/analyses/{done['id']}/result")
     running = long_work(served, tmp_path)
@@ -411,7 +411,7 @@ def test_a_server_that_is_killed_loses_nothing_finished(tmp_path: Path) -> None:
         time.sleep(0.05)
     else:
         raise AssertionError("workers are left")
-    again = Served.start(folder, "--workers", "1")
+    again = Served.start(folder, "--jobs", "1")
     try:
         assert again.ask("GET", f"/api/analyses/{done['id']}")["state"] == "done"
         assert again.ask("GET", f"/api/analyses/{done['id']}/result") == before

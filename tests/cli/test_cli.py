@@ -105,7 +105,7 @@ def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) 
     stored = tmp_path / "scores.nc"
     made = ("score", folder / "qrels.txt", folder / "runs", "--shards", 3, "--splits", 2, "--out", stored)
     assert shardwise(*made).returncode == 0
-    told = json.loads(shardwise("compare", stored, "--fit", "bootstrap", "-f", "json").stdout)
+    told = json.loads(shardwise("compare", stored, "--method", "bootstrap", "-f", "json").stdout)
     assert told["procedure"] == "quantile banova MD6 difference bh"
     assert "2 splits" in shardwise("compare", stored).stdout
     assert shardwise("compare", stored, "--report", tmp_path / "r.html").returncode == 0

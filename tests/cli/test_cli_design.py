@@ -46,7 +46,7 @@ def test_power_as_published() -> None:
     """S14 Table 4: AP, minD .10, 10 and 100 systems, alpha .05, beta .20."""
     found = rows(
         design(
-            "power", "--variance", 0.053, "--systems", 10, "--systems", 100, "--test", "sakai", "-f", "json"
+            "power", "--variance", 0.053, "--systems", 10, "--systems", 100, "--method", "sakai", "-f", "json"
         )
     )
     assert [row["topics"] for row in found] == [166, 428]
@@ -70,13 +70,13 @@ def test_power_of_scores_is_that_of_the_test_that_will_be_made(data: Path, trec3
     lines = design("power", table, "--systems", 10).stdout.splitlines()
     assert lines[0].startswith("46 topics find a difference of 0.1 between any two of 10 systems")
     assert lines[0].endswith("155 if they were not compared topic by topic")
-    (row,) = rows(design("power", table, "--systems", 10, "--test", "exact", "-f", "json"))
+    (row,) = rows(design("power", table, "--systems", 10, "--method", "exact", "-f", "json"))
     assert row["topics"] == 155
     (row,) = rows(design("power", table, "--also", trec3, "-f", "json"))
     each = [variance(read_scores(path)) for path in (table, trec3)]
     assert row["variance"] == pytest.approx(pool_variances(each).sigma_sq)
     assert row["topics_assured"] >= row["topics"]
-    refused = design("power", table, "--test", "sakai", "--variance-method", "residual")
+    refused = design("power", table, "--method", "sakai", "--variance-method", "residual")
     assert "use --variance-method two-way, or another --method" in refused.stderr
 
 
@@ -102,7 +102,7 @@ def test_sentences_use_the_words_of_the_table(tmp_path: Path) -> None:
 def test_budget_prints_the_plan(folder: Path, tmp_path: Path) -> None:
     chart = tmp_path / "budget.svg"
     done = design(
-        "budget", folder / "qrels.txt", folder / "runs", "--judgments", 2000, "--pool", 10, "--pool", 40,
+        "budget", folder / "qrels.txt", folder / "runs", "--budget", 2000, "--pool", 10, "--pool", 40,
         "--topic-cost", 5, "--chart", chart, "-f", "json",
     )  # fmt: skip
     collection = read_collection(str(folder / "runs"), str(folder / "qrels.txt"))
@@ -138,7 +138,7 @@ def test_table_as_published(tmp_path: Path) -> None:
         "AP=.053",
         "--variance",
         "nERR=.1208",
-        "--test",
+        "--method",
         "sakai",
         "-f",
         "csv",
@@ -206,7 +206,7 @@ def test_charts_are_written(command: str, tmp_path: Path) -> None:
         (("power", "--variance", "much"), "--variance 'much' is not a number; write 0.053"),
         (("power", "--variance", "-1"), "variance = -1: a variance must be above 0"),
         (("power", "--variance", ".05", "--power", "0.05"), "power 0.05 is not above alpha 0.05"),
-        (("power", "--variance", ".05", "--test", "guess"), "unknown design method 'guess'"),
+        (("power", "--variance", ".05", "--method", "guess"), "unknown design method 'guess'"),
         (
             ("interval", "--variance", ".05", "--width", "0"),
             "no number of topics gives an interval without width",

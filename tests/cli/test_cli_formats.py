@@ -42,7 +42,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "compare": [
         ("qrels.txt", "runs", "--shards", 2, "--generalize", "topic"),
         ("scores.csv", "--method", "holm"),
-        ("scores.csv", "--fit", "bootstrap"),
+        ("scores.csv", "--method", "bootstrap"),
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
         ("scores.csv", "--save-moments", "scores.moments"),
@@ -52,13 +52,13 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--table", "systems"),
         ("qrels.txt", "seeds", *SEEDS),
         ("qrels.txt", "seeds", *SEEDS, "--margin", 0.01),
-        ("qrels.txt", "seeds", *SEEDS, "--margin", 0.01, "--side", "lower"),
-        ("qrels.txt", "seeds", *SEEDS, "--margin", 0.01, "--side", "superior"),
-        ("qrels.txt", "seeds", *SEEDS, "--only", "new", "--only", "old", "--method", "bootstrap"),
+        ("qrels.txt", "seeds", *SEEDS, "--margin", "0.01:not-worse"),
+        ("qrels.txt", "seeds", *SEEDS, "--margin", "0.01:better"),
+        ("qrels.txt", "seeds", *SEEDS, "--only", "new", "--only", "old", "--method", "repeats bootstrap"),
         ("repeats.csv", "--table", "shares"),
         ("repeats.csv", "--table", "seeds"),
         ("repeats.csv", "--table", "spread"),
-        ("repeats.csv", "--margin", 0.1, "--verdict", "hpd"),
+        ("repeats.csv", "--margin", "0.1:hpd"),
         ("repeats.csv", "--table", "settings", "--baseline", "m1"),
     ],
     "paper": [("scores.csv", "--out", "paper", "--baseline", "x"), ("hostile.csv", "--method", "t holm")],
@@ -81,7 +81,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
     "design pools": [("qrels.txt", "runs", "--pool", 5)],
-    "design budget": [("qrels.txt", "runs", "--pool", 5, "--judgments", 500)],
+    "design budget": [("qrels.txt", "runs", "--pool", 5, "--budget", 500)],
     "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
     "repeat": [("report.html",)],
     "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
@@ -283,10 +283,7 @@ def test_an_option_without_effect_is_none() -> None:
         "design budget", "design repeats", "design equivalence",
         "repeat", "serve", "replicate s14",
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {
-        "simulate",
-        "serve",
-    }
+    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate"}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,6 @@ def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 IDLE = {
     "--shards has no effect with a table of scores": ("compare", RUNS[0], "--shards", 5),
     "--corpus has no effect with one shard; add --shards 5": ("score", *RUNS, "--corpus", 500),
-    "--by has no effect here; add --kind attribute": ("score", *RUNS, "--shards", 2, "--by", "^[A-Z]"),
     "--splits has no effect with --kind attribute": ("score", *RUNS, "--kind", "attribute", "--splits", 3),
     "--corpus has no effect with --kind topical": (
         "score",
@@ -89,12 +88,6 @@ IDLE = {
         INPUTS / "scores.csv",
         "--repeats",
         "samples",
-    ),
-    "--side has no effect without a margin; add --margin 0.01": (
-        "compare",
-        INPUTS / "scores.csv",
-        "--side",
-        "lower",
     ),
     "--depth, --names have no effect with a table": (
         "gate",

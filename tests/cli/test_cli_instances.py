@@ -60,17 +60,18 @@ def test_a_folder_a_system(folder: Path) -> None:
 
 
 def test_a_margin(folder: Path) -> None:
-    words = ("compare", folder / "qrels", folder / "z", folder / "x", *PATTERN, "--margin", 0.01)
+    words = ("compare", folder / "qrels", folder / "z", folder / "x", *PATTERN)
     runs = sw.instances.read_instances(
         [*sorted((folder / "z").iterdir()), *sorted((folder / "x").iterdir())], folder / "qrels"
     )
     pairs = sw.compare(runs.arrange(sw.score(runs.collection, "AP"))["AP"])
-    for side in ("lower", "both", "superior"):
+    for side, word in (("lower", "not-worse"), ("both", "both"), ("superior", "better")):
+        margin = ("--margin", f"0.01:{word}")
         expected = sw.equivalence(pairs, 0.01, side)
-        (row,) = json.loads(shardwise(*words, "--side", side, "-f", "json").stdout)["rows"]
+        (row,) = json.loads(shardwise(*words, *margin, "-f", "json").stdout)["rows"]
         assert (row["a"], row["b"], row["holds"]) == ("z", "x", expected.holds)
         assert row[f"p_{side}"] == pytest.approx(expected.table["p"].iloc[0])
-        assert str(expected) in shardwise(*words, "--side", side).stdout
+        assert str(expected) in shardwise(*words, *margin).stdout
 
 
 def test_a_deterministic_system(folder: Path) -> None:
@@ -110,7 +111,7 @@ def test_a_table_of_scores(scores: Path) -> None:
     pairwise = json.loads(shardwise("compare", scores, "--method", "unified holm", "-f", "json").stdout)
     expected = list(sw.compare(scores, "unified holm").p_adjusted)
     assert [row["p_adjusted"] for row in pairwise["rows"]] == pytest.approx(expected)
-    words = ("--repeats", "samples", "--baseline", "base", "--margin", 0.01, "--side", "superior")
+    words = ("--repeats", "samples", "--baseline", "base", "--margin", "0.01:better")
     rows = json.loads(shardwise("compare", scores, *words, "-f", "json").stdout)["rows"]
     assert {row["b"] for row in rows} == {"base"}
     assert [row["holds"] for row in rows] == [True, False, False]
@@ -118,7 +119,7 @@ def test_a_table_of_scores(scores: Path) -> None:
 
 def test_two_systems_by_other_methods(scores: Path) -> None:
     two = ("--only", "rate4", "--only", "base", "--fill", 0.5)
-    told = json.loads(shardwise("compare", scores, *two, "--method", "t-means", "-f", "json").stdout)
+    told = json.loads(shardwise("compare", scores, *two, "--method", "repeats t-means", "-f", "json").stdout)
     table = sw.read_scores(scores).fillna(0.5)
     expected = sw.compare_instances(table.sel(system="rate4"), table.sel(system="base"), method="t-means")
     (row,) = told["rows"]
@@ -142,11 +143,7 @@ def test_other_tables(scores: Path, tmp_path: Path) -> None:
     assert [row["setting"] for row in series["rows"]] == [1, 2, 4]
     assert series["smallest"] == 1
     # the posterior distribution that belongs to the default
-    hpd = json.loads(
-        shardwise(
-            "compare", scores, *two, "--margin", 0.01, "--verdict", "hpd", "--side", "superior", "-f", "json"
-        ).stdout
-    )
+    hpd = json.loads(shardwise("compare", scores, *two, "--margin", "0.01:better:hpd", "-f", "json").stdout)
     assert hpd["rows"][0]["probability"] > 0.99
 
 
@@ -240,7 +237,7 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     (("--table", "seeds", "--method", "unified none"), "--method has no effect with this --table"),
     (("--calibration", "9"), "--calibration has no effect without a report"),
     (("--only", "base", "--only", "rate1", "--report", "r.html"), "a report compares all systems"),
-    (("--method", "t-means", "--report", "r.html"), "a report needs a method for all systems"),
+    (("--method", "repeats t-means", "--report", "r.html"), "a report needs a method for all systems"),
     (("--depth", "9"), "--depth has no effect with a table of scores"),
     (("--fill", "most"), "unknown policy for undefined cells"),
     (("--instances", "{system}.run"), "--instances has no effect with a table of scores"),
@@ -248,7 +245,7 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     (("--method", "unified holm", "--repeats", "seeds"), "a method too"),
     (("--table", "settings"), "settings need a baseline"),
     (("--table", "seeds"), "4 systems, but this needs two"),
-    (("--margin", "0.1", "--verdict", "wald"), "tost"),
+    (("--margin", "0.1:wald"), "tost"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(scores: Path, options: tuple[str, ...], said: str) -> None:
     done = shardwise("compare", scores, *options)

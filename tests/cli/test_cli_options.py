@@ -170,27 +170,17 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "only": (("plain.csv",), ("a1", "b2")),
     "repeats": (("repeats.csv",), ("samples",)),
     "margin": (("plain.csv",), ("0.1",)),
-    "side": (("plain.csv", "--margin", "0.1"), ("lower",)),
     "pre": (("unpaired.csv", "-m", "revenue"), ("before",)),
     "human": (("plain.csv",), ("people.csv",)),
     "alpha": (("plain.csv",), ("0.1",)),
     "method": (("plain.csv",), ("t holm",)),
     "model": (("plain.csv",), ("MD1",)),
     "random": (("ratings.csv", "--random", "judge"), ("question",)),
-    "fit": (("plain.csv",), ("bootstrap",)),
-    "resamples": (("plain.csv", "--fit", "bootstrap"), ("50",)),
-    "null": (("plain.csv", "--fit", "bootstrap"), ("marginal",)),
-    "tails": (("plain.csv", "--fit", "bootstrap"), ("1",)),
-    "density": (("plain.csv", "--fit", "bootstrap"), ("kde",)),
-    "design": (("repeats.csv", "--only", "a1", "--only", "b2"), ("nested",)),
-    "verdict": (("plain.csv", "--margin", "0.1"), ("interval",)),
+    "resamples": (("plain.csv", "--method", "bootstrap"), ("50",)),
     "seed": (("plain.csv",), ("3",)),
     "shards": (RUNS, ("2",)),
     "splits": ((*RUNS, "--shards", "2"), ("2",)),
     "kind": ((*RUNS, "--shards", "2"), ("die",)),
-    "by": ((*RUNS, "--kind", "attribute"), ("^[A-Z]",)),
-    "texts": ((*RUNS, "--shards", "2", "--kind", "topical"), ("texts.jsonl",)),
-    "proportions": ((*RUNS, "--kind", "uneven"), ("2,1",)),
     "corpus": ((*RUNS, "--shards", "2"), ("500",)),
 }
 """Every option of the family, on files where it has an effect."""
@@ -203,21 +193,16 @@ def test_the_matrix_has_every_option() -> None:
 
 REFUSED = {
     "compare": {},
-    "leaderboard": {"design": "in leaderboard"},
-    "paper": {"design": "in paper", "random": "in paper"},
+    "leaderboard": {},
+    "paper": {"random": "in paper"},
     "gate": {
-        **dict.fromkeys(("only", "side", "design", "verdict", "seed"), "in gate"),
-        **dict.fromkeys(
-            ("fit", "resamples", "null", "tails", "density"), "no standard errors, which a margin needs"
-        ),
+        **dict.fromkeys(("only", "seed"), "in gate"),
+        "resamples": "no standard errors, which a margin needs",
         "complete": "conflicts with --missing refuse",
     },
     "stability": {
-        **dict.fromkeys(
-            ("margin", "side", "verdict", "design", "repeats", "human", "random"), "in stability"
-        ),
+        **dict.fromkeys(("margin", "repeats", "human", "random"), "in stability"),
         "method": "unknown method",
-        "by": "one split agrees with itself",
         "instances": "shard",
         **dict.fromkeys(("deterministic", "task", "sheet", "ridge", "pre"), "no dimension split"),
         "model": "MD1 is for the whole collection",
@@ -297,8 +282,8 @@ def test_options_of_pages_and_of_text_know_the_format(tmp_path: Path) -> None:
     assert "<html" not in page.stdout
     refused = shardwise("leaderboard", path, "--format", "csv", "--fragment")
     assert (refused.returncode, "--fragment has no effect in this format" in refused.stderr) == (2, True)
-    trimmed = shardwise("compare", path, "--fit", "bootstrap", "--trim", "percent", "--format", "json")
-    assert (trimmed.returncode, "--trim has no effect in this format" in trimmed.stderr) == (2, True)
+    trimmed = shardwise("compare", path, "--method", "bootstrap trim-percent", "--format", "json")
+    assert (trimmed.returncode, "trim-percent has no effect in this format" in trimmed.stderr) == (2, True)
 
 
 def test_a_margin_that_no_statement_uses_is_refused_by_calibrate(tmp_path: Path) -> None:

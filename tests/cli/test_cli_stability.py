@@ -86,18 +86,7 @@ def test_methods_and_fills_side_by_side(folder: Path, scores: object) -> None:
 
 
 def test_the_distribution_of_the_bootstrap_can_be_chosen(folder: Path, scores: object) -> None:
-    options = (
-        "--fit",
-        "bootstrap",
-        "--null",
-        "marginal",
-        "--tails",
-        1,
-        "--density",
-        "kde",
-        "--table",
-        "found",
-    )
+    options = ("--method", "bootstrap marginal one-sided kde", "--table", "found")
     how = {"fit": "bootstrap", "null": "marginal", "tails": 1, "density": "kde"}
     each = sw.stability.over_splits(sw.fill_undefined(scores, "zero"), sw.MD6, "bh", **how)
     assert rows(folder, *options)["mean"].tolist() == [sw.stability.found_over_splits(each).loc[0.05, "mean"]]
@@ -106,21 +95,15 @@ def test_the_distribution_of_the_bootstrap_can_be_chosen(folder: Path, scores: o
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
-        (
-            "stability",
-            ("--null", "marginal"),
-            "--null has no effect without a bootstrap; add --fit bootstrap",
-        ),
-        ("stability", ("--fit", "bootstrap", "--density", "smooth"), "smooth"),
+        ("stability", ("--method", "bootstrap smooth"), "unknown word after bootstrap 'smooth'"),
         ("stability", ("--table", "fills", "--fill", "mean"), "--fill has no effect with this --table"),
         ("stability", ("--table", "everything"), "everything"),
-        ("stability", ("--proportions", "2,1"), "--proportions has no effect here; add --kind uneven"),
-        ("stability", ("--kind", "uneven", "--proportions", "2,x"), "'2,x' are not proportions"),
-        ("compare", ("--trim", "share"), "--trim has no effect without a bootstrap"),
-        ("compare", ("--trim", "some", "--fit", "bootstrap"), "some"),
+        ("stability", ("--kind", "even:2,1"), "--kind even takes no words"),
+        ("stability", ("--kind", "uneven:2,x"), "'2,x' are not proportions"),
+        ("compare", ("--method", "bootstrap trim-some"), "trim-some"),
         (
             "score",
-            ("--kind", "uneven", "--proportions", "2,1", "--shards", 3),
+            ("--kind", "uneven:2,1", "--shards", 3),
             "--shards has no effect with --kind uneven",
         ),
     ],
@@ -136,7 +119,7 @@ def test_what_does_nothing_is_refused(
 def test_uneven_shards_and_trimmed_intervals(folder: Path, tmp_path: Path) -> None:
     inputs = (folder / "qrels.txt", folder / "runs")
     out = tmp_path / "scores.nc"
-    done = shardwise("score", *inputs, "--kind", "uneven", "--proportions", "3,1", "--seed", 2, "--out", out)
+    done = shardwise("score", *inputs, "--kind", "uneven:3,1", "--seed", 2, "--out", out)
     assert done.returncode == 0, done.stderr
     runs = sw.read_collection(folder / "runs", folder / "qrels.txt")
     made = sw.split(runs, kind="uneven", proportions=[3, 1], seed=2)
@@ -144,8 +127,8 @@ def test_uneven_shards_and_trimmed_intervals(folder: Path, tmp_path: Path) -> No
     assert sw.read_scores(out).squeeze().to_numpy() == pytest.approx(
         expected.squeeze().to_numpy(), nan_ok=True
     )
-    distribution = ("--fit", "bootstrap", "--shards", 2, "--null", "marginal", "--tails", 1)
-    done = shardwise("compare", *inputs, *distribution, "--trim", "percent")
+    method = "bootstrap marginal one-sided trim-percent"
+    done = shardwise("compare", *inputs, "--shards", 2, "--method", method)
     assert done.returncode == 0, done.stderr
     scores = sw.fill_undefined(sw.score(runs, "AP", sw.split(runs, 2))["AP"].isel(split=0), "zero")
     frame = sw.bootstrap_anova(scores, sw.MD6).intervals(trim="percent")

@@ -131,7 +131,10 @@ def test_names_do_no_harm_on_a_terminal(tmp_path: Path, format: str) -> None:
 def test_stopped_in_the_midst_of_work(folder: Path, tmp_path: Path, out: str) -> None:
     """Control-C while resamples are drawn, or while splits are compared for the report."""
     if out == "result.json":
-        work, given = b"comparing", ("--fit", "bootstrap", "--resamples", 20_000_000, "--out", tmp_path / out)
+        work, given = (
+            b"comparing",
+            ("--method", "bootstrap", "--resamples", 20_000_000, "--out", tmp_path / out),
+        )
         inputs: tuple[Path, ...] = (folder / "scores.csv",)
     else:
         how = ("--model", "MD6", "--shards", 3, "--splits", 1200)

@@ -54,7 +54,7 @@ SLOWER = [
     ("compare made/qrels.txt made/runs --shards 2", 2),
     ("stability made/qrels.txt made/runs --shards 2 --splits 3", 2),
     ("design pools made/qrels.txt made/runs --pool 5", 2),
-    ("design budget made/qrels.txt made/runs --pool 5 --judgments 100", 2),
+    ("design budget made/qrels.txt made/runs --pool 5 --budget 100", 2),
 ]
 """Commands, and the fewest topics with which they answer; None where such a table lacks what they need."""
 

@@ -104,7 +104,9 @@ def test_one_refusal_two_readers() -> None:
         ),
     )
     assert str(error) == "a file: no by here; add kind='attribute' or select, not n_splits=3"
-    assert format_error(error) == "a file: no --by here; add --kind attribute, not --splits 3"
+    assert (
+        format_error(error) == "a file: no --kind attribute:REGEX here; add --kind attribute, not --splits 3"
+    )
     assert format_error(error.add_location("split 2")) == f"split 2: {format_error(error)}"
 
 

@@ -109,7 +109,7 @@ def status_of(address: str, patience: float = 60.0) -> int:
 def test_the_server_needs_nothing_that_only_posix_has(
     elsewhere: dict[str, str], tmp_path: Path, table: Path
 ) -> None:
-    words = ["serve", "--port", "0", "--folder", str(tmp_path / "served")]
+    words = ["serve", "--port", "0", "--out", str(tmp_path / "served")]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words],
         env={**elsewhere, "PYTHONUNBUFFERED": "1"},

@@ -248,8 +248,8 @@ def test_on_the_command_line(items: pd.DataFrame, tmp_path: Path) -> None:
     text = shardwise("compare", judge, "--human", human).stdout
     assert "Prediction-powered paired t-test" in text
     assert "40 items of 120 with scores by people" in text
-    refused = shardwise("compare", judge, "--human", human, "--fit", "bootstrap")
-    assert "--human has no effect with --fit bootstrap" in refused.stderr
+    refused = shardwise("compare", judge, "--human", human, "--method", "bootstrap")
+    assert "--human has no effect with --method bootstrap" in refused.stderr
     assert refused.returncode == 2
 
 

@@ -318,7 +318,7 @@ def test_commands(tmp_path: Path, trec3: Path) -> None:
         2,
         "--shards",
         2,
-        "--related",
+        "--also",
         teams,
         "--resamples",
         100,
@@ -339,7 +339,7 @@ def test_commands(tmp_path: Path, trec3: Path) -> None:
     assert done.returncode == 2
     assert "no documents to divide" in done.stderr
     teams.write_text("system,team\nx,a\n")
-    done = shardwise("replicate", "v17", *inputs, "--related", teams, "--out", out)
+    done = shardwise("replicate", "v17", *inputs, "--also", teams, "--out", out)
     assert done.returncode == 2
     assert "has no column 'run'" in done.stderr
 

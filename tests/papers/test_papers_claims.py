@@ -423,7 +423,7 @@ def test_runs_with_seeds_give_j15(tmp_path: Path) -> None:
                 order = rng.permutation(docs)
                 lines += [f"{t} Q0 {d} {k + 1} {30 - k} {system}{seed}\n" for k, d in enumerate(order)]
             (tmp_path / f"{system}_seed{seed}.run").write_text("".join(lines))
-    small = ("--repetitions", 5, "--pools", 2, "--resamples", 20, "--out", tmp_path / "out")
+    small = ("--repetitions", 5, "--pool", 2, "--resamples", 20, "--out", tmp_path / "out")
     inputs = (tmp_path / "qrels.txt", *sorted(tmp_path.glob("*.run")))
     done = shardwise("replicate", "j15", *inputs, "--instances", "{system}_seed{instance}.run", *small)
     assert done.returncode == 0, done.stderr

@@ -233,7 +233,7 @@ def test_what_j15_refuses(seeds: xr.DataArray) -> None:
 def test_both_by_command(trec3: Path, seeds: xr.DataArray, tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     seeds.isel(instance=slice(0, 4)).to_series().rename("AP").reset_index().to_csv(table, index=False)
-    small = ["--repetitions", "5", "--pools", "2", "--resamples", "20", "--quiet"]
+    small = ["--repetitions", "5", "--pool", "2", "--resamples", "20", "--quiet"]
     done = shardwise("replicate", "j15", str(table), "--out", str(tmp_path / "j15"), *small)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "j15" / "figure-13.svg").is_file()

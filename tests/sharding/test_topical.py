@@ -144,7 +144,7 @@ def test_topical_shards_of_vaswani_hold_what_is_relevant_together(data: Path, tm
         "3",
         "--quiet",
     )
-    done = shardwise(*command, "--kind", "topical", "--texts", str(texts))
+    done = shardwise(*command, "--kind", f"topical:{texts}")
     assert done.returncode == 0, done.stderr
-    done = shardwise(*command, "--texts", str(texts))
-    assert (done.returncode, "add --kind topical" in done.stderr) == (2, True)
+    done = shardwise(*command, "--kind", "topical")
+    assert (done.returncode, "--kind topical:FILE" in done.stderr) == (2, True), done.stderr

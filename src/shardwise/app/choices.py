@@ -112,6 +112,8 @@ def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
         if kept := [text for text in texts if text]:
             if name == "corpus" and not kept[-1].isdecimal():
                 raise InputError("the corpus is a number of documents here", remedy="count them")
+            if name == "kind" and any(":" in text for text in kept):
+                raise InputError("kind takes no file, expression or sizes here", remedy="give its name alone")
             if name in ("human", "files"):
                 for file in kept:
                     if file != str(sanitize_name(file)):

@@ -36,6 +36,7 @@ from shardwise.app.store import Store
 from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
+from shardwise.io.bounds import parse_size
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
 
@@ -125,10 +126,10 @@ def serve(options: Options) -> None:
         raise InputError(
             f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
         )
-    workers = options.workers or count_processors()
+    workers = options.jobs or count_processors()
     listening = _open_socket(options.host, options.port)
     port = int(listening.getsockname()[1])
-    folder = options.folder or usual_folder()
+    folder = options.out or usual_folder()
     Store(folder).close()  # refused before anything is said
     settings = Settings(
         folder=folder,
@@ -137,7 +138,7 @@ def serve(options: Options) -> None:
         port=port,
         workers=workers,
         limit=options.limit * MEGABYTE,
-        memory=options.memory * MEGABYTE if options.memory else usual_memory(workers),
+        memory=parse_size(options.max_memory) if options.max_memory else usual_memory(workers),
         root=read_root(folder),
         entry=secrets.token_urlsafe(24) if options.open else "",
     )

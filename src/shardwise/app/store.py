@@ -70,11 +70,11 @@ class Store:
             raise InputError(
                 "another server keeps its analyses here",
                 where=str(folder),
-                remedy="stop it, or name another --folder",
+                remedy="stop it, or name another --out",
             ) from None
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --folder"
+                f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --out"
             ) from None
         self._recover_entries()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -17,19 +17,17 @@ from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.cli.inputs import (
     InputReader,
     Read,
-    bootstrap_asked,
-    bootstrap_distribution,
+    parse_bootstrap,
     parse_fill,
     parse_model,
     pick_measure,
 )
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
+from shardwise.cli.words import parse_words
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.equivalence import METHODS as VERDICTS
-from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
-from shardwise.comparing.instances import DESIGNS
+from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
@@ -42,25 +40,19 @@ from shardwise.methods.procedure import Procedure
 from shardwise.methods.repeats.kinds import KINDS
 from shardwise.stats.corrections import check_correction, correction_title
 
-OF_TWO = ("mixed", "t-means")
-"""Methods for repeats of two systems that are no procedures."""
+READ = ("null", "tails", "density")
+"""Words that say how a bootstrap distribution is read."""
 
 
 def check_choices(options: Options) -> None:
     """Refuse values that are not known, before the long work."""
-    for value, name, choices in (
-        (options.side, "side", SIDES),
-        (options.verdict, "verdict", VERDICTS),
-        (options.design, "design", DESIGNS),
-        (options.repeats, "repeats", (None, *KINDS)),
-    ):
-        if value not in choices:
-            validate_choice(value, name, [choice for choice in choices if choice is not None])
-    bootstrap_asked(options.fit, options.resamples)
-    bootstrap_distribution(options)
+    if options.repeats is not None:
+        validate_choice(options.repeats, "repeats", KINDS)
     parse_fill(options.fill)
     if options.model:
         parse_model(options.model)
+    parse_bootstrap(options.method)
+    parse_words(options.method, "repeats")
 
 
 def refuse_single(read: Read) -> None:
@@ -153,8 +145,8 @@ def analyze_measures(
     choices = replace(choices, **others)
     analyses = []
     for name in options.measure if len(options.measure) > 1 else read.measures:
-        if options.fit == "bootstrap":
-            procedure = bootstrap_procedure(options, read.scores[name].dims)
+        if words := parse_bootstrap(options.method):
+            procedure = bootstrap_procedure(words, options, read.scores[name].dims)
             choices = replace(choices, model=None, method=procedure)
         with show_progress(f"{name}: comparing", options.quiet) as bar:
             analysis = analyze(read.scores_of(name), choices, executor=executor, progress=bar)
@@ -195,7 +187,9 @@ def test_margin(pairs: Comparisons, options: Options) -> Equivalence | None:
     """Test differences against the margin, where one was given."""
     if options.margin is None:
         return None
-    return equivalence(pairs, options.margin, options.side, method=options.verdict, alpha=options.alpha)
+    return equivalence(
+        pairs, float(options.margin), options.margin.side, method=options.margin.verdict, alpha=options.alpha
+    )
 
 
 def join_margin(
@@ -219,23 +213,18 @@ def join_margin(
     DataFrame
         The same rows with further columns.
     """
-    columns = tested.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.side}")
-    plain = {f"{name}_{options.side}": name for name in ("holds", "smallest_margin")}
+    columns = tested.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.margin.side}")
+    plain = {f"{name}_{options.margin.side}": name for name in ("holds", "smallest_margin")}
     frame = frame.join(columns.rename(columns=plain))
     if np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all():
         shares = pairs.probabilities(tested.margin)
         frame = frame.assign(**{f"probability_{name}": shares[name] for name in ("better", "equal", "worse")})
-    if options.verdict == "hpd":
+    if options.margin.verdict == "hpd":
         frame["probability"] = [
-            posterior_probability(pairs, tested.margin, options.side, a=str(a), b=str(b))
+            posterior_probability(pairs, tested.margin, options.margin.side, a=str(a), b=str(b))
             for a, b in zip(tested.table["a"], tested.table["b"], strict=True)
         ]
     return frame
-
-
-def is_for_two(options: Options) -> bool:
-    """Return whether a method for repeats of two systems is asked for, which is no procedure."""
-    return (options.method in OF_TWO and options.fit == "anova") or ("design" in options.given)
 
 
 def list_files(options: Options, reader: InputReader, files: tuple[Path, ...]) -> tuple[str, ...]:
@@ -244,7 +233,7 @@ def list_files(options: Options, reader: InputReader, files: tuple[Path, ...]) -
         [] if options.corpus is None or options.corpus.isdecimal() or reader.is_table else [options.corpus]
     )
     lists = [name for name in options.instances if Path(name).is_file()]
-    named = [options.human, *([] if reader.is_table else [options.texts, options.intents])]
+    named = [options.human, *([] if reader.is_table else [reader.texts, options.intents])]
     return (*map(str, files), *(str(path) for path in named if path is not None), *corpus, *lists)
 
 
@@ -261,23 +250,22 @@ def record_recipe(
         used["scores"] = files[0]
     if not reader.is_table or len(options.measure) > 1:
         used["measure"] = analysis.measure
-    default = "bh" if options.fit == "bootstrap" else "hsd" if options.model else analysis.procedure.name
-    used["method"] = options.method or default
+    used["method"] = options.method or ("hsd" if options.model else analysis.procedure.name)
     if analysis.trust.recorded is None:
         used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
     # The name of the method says what repeats were taken for; a report has all tables.
-    idle = ("repeats", "design", "table", "trim")
+    idle = ("repeats", "table")
     recipe = options.make_recipe(reader.describe_situation(read), without=idle, **used)
     return replace(analysis, recipe=recipe)
 
 
-def bootstrap_procedure(options: Options, dims: Collection[Hashable]) -> Procedure:
-    """Return the procedure that the options of a bootstrap name, piece by piece."""
-    parts = {"null": "difference", "tails": 2, "density": "exact"} | bootstrap_distribution(options)
-    reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))
+def bootstrap_procedure(words: Mapping[str, Any], options: Options, dims: Collection[Hashable]) -> Procedure:
+    """Return the procedure that the words of a bootstrap name, piece by piece."""
+    parts = tuple(words.get(name, usual) for name, usual in zip(READ, READINGS["difference"], strict=True))
+    reading = next(name for name, values in READINGS.items() if values == parts)
     model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))
     fit = make_bootstrap(model, reading, drawn=options.resamples is not None)
-    correction = check_correction(options.method or "bh")
+    correction = check_correction(words["correction"])
     if correction not in fit.corrections:
         raise InputError(
             f"{correction_title(correction)} needs a t-distribution, which a bootstrap does not use",

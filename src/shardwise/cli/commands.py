@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shardwise.cli.options import TABLE, Format, Row, refuse_file, refuse_unwritable_store
+from shardwise.cli import conditions as when
+from shardwise.cli.options import (
+    PLAN,
+    TABLE,
+    Format,
+    Row,
+    refuse_absent_file,
+    refuse_file,
+    refuse_unwritable_store,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +59,17 @@ READING = (
 )
 CONVENTIONS = "like complete judged_only"
 RANKINGS = f"{CONVENTIONS} names depth subtopics intents"
-SHARDING = "shards splits kind by texts proportions corpus seed"
+SHARDING = "shards splits kind corpus seed"
 COMPARING = (
     f"{READING} {RANKINGS} exclude transform instances deterministic fill"
-    " generalize baseline only repeats margin side pre human alpha"
-    " method model random fit resamples null tails density design verdict"
+    " generalize baseline only repeats margin pre human alpha"
+    " method model random resamples"
     f" {SHARDING} quiet jobs cluster"
 )
 """Options of every command that compares systems: the same input, question and method in all of them."""
 WRITTEN = "format out quiet"
 SOURCED = f"{READING} {CONVENTIONS} jobs chart {WRITTEN} variance variance_method also"
-POOLED = f"{READING} {RANKINGS} jobs chart {WRITTEN} pool alpha power test variance_method also"
+POOLED = f"{READING} {RANKINGS} jobs chart {WRITTEN} pool alpha power method variance_method also"
 REPLICATED = f"{READING} {RANKINGS} out jobs quiet cluster"
 
 Change = dict[str, Any]
@@ -80,7 +89,23 @@ PLANNED: Change = {
     "help": "Scores to plan from: a table or logs, or a qrels file and runs.",
     "required": False,
 }
-POOLS: dict[str, Any] = {"measure": {"default": ["AP"]}, "test": {"default": "moderated"}}
+TEST: Change = {
+    "help": "Planned test: moderated (all pairs corrected), paired-t, blocks (topics as blocks), exact or sakai "
+    "(one-way ANOVA). Default: moderated for scores, exact for a stated variance.",
+    "group": PLAN,
+    "common": False,
+    "only_with": (when.WITHOUT_WIDTH,),
+    "complete": None,
+}
+POOLS: dict[str, Any] = {"measure": {"default": ["AP"]}, "method": TEST | {"default": "moderated"}}
+RELATED: Change = {
+    "help": "Related runs for Table 6: a CSV file with the columns run and team.",
+    "default": None,
+    "kind": Path,
+    "metavar": "FILE",
+    "only_with": (when.RUNS,),
+    "check": refuse_absent_file,
+}
 REPLICATION: dict[str, Any] = {
     "out": FOLDER,
     "measure": {"help": "Measure; names the scores of a table without a name."},
@@ -135,7 +160,6 @@ Rank ranges hold for all systems at once. Several measures give several columns;
 one page to sort, search and link to.
 
 Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html""",
-        ignored="design",
     ),
     _define(
         "paper", "paper:write_files",
@@ -146,7 +170,7 @@ table.tex has all measures of all systems, the best in bold, with superscripts f
 significantly better than.
 
 Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out paper/""",
-        ignored="random design",
+        ignored="random",
         **PRINTED, out=FOLDER | {"default": Path("paper")},
     ),
     _define(
@@ -160,23 +184,24 @@ scores do not tell. As Markdown it is a comment for a pull request.
 Example: shardwise gate base.csv new.csv --margin 0.01
 
 Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01""",
-        ignored="only side design verdict seed",
+        ignored="only seed",
         inputs={
             "help": "Scores of the system in use, then of the new one; or any input of compare with --baseline and "
             "--new."
         },
-        new={}, margin={"default": 0.01, "help": "Largest loss that does not matter."}, missing={"default": "refuse"},
+        new={}, margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest loss that does not matter."},
+        missing={"default": "refuse"},
         power={"help": "Probability with which equal systems should pass."},
     ),
     _define(
         "design power", "design:plan_power",
-        f"{SOURCED} min_diff systems alpha power topics test",
+        f"{SOURCED} min_diff systems alpha power topics method",
         """Topics needed to detect a difference, or with --topics the power that they have.
 
 From scores with repeats it says how many more topics or repeats are needed, as design repeats does.
 
 Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10""",
-        inputs=PLANNED, variance={}, alpha={"default": [0.05]}, power={"default": [0.8]},
+        inputs=PLANNED, method=TEST, variance={}, alpha={"default": [0.05]}, power={"default": [0.8]},
         topics={"help": "Show what this number of topics detects instead."},
     ),
     _define(
@@ -190,13 +215,14 @@ Example: shardwise design interval --variance 0.053 --width 0.1""",
     ),
     _define(
         "design table", "design:plan_table",
-        f"{SOURCED} min_diff systems alpha power width test",
+        f"{SOURCED} min_diff systems alpha power width method",
         """Topics needed over a whole grid, measures side by side (Sakai 2014, Tables 4 to 8).
 
 --chart draws topics against the number of systems, for the first min-diff, alpha and power, or against the width.
 
-Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --test sakai""",
-        inputs=PLANNED, variance={}, min_diff={"default": [0.02, 0.05, 0.1, 0.2, 0.25]}, systems={"default": [10, 100]},
+Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --method sakai""",
+        inputs=PLANNED, method=TEST, variance={},
+        min_diff={"default": [0.02, 0.05, 0.1, 0.2, 0.25]}, systems={"default": [10, 100]},
         alpha={"default": [0.01, 0.05]}, power={"default": [0.9, 0.8]},
         width={"default": [], "help": "Table for intervals of these widths instead."},
     ),
@@ -210,15 +236,18 @@ Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 1
     ),
     _define(
         "design budget", "design:plan_budget",
-        f"{POOLED} judgments topic_cost systems",
+        f"{POOLED} budget topic_cost systems",
         """How to spend judgments: topics by pool depth, and the difference that each can detect.
 
 From scores with repeats: how to spend answers, items by repeats.
 
-Example: shardwise design budget qrels.txt runs/*.gz --judgments 10000 --pool 10 --pool 50 --pool 100
+Example: shardwise design budget qrels.txt runs/*.gz --budget 10000 --pool 10 --pool 50 --pool 100
 
-Example: shardwise design budget samples.csv --judgments 10000""",
-        **POOLS, judgments={"help": "Judgments, or answers, that can be paid for."}, systems={"default": 2},
+Example: shardwise design budget samples.csv --budget 10000""",
+        **POOLS, budget={
+            "default": 10_000, "kind": float, "group": PLAN, "common": True, "least": 1, "most": None,
+            "help": "Judgments, or answers, that can be paid for.",
+        }, systems={"default": 2},
     ),
     _define(
         "design repeats", "design:print_repeat_plan",
@@ -239,7 +268,7 @@ Example: shardwise design repeats scores.csv --min-diff 0.05 --answer-cost 0.02 
 
 Example: shardwise design equivalence scores.csv --margin 0.02""",
         topics={"default": [25, 50, 100, 200], "help": "Numbers of topics to plan for."},
-        margin={"default": 0.01, "help": "Largest difference that does not matter."},
+        margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest difference that does not matter."},
     ),
     _define(
         "calibrate", "calibrate:calibrate_methods",
@@ -251,7 +280,10 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         method={"default": [], "help": "Method to try, such as 'MD6 hsd topic' or 't holm'."},
         model={"help": "Try this model with common corrections: MD1 to MD6."},
         generalize={"default": [], "help": "Claim to try: these, topic, shard or topic,shard. Default: all."},
-        margin={"help": "Margin of the statement 'no worse' to check. Default: a hundredth of the range."},
+        margin={
+            "kind": float, "metavar": "X",
+            "help": "Margin of the statement 'no worse' to check. Default: a hundredth of the range.",
+        },
     ),
     _define(
         "stability", "stability:compare_splits",
@@ -259,7 +291,7 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
 
 Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11""",
-        ignored="margin side verdict design repeats human random",
+        ignored="margin repeats human random",
         model={"default": "MD6"}, shards={"default": 5}, splits={"default": 11},
         table={
             "default": "agreement",
@@ -293,7 +325,7 @@ Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/""",
     ),
     _define(
         "replicate j15", "replicate:replicate_one",
-        f"{REPLICATED} seed instances deterministic baseline margin pools repetitions resamples",
+        f"{REPLICATED} seed instances deterministic baseline margin pool repetitions resamples",
         """Jayasinghe et al. 2015: verdicts on its claims, Figures 2 to 4 by simulation, 6 to 13 from your own repeats.
 
 Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Takes a table with repeats, or
@@ -303,13 +335,17 @@ same options, it continues.
 Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/""",
         **REPLICATION, inputs=PLANNED,
         baseline={"help": "System to compare with. Default: the deterministic one, else the first."},
-        margin={"default": 0.01, "help": "Largest loss that does not matter."},
+        margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest loss that does not matter."},
+        pool={
+            "default": 50, "metavar": "N", "least": 2, "only_with": (), "common": False,
+            "help": "Pools of repeats of each system and size.",
+        },
         repetitions={"default": 500, "help": "Simulated comparisons of Figure 4."},
         resamples={"default": 200, "help": "Bootstrap samples of each repeat."},
     ),
     _define(
         "replicate s14", "replicate:replicate_one",
-        f"{REPLICATED} also pool test",
+        f"{REPLICATED} also pool method",
         """Sakai 2014: verdicts on its claims, Tables 3 to 9, Figures 1 to 4.
 
 Writes s14.html and s14.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
@@ -319,18 +355,18 @@ continues.
 Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out s14/""",
         **REPLICATION | {"measure": {"help": "Name of the scores of a table without a name."}},
         pool={"default": [], "help": "Pool depth of Table 9. Default: 10 to 100."},
-        test={"default": "sakai", "help": "How topics are counted: sakai or exact."},
+        method=TEST | {"default": "sakai", "help": "How topics are counted: sakai or exact."},
     ),
     _define(
         "replicate v17", "replicate:replicate_one",
-        f"{REPLICATED} seed related shards splits corpus resamples",
+        f"{REPLICATED} seed also shards splits corpus resamples",
         """Voorhees, Samarov & Soboroff 2017: verdicts on its claims, Tables 1 to 6, Figures 2 to 7.
 
 Writes v17.html and v17.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
 scores it makes the rows of the classic tests. Interrupted and started again with the same options, it continues.
 
-Example: shardwise replicate v17 qrels.txt runs/*.gz --related teams.csv --out v17/""",
-        **REPLICATION, shards={"default": [2, 3, 5], "help": "Numbers of parts of Table 3."},
+Example: shardwise replicate v17 qrels.txt runs/*.gz --also teams.csv --out v17/""",
+        **REPLICATION, also=RELATED, shards={"default": [2, 3, 5], "help": "Numbers of parts of Table 3."},
         splits={"default": 11, "help": "Number of independent splits into two parts."},
         resamples={"help": "Samples of the randomization test and the bootstrap. Default: 10,000 and exact."},
     ),
@@ -348,14 +384,14 @@ Example: shardwise replicate open-questions qrels.txt runs/*.gz --also qrels2.tx
     ),
     _define(
         "replicate all", "replicate:replicate_all",
-        f"{REPLICATED} seed instances deterministic baseline related corpus",
+        f"{REPLICATED} seed instances deterministic baseline also corpus",
         """All five papers on the same data, each in a folder of its own, and one page with all verdicts.
 
 Writes index.html. A paper that these data cannot serve is named with the reason. Interrupted and started again with
 the same options, it continues.
 
 Example: shardwise replicate all qrels.txt runs/*.gz --out papers/""",
-        **REPLICATION, baseline={"help": "System to compare with in J15."},
+        **REPLICATION, also=RELATED, baseline={"help": "System to compare with in J15."},
     ),
     _define(
         "score", "score:score_runs",
@@ -386,13 +422,21 @@ Example: shardwise simulate --topics 50 --systems 129 --out demo/""",
     ),
     _define(
         "serve", "serve:start_server",
-        "port host token folder open workers limit memory",
+        "port host token out open jobs limit max_memory",
         """The same in a browser: drop files, confirm how they are read, see the answer.
 
 A small server on this machine; data never leave it. It prints an address with a token, which is needed to get in.
 Analyses are kept in a folder. Needs: pip install starlette uvicorn python-multipart.
 
 Example: shardwise serve --open""",
+        out={
+            "help": "Folder where analyses are kept. Default: ~/.local/share/shardwise.", "metavar": "FOLDER",
+            "check": refuse_file,
+        },
+        jobs={"help": "Analyses at a time. Default: one per processor."},
+        max_memory={
+            "help": "Memory that data may take in a worker, such as 2GB. Default: its share of three quarters.",
+        },
     ),
     _define(
         "repeat", "repeat:repeat_report",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -12,28 +12,29 @@ import xarray as xr
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import decide_verdicts
 from shardwise.cli.analyzing import (
+    READ,
     analyze_measures,
     check_choices,
     compare_by_factors,
-    is_for_two,
     join_margin,
     test_margin,
 )
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
+from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
+from shardwise.cli.words import parse_words
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.globs import write_paths
-from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,
@@ -75,7 +76,7 @@ def compare_systems(options: Options) -> None:
         _show_factors(options, pick_measure(read), read.notes)
         return
     pair = parse_pair(options.items, level_names(pick_measure(read), "system")) if options.items else None
-    if options.table in OF_REPEATS or is_for_two(options):
+    if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
         from shardwise.cli.repeats import show_repeats
 
@@ -119,8 +120,11 @@ def _check_options(options: Options) -> None:
     """Refuse what cannot be done, before the long work."""
     check_choices(options)
     validate_choice(options.table, "table", TABLES)
-    if options.trim is not None:
-        validate_choice(options.trim, "trim", get_args(Trim))
+    if _find_trim(options) and options.chosen_format is not Format.text:
+        raise InputError(
+            f"trim-{_find_trim(options)} has no effect in this format",
+            remedy=("add ", Option("format", "text")),
+        )
     if options.report is not None and options.only:
         raise InputError("a report compares all systems", remedy="remove --only or --report")
 
@@ -136,6 +140,11 @@ def _check_pairs(options: Options, read: Read) -> None:
             f"{systems:,} systems make {pairs:,.0f} pairs",
             remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
         )
+
+
+def _find_trim(options: Options) -> str:
+    """Return how the intervals of a bootstrap's effects are trimmed, where they are asked for."""
+    return str((parse_bootstrap(options.method) or {}).get("trim", ""))
 
 
 def _shows_pairs(options: Options) -> bool:
@@ -243,7 +252,7 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
     """The systems, for people under their own word for them, or the pairs."""
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options)
-    if options.trim is not None:
+    if _find_trim(options):
         table = _tabulate_effects(analysis, options)
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
@@ -257,7 +266,7 @@ def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFr
 
 
 def _margin_facts(options: Options) -> dict[str, Any]:
-    return {} if options.margin is None else {"margin": options.margin, "side": options.side}
+    return {} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}
 
 
 def _tie_facts(analysis: Analysis) -> dict[str, Any]:
@@ -337,11 +346,11 @@ def planning_command(options: Options, measure: str) -> str:
 
 def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
-    parts: Any = {"null": "marginal", "tails": 1} | bootstrap_distribution(options)
+    words: Any = parse_bootstrap(options.method)
+    parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
     model = analysis.fit.model
     fit = bootstrap_anova(analysis.analysed, model, n_resamples=options.resamples, seed=options.seed)
-    trim: Any = options.trim
-    table = fit.intervals(1 - options.alpha, trim=trim, **parts)
+    table = fit.intervals(1 - options.alpha, trim=words["trim"], **parts)
     table = table.reset_index(names="system")
     return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 

@@ -39,6 +39,11 @@ class Situation:
         return self.dims is None or dim in self.dims
 
     @property
+    def kind(self) -> str:
+        """How documents are split."""
+        return str(self.value("kind")).partition(":")[0]
+
+    @property
     def format(self) -> str:
         """How the result is written."""
         return str(self.options.chosen_format) if "format" in self.options.values else "text"
@@ -65,10 +70,6 @@ class Condition:
 
 def _is_changed(name: str, *values: Any) -> Callable[[Situation], bool]:
     return lambda now: now.value(name) not in values
-
-
-def _has_value(name: str, *values: Any) -> Callable[[Situation], bool]:
-    return lambda now: now.value(name) in values
 
 
 RUNS = Condition(
@@ -100,50 +101,38 @@ IN_MEMORY = Condition(
     ("remove {them}, or read the table whole with ", Option("max_memory")),
 )
 SHARDS = Condition(
-    lambda now: now.value("shards", 2) not in (1, [1]) or now.value("kind") in ("attribute", "uneven"),
+    lambda now: now.value("shards", 2) not in (1, [1]) or now.kind in ("attribute", "uneven"),
     "with one shard",
     ("add ", Option("n_shards", 5)),
 )
 COUNTED_SHARDS = Condition(
-    _is_changed("kind", "uneven"),
+    lambda now: now.kind != "uneven",
     ("with ", Option("kind", "uneven")),
     "remove {them}: the proportions set the number",
 )
 RANDOM_SHARDS = Condition(
-    _is_changed("kind", "attribute"),
+    lambda now: now.kind != "attribute",
     ("with ", Option("kind", "attribute")),
     "remove {them}: document names decide",
 )
 SAMPLED_SHARDS = Condition(
-    _is_changed("kind", "topical"), ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
-)
-BY_NAME = Condition(_has_value("kind", "attribute"), "here", ("add ", Option("kind", "attribute")))
-BY_TEXT = Condition(_has_value("kind", "topical"), "here", ("add ", Option("kind", "topical")))
-BY_SIZE = Condition(_has_value("kind", "uneven"), "here", ("add ", Option("kind", "uneven")))
-BOOTSTRAP = Condition(
-    _has_value("fit", "bootstrap"), "without a bootstrap", ("add ", Option("fit", "bootstrap"))
+    lambda now: now.kind != "topical", ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
 )
 NO_BOOTSTRAP = Condition(
-    _is_changed("fit", "bootstrap"), ("with ", Option("fit", "bootstrap")), "remove one of the two"
+    lambda now: not str(now.value("method")).startswith("bootstrap"),
+    ("with ", Option("method", "bootstrap")),
+    "remove one of the two",
 )
 NO_FACTORS = Condition(
     lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
 )
 NO_TABLE = Condition(lambda now: not now.value("table"), ("with ", Option("table")), "remove one of the two")
-MARGIN = Condition(
-    lambda now: now.value("margin") is not None, "without a margin", ("add ", Option("margin", 0.01))
-)
 REPORT = Condition(
     lambda now: now.value("report") is not None or now.format == "html",
     "without a report",
     ("add ", Option("report", "report.html")),
 )
 PAGE = Condition(lambda now: now.format == "html", "in this format", ("add ", Option("format", "html")))
-TEXT = Condition(
-    lambda now: now.format == "text",
-    "in this format",
-    ("add ", Option("format", "text")),
-)
 ESTIMATED = Condition(
     lambda now: not now.value("variance"), ("with ", Option("variance")), "remove one of the two"
 )

@@ -99,10 +99,10 @@ def plan_power(options: Options) -> None:
     if (repeated := _find_repeats(options)) is not None:
         _plan_power(options, repeated)
         return
-    known, notes = _estimate_variances(options, options.test or None)
+    known, notes = _estimate_variances(options, options.method or None)
     rows, sentences = [], []
     for source, m, a in product(known, options.systems, options.alpha):
-        method = options.test or _choose_test(source)
+        method = options.method or _choose_test(source)
         given: dict[str, Any] = {"variance": source.variance, "systems": m, "alpha": a, "method": method}
         for d, p in product(options.min_diff, options.power):
             row = {
@@ -127,7 +127,7 @@ def plan_power(options: Options) -> None:
             sentences.append(_describe_need(source, rows[-1], method))
     if options.chart is not None:
         save_chart(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    methods = dict.fromkeys(METHODS[options.test or _choose_test(source)] for source in known)
+    methods = dict.fromkeys(METHODS[options.method or _choose_test(source)] for source in known)
     shown = "; ".join(methods)
     topics = pluralize_noun(known[0].nouns.get("topic", "topic"))
     title = f"{shown}: what the {topics} reach" if options.topics else f"{shown}: {topics} needed"
@@ -182,9 +182,9 @@ def plan_table(options: Options) -> None:
     """Print the topics needed over a grid, measures side by side."""
     _format, width = options.chosen_format, options.width or None
     options.check_effects(Situation(options))
-    sources, notes = _estimate_variances(options, options.test or None)
+    sources, notes = _estimate_variances(options, options.method or None)
     known = {source.name: source.variance for source in sources}
-    method = options.test or _choose_test(sources[0])
+    method = options.method or _choose_test(sources[0])
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -247,11 +247,11 @@ def plan_budget(options: Options) -> None:
     collections, how, notes = _read_pools(options)
     with show_progress("judging pools", options.quiet) as bar:
         plan = judge_pools(
-            collections, judgments=options.judgments, topic_cost=options.topic_cost, progress=bar, **how
+            collections, judgments=options.budget, topic_cost=options.topic_cost, progress=bar, **how
         )
     if options.chart is not None:
         save_chart(plan.plot(), options.chart)
-    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
+    facts = {"judgments": options.budget, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = (*notes, *plan.notes)
     emit_table(plan.table, options, title="\n".join(plan.lines), notes=shown, facts=facts)
@@ -266,7 +266,7 @@ def _read_pools(
     collections = [item.read_collection() for item in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
-    how["method"] = options.test
+    how["method"] = options.method
     how["variance_method"] = options.variance_method or None
     return collections, how, tuple(note for item in collections for note in item.notes)
 
@@ -338,8 +338,8 @@ def _plan_power(options: Options, read: Read) -> None:
             raise InputError(
                 (Option(name), " takes one value for scores with repeats"), remedy="run it once for each"
             )
-    if options.topics or options.test not in ("", "moderated"):
-        idle = "topics" if options.topics else "test"
+    if options.topics or options.method not in ("", "moderated"):
+        idle = "topics" if options.topics else "method"
         raise InputError(
             (Option(idle), " has no effect on scores with repeats"),
             remedy="remove it, or give a table of means over the repeats",
@@ -360,12 +360,12 @@ def _plan_answers(options: Options, read: Read) -> None:
     parts, kind = repeat_components(scores)
     systems = options.systems if "systems" in options.given else scores.sizes["system"]
     how: dict[str, Any] = {"systems": systems, "power": options.power, "alpha": options.alpha}
-    frame = split_budget(parts, options.judgments, kind=kind, topic_cost=options.topic_cost, **how)
+    frame = split_budget(parts, options.budget, kind=kind, topic_cost=options.topic_cost, **how)
     frame = frame.drop(columns=["se", "df"]).rename(columns={"cost": "answers"})
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
     nouns = nouns_of(by_units(as_scores(scores))[0])
-    title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
-    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
+    title = write_answers_plan(best, nouns, kind, options.budget, options.power)
+    facts = {"judgments": options.budget, "topic_cost": options.topic_cost, **how}
     frame = _use_words(frame, {**nouns, "instance": REPEAT_NOUNS[kind]}, options.chosen_format)
     emit_table(frame, options, title=title, notes=read.notes, facts=facts)
 
@@ -520,7 +520,7 @@ def _power_curve(known: Sequence[VarianceSource], options: Options) -> pd.DataFr
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.test or _choose_test(source),
+                    method=options.method or _choose_test(source),
                 ),
             }
         )

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ from shardwise.cli.conditions import Situation
 from shardwise.cli.options import parse_range
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.core.arguments import validate_choice
+from shardwise.cli.words import parse_proportions, parse_words
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
@@ -42,19 +42,17 @@ from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.io.trec.conventions import Conventions, parse_conventions
-from shardwise.methods.bootstrap.distributions import Null
-from shardwise.methods.bootstrap.fit import Density
 from shardwise.methods.judges.method import with_human
 from shardwise.methods.unpaired.covariate import adjust_scores
 from shardwise.scoring.samples import add_sample_measures, describe_samples
 from shardwise.scoring.undefined import fill_undefined
+from shardwise.stats.corrections import CORRECTIONS
 
 if TYPE_CHECKING:
     from shardwise.sharding.splits import Splits
 
 UNNAMED = "score"
 """The measure of a table that names none."""
-FITS = ("anova", "bootstrap")
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
 MOMENTS = ".moments"
 """Ending of a file of moments."""
@@ -120,6 +118,12 @@ class InputReader:
         files: list[Path] = self.options.inputs
         return files
 
+    @property
+    def texts(self) -> Path | None:
+        """The file with the texts of the documents, where they decide the shards."""
+        kind, _, detail = self.options.kind.partition(":")
+        return Path(detail) if kind == "topical" and detail else None
+
     def change(self, **values: Any) -> InputReader:
         """Return the same with other values of some options."""
         return replace(self, options=self.options.change(**values))
@@ -127,7 +131,7 @@ class InputReader:
     def check(self) -> InputReader:
         """Return the same, or refuse options without effect, and what is not installed, before the long work."""
         options = self.options
-        require_for_files([options.human, options.texts, options.intents])
+        require_for_files([options.human, self.texts, options.intents])
         if options.cluster is not None:
             require_extra("cluster")
         if options.max_memory:
@@ -311,7 +315,7 @@ class InputReader:
         from shardwise.scoring.streamed import score_runs
 
         files = self.list_files()
-        sharded = self.options.shards > 1 or self.options.kind in ("uneven", "attribute")
+        sharded = self.options.shards > 1 or self.options.kind.startswith(("uneven", "attribute"))
         notes_on_splits: list[str] = []
 
         def splitting(collection: Collection) -> Splits:
@@ -338,24 +342,19 @@ class InputReader:
         """Split the documents as the options say; none for one shard."""
         from shardwise.sharding.split import split
 
-        if self.options.kind == "attribute":
-            return split(collection, kind="attribute", by=self.options.by)
-        if self.options.shards == 1 and self.options.kind != "uneven":
+        options, (kind, _, detail) = self.options, self.options.kind.partition(":")
+        if kind == "attribute":
+            return split(collection, kind="attribute", by=detail or None)
+        if options.shards == 1 and kind != "uneven":
             return None
-        numeric = self.options.corpus is not None and self.options.corpus.isdecimal()
-        how: dict[str, Any] = {
-            "kind": self.options.kind,
-            "corpus": int(self.options.corpus)
-            if numeric and self.options.corpus is not None
-            else self.options.corpus,
-            "unlisted": "add",
-        }
-        if self.options.kind == "topical":
-            how["texts"] = self.options.texts
-        if self.options.kind == "uneven":
-            how["proportions"] = _parse_proportions(self.options.proportions)
-        shards = None if self.options.kind == "uneven" else self.options.shards
-        return split(collection, shards, n_splits=self.options.splits, seed=self.options.seed, **how)
+        numeric = options.corpus is not None and options.corpus.isdecimal()
+        how: dict[str, Any] = {"kind": kind, "corpus": int(options.corpus) if numeric else options.corpus}
+        if kind == "topical":
+            how["texts"] = self.texts
+        if kind == "uneven":
+            how["proportions"] = parse_proportions(detail) if detail else None
+        shards = None if kind == "uneven" else options.shards
+        return split(collection, shards, n_splits=options.splits, seed=options.seed, unlisted="add", **how)
 
     def _read_scores(self) -> Read:
         how: dict[str, Any] = {
@@ -549,20 +548,6 @@ def parse_columns(given: Sequence[str]) -> dict[str, str] | None:
     return roles or None
 
 
-def _parse_proportions(text: str | None) -> list[float] | None:
-    """Parse numbers between commas.
-
-    >>> _parse_proportions("3,2,1")
-    [3.0, 2.0, 1.0]
-    """
-    try:
-        return None if text is None else [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"'{text}' are not proportions", remedy=("write for instance ", Option("proportions", "3,2,1"))
-        ) from None
-
-
 def pick_measure(read: Read) -> xr.DataArray:
     """Return the scores of the only measure, or refuse to choose."""
     known = read.measures
@@ -607,21 +592,10 @@ def _note_gaps(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
     return ("; ".join(notes),) if notes else ()
 
 
-def bootstrap_asked(fit: str, resamples: int | None) -> bool:
-    """Return whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
-    if fit not in FITS:
-        raise refuse_unknown("fit", fit, FITS)
-    return fit == "bootstrap"
-
-
-def bootstrap_distribution(options: Any) -> dict[str, Any]:
-    """Return what the options say of the bootstrap distribution that p-values come from."""
-    values = {name: getattr(options, name) for name in ("null", "tails", "density")}
-    values = {name: value for name, value in values.items() if value is not None}
-    for name, choices in (("null", get_args(Null)), ("density", get_args(Density))):
-        if name in values:
-            validate_choice(values[name], name, choices)
-    return values
+def parse_bootstrap(method: str) -> dict[str, Any] | None:
+    """Return what the words of a bootstrap say, with its correction; None for a method of another kind."""
+    words = parse_words(method, "bootstrap", CORRECTIONS)
+    return None if words is None else {"correction": "bh", **words}
 
 
 def parse_dimensions(generalize: str) -> tuple[str, ...]:

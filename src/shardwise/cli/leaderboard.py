@@ -46,7 +46,7 @@ def rank_systems(options: Options) -> None:
         notes = (*analyses[0].notes, *gaps, write_range(analyses[0]))
     if options.margin is not None:
         near_best = _list_near_best(pairs, board.systems, options)
-        board = replace(board, margin=options.margin, near_best=near_best)
+        board = replace(board, margin=float(options.margin), near_best=near_best)
     if options.chosen_format is Format.html:
         answer = "\n".join(answer_leaderboard(board)[:2])
         page = board.to_html(page=not options.fragment)
@@ -66,7 +66,9 @@ def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboar
 def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:
     """The systems that are shown to be less than the margin worse than the best one."""
     assert options.margin is not None
-    tested = equivalence(pairs, options.margin, "lower", method=options.verdict, alpha=options.alpha).table
+    tested = equivalence(
+        pairs, float(options.margin), "lower", method=options.margin.verdict, alpha=options.alpha
+    ).table
     shown = set(tested[(tested["b"] == systems[0]) & tested["holds"]]["a"])
     return tuple(name for name in systems if name in shown)
 

@@ -7,7 +7,6 @@ does the work, so that help and completion come at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -17,6 +16,7 @@ from typing import Any
 from shardwise.cli import completing
 from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
+from shardwise.cli.words import Margin, check_kind
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
@@ -193,11 +193,19 @@ class Row:
         """Return one value."""
         try:
             value = self.kind(text)
+        except InputError:
+            raise
         except ValueError:
             if issubclass(self.kind, Enum):
                 names = ", ".join(str(item.value) for item in self.kind)
                 raise ValueError(f"'{text}' is not one of {names}") from None
-            what = {int: "a whole number", float: "a number"}.get(self.kind, "valid")
+            what = (
+                "a whole number"
+                if self.kind is int
+                else "a number"
+                if issubclass(self.kind, float)
+                else "valid"
+            )
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
             raise ValueError(f"{text} is less than {self.least:.12g}{self._suggest_level(value)}")
@@ -235,7 +243,7 @@ def refuse_file(value: Path) -> None:
         raise InputError("is a file, not a folder", where=str(value), remedy="name a folder")
 
 
-def _refuse_absent_file(value: Path) -> None:
+def refuse_absent_file(value: Path) -> None:
     """Refuse what is not a file."""
     if not value.is_file():
         raise InputError("no such file", where=str(value), remedy="check the path")
@@ -271,14 +279,6 @@ def parse_range(text: str) -> tuple[float, float] | None:
     if not low < high:
         raise InputError(f"--range {text!r} is not a range", remedy="write the lowest and highest score: 0,1")
     return low, high
-
-
-def _check_expression(value: str) -> None:
-    try:
-        re.compile(value)
-    except re.error as error:
-        problem = f"--by '{value}' is not a valid regular expression ({error})"
-        raise InputError(problem, remedy="write for instance '^[A-Z]+'") from None
 
 
 def _check_chart(value: Path) -> None:
@@ -339,7 +339,7 @@ _ROWS = (
         help="Remove documents without a judgment from rankings (trec_eval -J)."),
     Row("subtopics", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
         help="The second column of the qrels is a subtopic (diversity measures)."),
-    Row("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=_refuse_absent_file,
+    Row("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=refuse_absent_file,
         help="Probability of each subtopic: topic, subtopic, p."),
     Row("max_memory", INPUT, default="", metavar="SIZE", shown=True,
         help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may "
@@ -370,11 +370,9 @@ _ROWS = (
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
     Row("no_rare_failures", QUESTION, default=False, kind=bool,
         help="Assume no failures rarer or larger than those seen: more power on scores that vary little."),
-    Row("margin", QUESTION, kind=float, metavar="X", common=True, least=0.0, only_with=(when.IN_MEMORY,),
-        help="Largest difference that does not matter: tests equivalence, or with --side lower that none is "
-        "worse."),
-    Row("side", QUESTION, default="both", metavar="SIDE", only_with=(when.MARGIN, when.IN_MEMORY),
-        help="What the margin is for: both (equivalent), lower (not worse) or superior (better by it)."),
+    Row("margin", QUESTION, kind=Margin, metavar="X[:WORD]", common=True, least=0.0, only_with=(when.IN_MEMORY,),
+        help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, with "
+        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd."),
     Row("contrast", QUESTION, default=[], metavar="TEXT", only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP,
         when.NO_FACTORS),
         help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "
@@ -383,7 +381,7 @@ _ROWS = (
         help="Unpaired scores (A/B test): column measured before the experiment, whose part in the scores is "
         "taken out (CUPED)."),
     Row("human", QUESTION, kind=Path, metavar="FILE", only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP,
-        when.NO_FACTORS, when.WHOLE_ITEMS), check=_refuse_absent_file, web="compare", chooses=True,
+        when.NO_FACTORS, when.WHOLE_ITEMS), check=refuse_absent_file, web="compare", chooses=True,
         help="Scores by people for some items; the input holds a judge's scores for all, and its bias is "
         "corrected."),
     Row("alpha", QUESTION, default=0.05, kind=float, metavar="P", least=0.0, most=1.0,
@@ -391,31 +389,17 @@ _ROWS = (
         help="Significance level."),
     Row("method", METHOD, default="", metavar="NAME", common=True, only_with=(NOT_METHODS, OF_REPEATS),
         complete=completing.complete_methods, web="compare calibrate", chooses=True,
-        help="Method, such as moderated, 't holm' or 'MD6 hsd topic', or a correction for --model: hsd, bh, "
-        "holm … Default: recommended for the data."),
+        help="Method, such as moderated, 't holm' or 'MD6 hsd topic'; a correction for --model: hsd, bh …; 'bootstrap "
+        "marginal kde'; 'repeats nested' for two systems. Default: recommended."),
     Row("model", METHOD, default="", metavar="NAME", only_with=(when.IN_MEMORY, when.NO_FACTORS,
         when.unless_table("models")), complete=completing.complete_models, shared=True, web="compare", chooses=True,
         help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'."),
     Row("random", METHOD, default=[], metavar="FACTOR", only_with=(when.SCORES, when.IN_MEMORY, when.WHOLE_ITEMS),
         chooses=True,
         help="Mixed model with this random factor, a column such as question, judge or question:judge."),
-    Row("fit", METHOD, default="anova", metavar="FIT", only_with=(when.IN_MEMORY, when.NO_FACTORS, NOT_METHODS),
-        chooses=True,
-        help="anova, or bootstrap: p-values from the residuals of the model."),
     Row("resamples", METHOD, kind=int, metavar="N", least=1, only_with=(when.IN_MEMORY, when.NO_FACTORS,
         NOT_METHODS), argument="n_resamples", chooses=True,
         help="Bootstrap samples. Default: as many as the method needs."),
-    Row("null", METHOD, metavar="WHICH", only_with=(when.BOOTSTRAP, NOT_METHODS), chooses=True,
-        help="Bootstrap distribution: difference, or marginal (one system's effect, as published)."),
-    Row("tails", METHOD, kind=int, metavar="N", least=1, most=2, only_with=(when.BOOTSTRAP, NOT_METHODS),
-        chooses=True,
-        help="Bootstrap: two-sided (2) or one-sided (1)."),
-    Row("density", METHOD, metavar="HOW", only_with=(when.BOOTSTRAP, NOT_METHODS), chooses=True,
-        help="Bootstrap: exact, or kde (smoothed by a kernel)."),
-    Row("design", METHOD, default="unified", metavar="NAME", only_with=(when.REPEATS, when.IN_MEMORY, OF_REPEATS),
-        help="Repeats of two systems: unified, nested, crossed or paper."),
-    Row("verdict", METHOD, default="tost", metavar="BY", only_with=(when.MARGIN, when.IN_MEMORY),
-        help="How the margin is tested: tost (two one-sided tests), interval, or hpd (posterior)."),
     Row("seed", METHOD, default=0, kind=int, metavar="N", least=0, shared=True, web="compare calibrate",
         help="Seed of all randomness."),
     Row("shards", SHARDS, default=1, kind=int, metavar="N", common=True, least=1, only_with=(when.RANDOM_SHARDS,
@@ -424,15 +408,10 @@ _ROWS = (
     Row("splits", SHARDS, default=1, kind=int, metavar="N", least=1, only_with=(when.RANDOM_SHARDS, when.SHARDS),
         shared=True, web="compare", argument="n_splits",
         help="Number of independent splits."),
-    Row("kind", SHARDS, default="even", metavar="KIND", only_with=(when.SHARDS,), shared=True,
-        web="compare calibrate",
-        help="How documents are split: even, die, covered, uneven, attribute or topical."),
-    Row("by", SHARDS, metavar="REGEX", only_with=(when.BY_NAME,), check=_check_expression, shared=True,
-        help="Part of a document's name that is its shard (--kind attribute)."),
-    Row("texts", SHARDS, kind=Path, metavar="FILE", only_with=(when.BY_TEXT,), check=_refuse_absent_file,
-        help="Texts of the documents: JSON lines, TREC's <DOC>, or name and text (--kind topical)."),
-    Row("proportions", SHARDS, metavar="A,B,…", only_with=(when.BY_SIZE,),
-        help="Relative sizes of the shards, such as 3,2,1 (--kind uneven)."),
+    Row("kind", SHARDS, default="even", metavar="KIND", only_with=(when.SHARDS,), check=check_kind, shared=True,
+        path=True, web="compare calibrate",
+        help="How documents are split: even, die, covered, uneven:3,2,1 (sizes), attribute:REGEX (a part of the name) "
+        "or topical:FILE (texts: JSON lines, <DOC>, or name and text)."),
     Row("corpus", SHARDS, metavar="N|FILE", only_with=(when.RANDOM_SHARDS, when.SHARDS, when.SAMPLED_SHARDS),
         shared=True, path=True, web="compare calibrate",
         help="Size of the corpus, or a file with its document names."),
@@ -446,8 +425,6 @@ _ROWS = (
     Row("items", OUTPUT, default="", metavar="A,B", only_with=(when.IN_MEMORY, when.NO_FACTORS, when.NO_TABLE),
         help="Show the items behind the difference of two systems: wins, losses, outliers; all for the matrix "
         "of items and systems."),
-    Row("trim", OUTPUT, metavar="HOW", only_with=(when.BOOTSTRAP, when.TEXT, when.NO_FACTORS),
-        help="Show bootstrap intervals of the effects (V17): drop a share, percent or count of the estimates."),
     Row("report", OUTPUT, kind=Path, metavar="FILE", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
         check=refuse_unwritable_file, shown=True, written=True,
         help="Also write a full report to this HTML file."),
@@ -488,9 +465,6 @@ _ROWS = (
         help="Number of topics."),
     Row("width", PLAN, default=[0.1], kind=float, metavar="X", common=True, only_with=(when.WITHOUT_TOPICS,),
         help="Width of the confidence interval of a difference."),
-    Row("test", PLAN, default="", metavar="NAME", only_with=(when.WITHOUT_WIDTH,),
-        help="Planned test: moderated (all pairs corrected), paired-t, blocks (topics as blocks), exact or "
-        "sakai (one-way ANOVA). Default: moderated for scores, exact for a stated variance."),
     Row("variance", PLAN, default=[], metavar="[NAME=]X", common=True,
         help="Variance of a system's scores, perhaps of a measure."),
     Row("variance_method", PLAN, default="", metavar="NAME", only_with=(when.ESTIMATED,),
@@ -500,8 +474,6 @@ _ROWS = (
     Row("pool", PLAN, default=[10, 30, 50, 70, 100], kind=int, metavar="DEPTH", common=True, least=1,
         only_with=(when.RUNS,),
         help="Pool depth to try."),
-    Row("judgments", PLAN, default=10000, kind=float, metavar="N", common=True, least=1,
-        help="Judgments that can be paid for."),
     Row("topic_cost", PLAN, default=0.0, kind=float, metavar="X", least=0,
         help="Cost of a topic besides its judgments or answers."),
     Row("answer_cost", PLAN, default=1.0, kind=float, metavar="X", least=0,
@@ -521,26 +493,16 @@ _ROWS = (
         help="Mean number of relevant documents of a topic."),
     Row("fill_shards", SHARDS, default=[5, 10, 25], kind=int, metavar="N", least=2,
         help="Numbers of shards of Tables 7 and 8."),
-    Row("pools", SIMULATION, default=50, kind=int, metavar="N", least=2,
-        help="Pools of repeats of each system and size."),
-    Row("related", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=_refuse_absent_file,
-        help="Related runs for Table 6: a CSV file with the columns run and team."),
     Row("port", SERVER, default=8421, kind=int, metavar="N", common=True, least=0, most=65535,
         help="Port; 0 for any free one."),
     Row("host", SERVER, default="127.0.0.1", metavar="ADDRESS",
         help="Address to listen on; one that others can reach needs --token."),
     Row("token", SERVER, default="", metavar="SECRET", variable="SHARDWISE_TOKEN",
         help="Secret in the address. Default: a new one each time."),
-    Row("folder", SERVER, kind=Path, metavar="FOLDER", common=True, check=refuse_file,
-        help="Where analyses are kept. Default: ~/.local/share/shardwise."),
     Row("open", SERVER, default=False, kind=bool, common=True,
         help="Open it in the browser."),
-    Row("workers", SERVER, kind=int, metavar="N", least=1,
-        help="Analyses at a time. Default: one per processor."),
     Row("limit", SERVER, default=2048, kind=int, metavar="MB", least=1,
         help="Megabytes that the files of an analysis may have."),
-    Row("memory", SERVER, kind=int, metavar="MB", least=256,
-        help="Megabytes that data may take in a worker. Default: its share of three quarters of the memory."),
 )
 BUILT_IN = (
     Row("config", RUNNING, kind=Path, metavar="FILE",

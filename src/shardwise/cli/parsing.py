@@ -16,6 +16,7 @@ from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, AnalysisFile, NothingGiven, to_toml
 from shardwise.cli.options import BUILT_IN, TABLE, Format, Row, format_of
 from shardwise.cli.wording import suggest_name
+from shardwise.cli.words import Margin
 from shardwise.core.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def _to_plain(value: Any) -> Any:
     """Return a value that TOML has."""
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Margin):
+        return value.text if ":" in value.text else float(value)
     if isinstance(value, list | tuple):
         return [_to_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value

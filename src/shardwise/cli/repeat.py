@@ -178,9 +178,12 @@ def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> 
     arguments = [moved(path) for key in ("scores", "qrels", "runs") for path in take(key)]
     for key in NAMED_FILES:
         for value in take(key):
-            # A size of the corpus and a pattern of names are not files.
-            is_file = value in paths or (key != "instances" and not str(value).isdecimal())
-            arguments += [f"--{key}", moved(value) if is_file else str(value)]
+            # A size of the corpus, a pattern of names and most kinds of shards are not files.
+            word, _, name = str(value).partition(":")
+            texts = key == "kind" and word == "topical"
+            is_file = value in paths or (key not in ("instances", "kind") and not str(value).isdecimal())
+            text = f"topical:{moved(name)}" if texts else moved(value) if is_file else str(value)
+            arguments += [f"--{key}", text]
     return arguments
 
 

@@ -19,6 +19,7 @@ from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table
 from shardwise.cli.parsing import Options
+from shardwise.cli.words import Margin, parse_words
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lend_executor
@@ -32,7 +33,7 @@ from shardwise.planning.plans import p_value_spread
 from shardwise.planning.variances import variance_components
 from shardwise.plot.saving import save_chart
 
-DEFAULT_MARGIN = 0.01
+DEFAULT_MARGIN = Margin("0.01")
 """Margin of settings that may be no worse than the baseline, where none is given."""
 
 
@@ -118,7 +119,7 @@ def _choose_pair(table: xr.DataArray, options: Options) -> tuple[str, str]:
 def _show_pair(table: xr.DataArray, options: Options) -> RepeatTable:
     """Two systems by one of the methods for repeats."""
     a, b = (table.sel(system=name) for name in _choose_pair(table, options))
-    how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
+    how: Any = {"method": "mixed", "design": "unified"} | (parse_words(options.method, "repeats") or {})
     pairs = compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
     frame = pairs.to_frame(1.0 - options.alpha)
     effects = pairs.estimates.topic_sd
@@ -135,10 +136,10 @@ def _show_pair(table: xr.DataArray, options: Options) -> RepeatTable:
         "method": pairs.title,
         "claim": pairs.claim,
         "repeats": "",
-        "model": options.design,
+        "model": how["design"],
         "measure": measure,
         "alpha": options.alpha,
-        **({} if options.margin is None else {"margin": options.margin, "side": options.side}),
+        **({} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}),
     }
     drawn = pairs if tested is None else tested
     return RepeatTable(
@@ -193,8 +194,8 @@ def _show_settings(table: xr.DataArray, options: Options) -> RepeatTable:
     if len(options.baseline) != 1:
         raise InputError("settings need a baseline", remedy=("name it with ", Option("baseline")))
     (baseline,) = options.baseline
-    side = "lower" if options.side == "both" else options.side
     margin = DEFAULT_MARGIN if options.margin is None else options.margin
+    side = "lower" if margin.side == "both" else margin.side
     results = {}
     for name in _system_names(table, options):
         if name == baseline:
@@ -204,8 +205,8 @@ def _show_settings(table: xr.DataArray, options: Options) -> RepeatTable:
             raise InputError(f"system {name!r} has no number in its name", remedy="leave it out with --only")
         a, b = table.sel(system=name), table.sel(system=baseline)
         results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
-    series = smallest_setting(results, margin, side, method=options.verdict, alpha=options.alpha)
-    facts = {"claim": series.claim, "margin": margin, "side": side, "smallest": series.smallest}
+    series = smallest_setting(results, float(margin), side, method=margin.verdict, alpha=options.alpha)
+    facts = {"claim": series.claim, "margin": float(margin), "side": side, "smallest": series.smallest}
     return RepeatTable(
         series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score"))
     )

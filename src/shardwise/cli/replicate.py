@@ -31,9 +31,9 @@ OPTIONS = {
     "samples": "splits",
     "n_splits": "splits",
     "n_resamples": "resamples",
-    "sets": "related",
+    "sets": "also",
     "depths": "pool",
-    "method": "test",
+    "pools": "pool",
 }
 """Options of the command by the name of the field, where they differ."""
 
@@ -187,7 +187,8 @@ def _read_data(paper: str, options: Options) -> Any:
     if paper == "j15":
         return _read_repeats(options) if options.inputs else None
     data = _read_source(options.inputs, options)
-    further = options.also
+    # A file of related runs is not a collection.
+    further = options.also if isinstance(options.also, list) else []
     return (
         {"collection": data, **{also: _read_source(split_paths(also), options) for also in further}}
         if further

@@ -107,9 +107,9 @@ FIELDS: dict[str, Field] = {
             ("p_adjusted", "share?", "Corrected p-value"),
         )
     },
-    "holds": ("flag", "Whether the claim of --side is shown; in paper, what the file holds."),
+    "holds": ("flag", "Whether the claim of --margin is shown; in paper, what the file holds."),
     "smallest_margin": ("number?", "Margin at which it just would be; for superior the largest one."),
-    "probability": ("share", "Posterior probability of the claim, with --verdict hpd."),
+    "probability": ("share", "Posterior probability of the claim, with :hpd after --margin."),
     **{
         f"probability_{name}": (
             "share",

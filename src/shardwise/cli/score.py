@@ -33,7 +33,7 @@ def score_runs(options: Options) -> None:
     sizes = scores.sizes
     title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
-        split = _format_count(sizes.get("split", 1), f"{options.kind} split")
+        split = _format_count(sizes.get("split", 1), f"{options.kind.partition(':')[0]} split")
         title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
     table, holes = average_scores(scores)
     emit_table(table, options, title=title, notes=read.notes, lasting=_describe_undefined(scores, holes))

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.cli import inputs
+from shardwise.cli.analyzing import READ
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.parsing import Options
@@ -35,30 +36,24 @@ TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fill
 def compare_splits(options: Options) -> None:
     """Compare the systems on each split and print how far the splits agree."""
     # What cannot be done is refused before the long work.
-    bootstrap = inputs.bootstrap_asked(options.fit, options.resamples)
+    words = inputs.parse_bootstrap(options.method)
     validate_choice(options.table, "table", TABLES)
     parsed = inputs.parse_model(options.model)
     if options.cluster is not None and options.resamples is None:
         raise InputError(
             "--cluster has no effect without bootstrap samples",
-            remedy="remove it, or add --fit bootstrap --resamples 10000",
+            remedy="remove it, or add --method bootstrap --resamples 10000",
         )
-    method = check_correction(options.method or ("bh" if bootstrap else "hsd"))
+    method = words["correction"] if words else check_correction(options.method or "hsd")
     inputs.parse_fill(options.fill)
     read = inputs.InputReader(options).check().one_measure().read_input()
     scores, gaps = inputs.fill_gaps(
         inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
     )
-    how: dict[str, Any] = (
-        {
-            "fit": "bootstrap",
-            "n_resamples": options.resamples,
-            "seed": options.seed,
-            **inputs.bootstrap_distribution(options),
-        }
-        if bootstrap
-        else {}
-    )
+    how: dict[str, Any] = {}
+    if words:
+        how = {"fit": "bootstrap", "n_resamples": options.resamples, "seed": options.seed}
+        how |= {name: words[name] for name in READ if name in words}
     how["generalize"] = inputs.parse_dimensions(options.generalize)
     how |= {"only": options.only or None, "baseline": next(iter(options.baseline), None)}
     alpha = options.alpha

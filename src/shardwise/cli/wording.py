@@ -12,6 +12,14 @@ from shardwise.core.errors import InputError, Option
 
 RENAMED = {row.argument: row.name for row in TABLE.values() if row.argument}
 """Arguments whose option has another name."""
+PHRASES = {
+    "by": ("kind", "attribute:{}", "REGEX"),
+    "texts": ("kind", "topical:{}", "FILE"),
+    "proportions": ("kind", "uneven:{}", "3,2,1"),
+    "fit": ("method", "{}", "bootstrap"),
+    "design": ("method", "repeats {}", "nested"),
+}
+"""Arguments that are part of the phrase of an option, with what stands for a value."""
 
 
 def spell_option(option: Option) -> str:
@@ -24,6 +32,10 @@ def spell_option(option: Option) -> str:
     >>> spell_option(Option("method", "t holm"))
     "--method 't holm'"
     """
+    if option.name in PHRASES:
+        name, phrase, usual = PHRASES[option.name]
+        value = usual if option.value is None else _format_value(option.value)
+        return spell_option(Option(name, phrase.format(value)))
     name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
     alone = option.value is None or option.value is True
     return name if alone else f"{name} {shlex.quote(_format_value(option.value))}"

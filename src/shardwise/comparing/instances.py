@@ -28,7 +28,7 @@ from shardwise.stats.student import t_statistic, two_sided
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
 READINGS = ("averaged", "pooled", "per-instance")
-MIXED_MODEL = (Option("method", "mixed"), " with ", Option("design", "nested"))
+MIXED_MODEL = (Either("method='mixed' with design='nested'", "--method 'repeats mixed nested'"),)
 """The comparison that leaves out what is missing."""
 
 

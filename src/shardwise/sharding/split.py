@@ -322,11 +322,11 @@ def _split_by_attribute(
 ) -> Splits:
     if by is None:
         raise InputError(
-            (Option("kind", "attribute"), " needs ", Either("by=", "--by")),
+            (Option("kind", "attribute"), " needs ", Either("by=", "an expression")),
             remedy=(
                 Either(
                     "give a function, a mapping or a regular expression",
-                    "give a regular expression, such as '^[A-Z]+'",
+                    "write for instance --kind 'attribute:^[A-Z]+'",
                 ),
             ),
         )

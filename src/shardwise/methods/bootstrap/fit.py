@@ -449,7 +449,7 @@ def refuse_generalize(claim: Claim) -> None:
             f" {pluralize_noun(claim.over[0])} only",
             remedy=(
                 "use ",
-                Either("anova with ", "an ANOVA model, without --fit bootstrap, and "),
+                Either("anova with ", "an ANOVA model, without --method bootstrap, and "),
                 Option("generalize", claim.over),
             ),
         )
