@@ -117,14 +117,6 @@ def step_up(p: Floats, alpha: float) -> int:
     return int(below[-1]) + 1 if below.size else 0
 
 
-def _hsd_p(t: Floats, df: Floats, systems: int) -> Floats:
-    return studentized_range.sf(np.sqrt(2.0) * t, systems, df)  # F19 eq. 2
-
-
-def _hsd_critical(alpha: float, df: Floats, systems: int) -> Floats:
-    return np.asarray(studentized_range.isf(alpha, systems, df) / np.sqrt(2.0))
-
-
 def _scheffe_p(t: Floats, df: Floats, systems: int) -> Floats:
     m = systems - 1
     normal = np.isinf(df)
@@ -137,14 +129,6 @@ def _scheffe_critical(alpha: float, df: Floats, systems: int) -> Floats:
     normal = np.isinf(df)
     finite = m * special.fdtri(m, np.where(normal, 1.0, df), 1.0 - alpha)
     return np.sqrt(np.where(normal, scipy.stats.chi2.isf(alpha, m), finite))
-
-
-def _dunnett_p(t: Floats, df: Floats, systems: int) -> Floats:
-    return dunnett.sf(t, systems - 1, df)
-
-
-def _dunnett_critical(alpha: float, df: Floats, systems: int) -> Floats:
-    return dunnett.isf(alpha, systems - 1, df)
 
 
 STEPWISE = {
@@ -182,8 +166,9 @@ SIMULTANEOUS = {
     "hsd": Simultaneous(
         "Tukey HSD",
         "family",
-        _hsd_p,
-        _hsd_critical,
+        # F19 eq. 2
+        lambda t, df, systems: studentized_range.sf(np.sqrt(2.0) * t, systems, df),
+        lambda alpha, df, systems: np.asarray(studentized_range.isf(alpha, systems, df) / np.sqrt(2.0)),
         "Tukey's honestly significant difference",
         ("Tukey1949",),
     ),
@@ -193,8 +178,8 @@ SIMULTANEOUS = {
     "dunnett": Simultaneous(
         "Dunnett",
         "family",
-        _dunnett_p,
-        _dunnett_critical,
+        lambda t, df, systems: dunnett.sf(t, systems - 1, df),
+        lambda alpha, df, systems: dunnett.isf(alpha, systems - 1, df),
         "Dunnett's test",
         ("Dunnett1955",),
         dunnett.sf_unequal,

@@ -26,14 +26,6 @@ def _stop_at(depth: int | None) -> Floats:
     return np.asarray((DEPTH if depth is None else depth) > _RANKS, dtype=np.float64)
 
 
-def _read_to_cutoff(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _stop_at(cutoff)
-
-
-def _read_to_first(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(np.cumsum(gains) <= 0, dtype=np.float64)
-
-
 def _weight_ratios(weights: Floats) -> Floats:
     """Return C of a user whose attention is known: W(i + 1) / W(i)."""
     ratios = np.zeros(DEPTH)
@@ -41,77 +33,32 @@ def _weight_ratios(weights: Floats) -> Floats:
     return ratios
 
 
-def _average_precision(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    tails = np.cumsum((gains / _RANKS)[::-1])[::-1]
-    return _weight_ratios(np.asarray(tails))
-
-
-def _read_geometric(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.full(DEPTH, float(of["p"]))
-
-
-def _read_discounted(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(np.log2(_RANKS + 1.0) / np.log2(_RANKS + 2.0) * _stop_at(cutoff))
-
-
 def _square_reach(reach: Floats) -> Floats:
+    """Return ((x - 1) / x)², with which INST and INSQ go on."""
     return np.asarray(np.square((reach - 1.0) / reach))
 
 
-def _read_inst(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _square_reach(_RANKS + 2.0 * float(of["T"]) - np.cumsum(gains))
-
-
-def _read_insq(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _square_reach(_RANKS + 2.0 * float(of["T"]))
-
-
-def _read_bejewelled(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray((np.cumsum(gains) < float(of["T"])) * _stop_at(cutoff))
-
-
 def _bejewelled_dynamic(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    # what is wanted moves with every document; that moves before its rank count
+    """Return C of a user who wants more or less with every document; moves before its rank count."""
     wanted = float(of["T"]) + np.concatenate([[0.0], np.cumsum(float(of["hb"]) * (gains - 0.5))[:-1]])
     going = np.logical_and.accumulate(np.cumsum(gains) < wanted)
     return np.asarray(going * _stop_at(cutoff))
 
 
-def _nearly_err_8(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray((1.0 - gains) * _stop_at(cutoff))
-
-
-def _nearly_err_9(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(_RANKS / (_RANKS + 1.0) * (1.0 - gains) * _stop_at(cutoff))
-
-
-def _nearly_err_10(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(float(of["p"]) * (1.0 - gains))
-
-
-def _nearly_err_11(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(_read_insq(gains, of, cutoff) * (1.0 - gains))
-
-
 def _foraging_goal(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    """Return C of a forager who stops once enough is gained."""
     reach = (float(of["T"]) - np.cumsum(gains)) * float(of["R1"])
     return np.asarray(1.0 - 1.0 / (1.0 + float(of["b1"]) * np.exp(reach)))
 
 
 def _foraging_rate(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    """Return C of a forager who stops once documents bring too little."""
     reach = (float(of["A"]) - np.cumsum(gains) / _RANKS) * float(of["R2"])
     return np.asarray(1.0 / (1.0 + float(of["b2"]) * np.exp(reach)))
 
 
-def _read_foraging(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(_foraging_goal(gains, of, cutoff) * _foraging_rate(gains, of, cutoff))
-
-
-def _time_biased(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _weight_ratios(np.asarray(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))))
-
-
 def _u_measure(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    """Return C of a user whose attention falls in a line."""
     weights = np.maximum(0.0, 1.0 - (_RANKS - 1.0) / float(of["L"]))
     weights[-1] = 0.0
     return _weight_ratios(weights)
@@ -155,33 +102,40 @@ def truncated_ap(ranked: Ranked) -> float:
 
 def _make_formula(continuation: Continuation) -> Callable[[Ranked], float]:
     """Make a formula of a way of going on."""
-
-    def evaluate_ranking(ranked: Ranked) -> float:
-        return _evaluate_user(ranked, continuation)
-
-    return evaluate_ranking
+    return lambda ranked: _evaluate_user(ranked, continuation)
 
 
-inst = _make_formula(_read_inst)
-insq = _make_formula(_read_insq)
-bejewelled = _make_formula(_read_bejewelled)
-discounted = _make_formula(_read_discounted)
-nearly_err_8 = _make_formula(_nearly_err_8)
-nearly_err_9 = _make_formula(_nearly_err_9)
-nearly_err_10 = _make_formula(_nearly_err_10)
-nearly_err_11 = _make_formula(_nearly_err_11)
+# Each user is the probability C(i) of going on after rank i, given the gains, the parameters and the cutoff.
+inst = _make_formula(
+    lambda gains, of, cutoff: _square_reach(_RANKS + 2.0 * float(of["T"]) - np.cumsum(gains))
+)
+insq = _make_formula(lambda gains, of, cutoff: _square_reach(_RANKS + 2.0 * float(of["T"])))
+bejewelled = _make_formula(lambda gains, of, cutoff: (np.cumsum(gains) < float(of["T"])) * _stop_at(cutoff))
+discounted = _make_formula(
+    lambda gains, of, cutoff: np.log2(_RANKS + 1.0) / np.log2(_RANKS + 2.0) * _stop_at(cutoff)
+)
+nearly_err_8 = _make_formula(lambda gains, of, cutoff: (1.0 - gains) * _stop_at(cutoff))
+nearly_err_9 = _make_formula(
+    lambda gains, of, cutoff: _RANKS / (_RANKS + 1.0) * (1.0 - gains) * _stop_at(cutoff)
+)
+nearly_err_10 = _make_formula(lambda gains, of, cutoff: float(of["p"]) * (1.0 - gains))
+nearly_err_11 = _make_formula(
+    lambda gains, of, cutoff: _square_reach(_RANKS + 2.0 * float(of["T"])) * (1.0 - gains)
+)
 
 USERS: dict[str, Continuation] = {
-    "P": _read_to_cutoff,
-    "RR": _read_to_first,
-    "AP": _average_precision,
-    "RBP": _read_geometric,
+    "P": lambda gains, of, cutoff: _stop_at(cutoff),
+    "RR": lambda gains, of, cutoff: np.asarray(np.cumsum(gains) <= 0, dtype=np.float64),
+    "AP": lambda gains, of, cutoff: _weight_ratios(np.cumsum((gains / _RANKS)[::-1])[::-1]),
+    "RBP": lambda gains, of, cutoff: np.full(DEPTH, float(of["p"])),
     "BPM-Dynamic": _bejewelled_dynamic,
-    "TBG": _time_biased,
+    "TBG": lambda gains, of, cutoff: _weight_ratios(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))),
     "U": _u_measure,
     "IFT-C1": _foraging_goal,
     "IFT-C2": _foraging_rate,
-    "IFT-C1-C2": _read_foraging,
+    "IFT-C1-C2": lambda gains, of, cutoff: (
+        _foraging_goal(gains, of, cutoff) * _foraging_rate(gains, of, cutoff)
+    ),
 }
 
 
