@@ -144,13 +144,6 @@ class Rate:
 def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
     """Average a figure over replicates; interval exact (Clopper-Pearson) for yes or no, else by the standard error.
 
-    Parameters
-    ----------
-    x
-        The figure of each replicate; those without one are NaN.
-    tail
-        Probability that chance may put the truth beyond either end of the interval.
-
     >>> found = estimate_rate(np.array([0.0] * 95 + [1.0] * 5))
     >>> found.value, round(found.low, 4), round(found.high, 4)
     (0.05, 0.0164, 0.1128)
@@ -194,15 +187,6 @@ def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
 
     The alpha quantile of the smallest corrected p-value among equal pairs, with the interval of order statistics.
 
-    Parameters
-    ----------
-    smallest
-        That p-value in each table.
-    alpha
-        The share that is promised.
-    tail
-        Probability that chance may put the truth beyond either end of the interval.
-
     >>> level_for(np.arange(1, 101) / 100, 0.05).value
     0.05
     """
@@ -234,13 +218,6 @@ def _largest_below(p: Floats, rank: int) -> float:
 
 def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
     """Plan the interim looks: numbers of tables of a scenario, one only where a number was asked for.
-
-    Parameters
-    ----------
-    repetitions
-        Tables to draw, however clear the figures are.
-    budget
-        Tables to draw at most, where ``repetitions`` is None.
 
     >>> plan_looks(None, 1000), plan_looks(30, None)
     ((125, 250, 500, 1000), (30,))
@@ -274,13 +251,6 @@ def interval_tail(n_looks: int, scenarios: int) -> float:
 
 def judge_interval(low: float, high: float, alpha: float) -> str:
     """Judge the interval of an error rate: it holds the level, it fails, or neither is clear.
-
-    Parameters
-    ----------
-    low, high
-        Ends of the interval; NaN where there is no figure.
-    alpha
-        The level that is promised.
 
     >>> judge_interval(.04, .064, .05), judge_interval(.02, .11, .05), judge_interval(.06, .09, .05)
     ('holds', 'unclear', 'fails')

@@ -28,33 +28,15 @@ LEAST_VALUES, LARGEST_SHARE, LARGEST_RATIO = 11, 0.53, 1.62
 
 @dataclass(frozen=True, slots=True)
 class RecordedRates:
-    """Family-wise error of a method over recorded designs.
-
-    Parameters
-    ----------
-    method : str
-        Name of the procedure.
-    designs : int
-        Simulated designs: a collection, numbers of topics and systems, and a scenario.
-    tables : int
-        Simulated tables of all designs.
-    mean, highest : float
-        Family-wise error, averaged over the designs, and the highest of a design.
-    exceeding : int
-        Designs in which it is shown to exceed 0.05 (p < 0.01).
-    topics, systems : tuple of int
-        Fewest and most of the designs.
-    collections : tuple of str
-        The collections that were simulated.
-    """
+    """Family-wise error of a method over recorded designs."""
 
     method: str
-    designs: int
-    tables: int
+    designs: int  # a collection, numbers of topics and systems, and a scenario each
+    tables: int  # of all designs
     mean: float
     highest: float
-    exceeding: int
-    topics: tuple[int, int]
+    exceeding: int  # designs in which it is shown to exceed 0.05 (p < 0.01)
+    topics: tuple[int, int]  # fewest and most
     systems: tuple[int, int]
     collections: tuple[str, ...]
 
@@ -63,18 +45,6 @@ def recorded_rates(
     method: str, topics: int | None = None, systems: int | None = None
 ) -> RecordedRates | None:
     """Summarize the recorded error rates of a method over designs of similar size.
-
-    Parameters
-    ----------
-    method : str
-        Name of the procedure, such as "moderated".
-    topics, systems : int, optional
-        Size of a table; all designs without it.
-
-    Returns
-    -------
-    RecordedRates or None
-        None where no design of similar size is recorded.
 
     >>> rates = recorded_rates("moderated")
     >>> rates.designs, round(100 * rates.mean, 1), rates.exceeding
@@ -108,20 +78,7 @@ def recorded_rates(
 
 
 def exceeds_level(rates: Floats, tables: Sequence[int] | Floats) -> Bools:
-    """Return which rates are shown to exceed the level: P(X ≥ hits) < 0.01 for X binomial with p = 0.05.
-
-    Parameters
-    ----------
-    rates : array
-        Shares of tables with a false alarm.
-    tables : array
-        Numbers of tables.
-
-    Returns
-    -------
-    array of bool
-        One a rate.
-    """
+    """Return which rates are shown to exceed the level: P(X ≥ hits) < 0.01 for X binomial with p = 0.05."""
     from scipy import special
 
     hits = np.round(np.asarray(rates) * np.asarray(tables))
@@ -130,19 +87,7 @@ def exceeds_level(rates: Floats, tables: Sequence[int] | Floats) -> Bools:
 
 
 def is_recorded_kind(y: Floats) -> bool:
-    """Return whether (T, R) scores are of a kind that the record has.
-
-    Parameters
-    ----------
-    y : array
-        Topics by systems.
-
-    Returns
-    -------
-    bool
-        True for complete scores from 0 to 1 whose sizes, different values, largest share of one value and unequal
-        variances of systems lie within those of the recorded collections.
-    """
+    """Return whether (T, R) scores are of a kind that the record has."""
     topics, systems = y.shape
     if topics < LEAST_TOPICS or not LEAST_SYSTEMS <= systems <= MOST_SYSTEMS:
         return False

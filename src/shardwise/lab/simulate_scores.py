@@ -43,30 +43,7 @@ USUAL = VarianceComponents.of(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SimulationOptions:
-    """What tables to draw: how large, with what truth, from what distribution.
-
-    Parameters
-    ----------
-    topics, systems, shards, instances, splits
-        Sizes: those of the source unless given; without a source 50 topics, 10 systems and nothing else.
-    sd
-        Standard deviations of effects by name, or components, where there is no source.
-    mean
-        Mean of all systems: that of the source, or .3.
-    effects
-        What systems differ by. 0 plants no difference, a number d puts the first system d above the last and all others
-        halfway, an array is added to the mean, and "like" takes the system means of the source.
-    margins
-        Distribution of a system's scores: "normal", or a bounded one: "beta", "discrete" (few values), "kernel", or
-        "auto", which are estimated from scores.
-    generalize
-        What is sampled anew for each table, as a Claim, names or text; the truth is about it, and about all else as it
-        is.
-    deterministic
-        How many systems, the last ones, have instances that are copies.
-    seed
-        Where the random numbers start; it also decides which systems are drawn where fewer are asked for.
-    """
+    """What tables to draw: how large, with what truth, from what distribution."""
 
     topics: int | None = None
     systems: int | None = None
@@ -186,13 +163,6 @@ def build_scenario(
     source: Any = None, options: SimulationOptions | None = None
 ) -> NormalScenario | MarginsScenario:
     """Return the scenario that `simulate_scores` draws its table from.
-
-    Parameters
-    ----------
-    source
-        Scores, variance components, or nothing.
-    options
-        What tables to draw.
 
     >>> made = build_scenario(options=SimulationOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
     >>> made.draw(0, 5, seed=1).shape, made.truth.tolist()

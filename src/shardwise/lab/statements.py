@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,20 @@ import pandas as pd
 from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
-from shardwise.lab.error_counts import SAME, Figures, Truth, count_errors, join_figures
+from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
 from shardwise.lab.scenarios.from_scores import ResampledScenario
 from shardwise.lab.scenarios.tilt import SHARE, TiltedScenario, tilted_scenario
-from shardwise.lab.trial import choose_numbered_pairs, number_baselines
+from shardwise.lab.trial import count_tables, number_baselines, p_values
 from shardwise.methods.bounded import BoundedScores, find_range
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
-from shardwise.methods.tables import TABLE, Tables
+from shardwise.methods.tables import TABLE
 from shardwise.stats import power
 from shardwise.stats.intervals import Range
 from shardwise.stats.proportions import clopper_pearson
@@ -150,14 +151,14 @@ def check_statements(
     y = y[np.isfinite(y).all(axis=1)]
     if len(y) < 3 or y.shape[1] < 2:
         raise InputError("too few topics that all systems have", remedy="give at least three")
-    pairs = choose_numbered_pairs(y.shape[1], number_baselines(baseline, level_names(scores, "system")))
+    baselines = number_baselines(baseline, level_names(scores, "system"))
     margin = MARGIN_SHARE * (1.0 if bounds is None else bounds.width) if margin is None else margin
     rows: list[dict[str, Any]] = []
     if "margin" in kinds:
         rows += _check_margin(y, bounds, margin, alpha, repetitions, seed)
     if "intervals" in kinds:
-        rows += _check_resampled(procedure, pairs, y, bounds, alpha, repetitions, seed)
-    if "power" in kinds and procedure.name == DEFAULT and pairs is None:
+        rows += _check_resampled(procedure, baselines, y, bounds, alpha, repetitions, seed)
+    if "power" in kinds and procedure.name == DEFAULT and not baselines:
         rows += _check_power(y, alpha, repetitions, seed)
     nouns = nouns_of(scores)
     sizes = " by ".join(format_count(n, nouns.get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
@@ -230,7 +231,7 @@ def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:
 
 def _check_resampled(
     procedure: Procedure,
-    pairs: tuple[Ints, Ints] | None,
+    baselines: tuple[int, ...],
     y: Floats,
     bounds: Range | None,
     alpha: float,
@@ -239,15 +240,13 @@ def _check_resampled(
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
     scenario = ResampledScenario("", TABLE, Claim("topic"), np.zeros(y.shape[1]), y)
-    truth = Truth.from_means(y.mean(axis=0), pairs)
+    truth = y.mean(axis=0)
     parts: list[Figures] = []
     for first in range(0, repetitions, BATCH):
         tables = scenario.draw(repetitions + first, min(BATCH, repetitions - first), seed)
-        decided = procedure.decide(
-            Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES), pairs
-        )
-        covered = np.stack(list(_cover_differences(decided, tables, bounds, truth, alpha)))
-        figures = count_errors(decided, truth, procedure.error_rate, alpha, covered)
+        cover = partial(_cover_differences, tables=tables, bounds=bounds, alpha=alpha)
+        how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": RESAMPLES}
+        (figures,) = count_tables(tables, TABLE, [procedure], truth, alpha, baselines, **how)
         means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
         parts.append({**figures, "means": np.array(means)})
     figures = join_figures(parts)
@@ -257,32 +256,33 @@ def _check_resampled(
         yield _make_row("interval of a difference covers it", "about", confidence, figures["coverage"])
     if procedure.error_rate != "family":
         return
-    if decided.has_intervals:
+    if np.isfinite(figures["together"]).all():
         yield _make_row("all intervals of differences cover", "at least", confidence, figures["together"])
-    if pairs is None:
+    if not baselines:
         yield _make_row("all rank ranges cover", "at least", confidence, figures["ranks"])
         yield _make_row("best set holds a best system", "at least", confidence, figures["best"] > 0.0)
     yield _make_row("significantly better, but worse", "at most", alpha / 2.0, figures["wrong_way"] > 0.0)
 
 
-def _cover_means(table: Floats, bounds: Range | None, truth: Truth, alpha: float) -> Bools:
+def _cover_means(table: Floats, bounds: Range | None, truth: Floats, alpha: float) -> Bools:
     """(R,) whether the interval of each mean of a table holds the true one."""
     topics = len(table)
-    se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(truth.systems, topics - 1.0)
+    se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(len(truth), topics - 1.0)
     evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
-    return _holds(truth.means, *evidence.limits(float(student_critical(alpha, topics - 1))))
+    return _holds(truth, *evidence.limits(float(student_critical(alpha, topics - 1))))
 
 
 def _cover_differences(
-    decided: Any, tables: Floats, bounds: Range | None, truth: Truth, alpha: float
-) -> Iterator[Bools]:
-    """Yield (P,) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones."""
-    plain = decided.limits(alpha)
-    outcome = decided.pairs
+    decided: Any, truth: Truth, tables: Floats, bounds: Range | None, alpha: float
+) -> Bools | None:
+    """(B, P) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones, if any."""
+    if not decided.has_intervals:
+        return None
+    plain, outcome = decided.limits(alpha), decided.pairs
     known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
     significant = decided.p_adjusted <= alpha
-    for k, table in enumerate(tables):
-        limits = limit_differences(
+    limits = [
+        limit_differences(
             _bound(table, bounds),
             (truth.ia, truth.ib),
             (known[0][k], known[1][k], known[2][k]),
@@ -290,7 +290,9 @@ def _cover_differences(
             significant[k],
             alpha,
         )
-        yield _holds(truth.difference, *limits)
+        for k, table in enumerate(tables)
+    ]
+    return np.stack([_holds(truth.difference, *ends) for ends in limits])
 
 
 def _holds(truth: Floats, lower: Floats, upper: Floats) -> Bools:
@@ -310,12 +312,11 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     sizes = spread * np.linspace(1.5, 9.0, 61)
     plan = power.pilot_power(pool, np.array([a]), np.array([b]), sizes, topics, rng, alpha=alpha).power[0]
     difference = float(np.interp(PLANNED, plan, sizes))
-    procedure = parse_procedure(DEFAULT)
     detections = []
     for first in range(0, repetitions, BATCH):
-        count = min(BATCH, repetitions - first)
-        tables = pool[rng.integers(topics, size=(count, topics))]
+        tables = pool[rng.integers(topics, size=(min(BATCH, repetitions - first), topics))]
         tables[:, :, a] += difference
-        decisions = procedure.decide(Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES))
-        detections.append((decisions.p_adjusted[:, 0] <= alpha) & (decisions.difference[:, 0] > 0.0))
+        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=RESAMPLES)[DEFAULT]
+        ahead = tables[:, :, a].mean(axis=1) > tables[:, :, b].mean(axis=1)
+        detections.append((p[:, 0] <= alpha) & ahead)
     yield _make_row("planned power of 80% reached", "about", PLANNED, np.concatenate(detections))

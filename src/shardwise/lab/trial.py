@@ -14,7 +14,7 @@ import pandas as pd
 
 from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, map_parallel
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import refuse_unknown
 from shardwise.lab.cases import Case
@@ -92,54 +92,68 @@ def p_values(
     >>> p_values(y, ["t holm"])["t holm"].shape
     (4, 3)
     """
-    batch = Tables(
-        np.asarray(tables, np.float64),
-        tuple(dims),
-        seed,
-        first,
-        n_resamples,
-        deterministic=tuple(deterministic),
-    )
     chosen = [parse_procedure(method) for method in methods]
-    return {procedure.name: procedure.decide(batch).p_adjusted for procedure in chosen}
+    how: dict[str, Any] = {
+        "n_resamples": n_resamples,
+        "seed": seed,
+        "first": first,
+        "deterministic": tuple(deterministic),
+    }
+    decided = decide_tables(np.asarray(tables, np.float64), tuple(dims), chosen, **how)
+    return {method.name: each.p_adjusted for method, each in zip(chosen, decided, strict=True)}
+
+
+def decide_tables(
+    y: Floats,
+    dims: tuple[str, ...],
+    methods: Sequence[Procedure],
+    pairs: Sequence[tuple[Ints, Ints] | None] | None = None,
+    **how: Any,
+) -> list[Any]:
+    """Return what each method says of (B, P) pairs of a batch of tables; whatever the laboratory asks, it asks here."""
+    tables = Tables(y, dims, **how)
+    asked = [None] * len(methods) if pairs is None else pairs
+    return [method.decide(tables, which) for method, which in zip(methods, asked, strict=True)]
+
+
+def count_tables(
+    y: Floats,
+    dims: tuple[str, ...],
+    methods: Sequence[Procedure],
+    truth: Floats,
+    alpha: float,
+    baselines: tuple[int, ...] = (),
+    cover: Callable[[Any, Truth], Bools | None] | None = None,
+    **how: Any,
+) -> list[Figures]:
+    """Let methods decide a batch of tables, with baselines or all pairs, and hold that against the true means.
+
+    ``cover`` says which intervals hold the truth; without it, those of the method alone.
+    """
+    systems = len(truth)
+    # Dunnett's test needs a baseline
+    chosen = [baselines or ((0,) if method.correction == "dunnett" else ()) for method in methods]
+    pairs = [choose_numbered_pairs(systems, places) for places in chosen]
+    truths = [Truth.from_means(truth, which) for which in pairs]
+    decided = decide_tables(y, dims, methods, pairs, **how)
+    return [
+        count_errors(each, true, method.error_rate, alpha, None if cover is None else cover(each, true))
+        for method, each, true in zip(methods, decided, truths, strict=True)
+    ]
 
 
 def decide_chunk(chunk: Chunk) -> list[Figures]:
     """Count the errors of each method on the tables of a chunk."""
     scenario = chunk.case.scenario
     drawn = scenario.draw(chunk.first, chunk.number, _derive_seed(chunk.seed, chunk.case.path))
-    tables = Tables(drawn, scenario.dims, chunk.seed, chunk.first)
-    return [
-        count_errors(
-            method.decide(tables, pairs),
-            Truth.from_means(scenario.truth, pairs),
-            method.error_rate,
-            chunk.alpha,
-        )
-        for method in chunk.methods
-        for pairs in [choose_numbered_pairs(tables.systems, chunk.baselines or dunnett_baseline(method))]
-    ]
-
-
-def dunnett_baseline(method: Procedure) -> tuple[int, ...]:
-    """Return the first system for Dunnett's test, which needs a baseline, and none for other corrections."""
-    return (0,) if method.correction == "dunnett" else ()
+    how: dict[str, Any] = {"seed": chunk.seed, "first": chunk.first}
+    return count_tables(
+        drawn, scenario.dims, chunk.methods, scenario.truth, chunk.alpha, chunk.baselines, **how
+    )
 
 
 def number_baselines(baseline: str | Sequence[str] | None, names: Sequence[str]) -> tuple[int, ...]:
     """Return the numbers of the baselines among the systems, or refuse a name that is not among them.
-
-    Parameters
-    ----------
-    baseline : str or sequence of str, optional
-        One system or several.
-    names : sequence of str
-        All systems.
-
-    Returns
-    -------
-    tuple of int
-        Each number once; empty without a baseline.
 
     >>> number_baselines(["b", "a"], ("a", "b", "c"))
     (1, 0)
@@ -152,20 +166,7 @@ def number_baselines(baseline: str | Sequence[str] | None, names: Sequence[str])
 
 
 def choose_numbered_pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Ints, Ints] | None:
-    """Return the pairs of numbered systems with baselines, as `compare` chooses them; None for all pairs.
-
-    Parameters
-    ----------
-    systems : int
-        Number of systems.
-    baselines : tuple of int
-        Numbers of the baselines.
-
-    Returns
-    -------
-    tuple of arrays or None
-        Numbers of the two systems of each pair.
-    """
+    """Return the pairs of numbered systems with baselines, as `compare` chooses them; None for all pairs."""
     names = tuple(map(str, range(systems)))
     return choose_pairs(names, None, [names[k] for k in baselines]) if baselines else None
 

@@ -49,11 +49,6 @@ class Advice:
     def suggest_call(self, command: bool = False) -> str:
         """Return what to do now, in Python or on the command line.
 
-        Parameters
-        ----------
-        command
-            Whether it is for the command line.
-
         >>> advice = Advice("family", "moderated holm", .034, "moderated holm", "fails", True)
         >>> print(advice.suggest_call(), advice.suggest_call(command=True), sep="; ")
         sw.compare(scores, 'moderated holm').reject(alpha=0.034); compare --method 'moderated holm' --alpha 0.034
@@ -100,15 +95,6 @@ class Verdict:
 def declared_procedure(dims: Dims, claim: Claim, error_rate: str) -> Procedure | None:
     """Return the procedure that is used for a claim and an error rate unless it is shown to fail, or None.
 
-    Parameters
-    ----------
-    dims
-        Layout of the scores.
-    claim
-        What a difference is about.
-    error_rate
-        "family", "discovery" or "pair".
-
     >>> [declared_procedure(("topic", "system"), Claim("topic"), error_rate).name for error_rate in PROMISES]
     ['moderated', 'moderated bh', 'moderated none']
     """
@@ -145,25 +131,7 @@ def judge_methods(
     causes: Sequence[str] = (),
     nouns: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Judge the methods of one claim.
-
-    Parameters
-    ----------
-    claim
-        What a difference is about.
-    table
-        The rows of `summarize_rates` that are about it.
-    methods
-        The procedures tried.
-    dims
-        Layout of the scores.
-    alpha
-        The level that is promised.
-    causes
-        What about the scores may make methods err.
-    nouns
-        The user's own words for dimensions.
-    """
+    """Judge the methods of one claim."""
     rows: Rows = {str(row["method"]): row for row in table.to_dict("records")}
     named = {state: tuple(name for name, row in rows.items() if row["status"] == state) for state in STATES}
     asked = [
@@ -224,15 +192,7 @@ def two_digits(level: float) -> float:
 
 
 def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """Summarize each method and claim in one row: false alarms where they are worst, coverage of intervals, power.
-
-    Parameters
-    ----------
-    rates
-        Every figure in every scenario, as `Calibration` has them.
-    alpha
-        The level that is promised.
-    """
+    """Summarize each method and claim in one row: false alarms where they are worst, coverage of intervals, power."""
     rows = []
     for (claim, method), method_rates in rates[np.isfinite(rates["rate"])].groupby(
         ["claim", "method"], sort=False

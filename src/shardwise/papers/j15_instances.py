@@ -69,24 +69,14 @@ ABOUT_13 = "The last system is compared with itself: the first half of its repea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedScores(PaperData):
-    """Scores of several systems with repeats, and of the baseline.
+    """Scores of several systems with repeats, and of the baseline."""
 
-    Parameters
-    ----------
-    others : dict
-        (repeats, topics) scores of every system but the baseline.
-    baseline : str
-        Name of the baseline.
-    base : array
-        (repeats, topics) scores of the baseline; one repeat if it is deterministic.
-    labels : tuple of str
-        Names of the topics.
-    """
-
-    others: dict[str, Floats] = field(default_factory=dict)
+    others: dict[str, Floats] = field(
+        default_factory=dict
+    )  # (repeats, topics) of every system but the baseline
     baseline: str = ""
-    base: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    labels: tuple[str, ...] = ()
+    base: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (repeats, topics); one if deterministic
+    labels: tuple[str, ...] = ()  # names of the topics
 
     @property
     def is_fixed(self) -> bool:

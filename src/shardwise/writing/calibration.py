@@ -53,38 +53,15 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationWords:
-    """What is said of one claim.
-
-    Parameters
-    ----------
-    claim : str
-        What it is about.
-    verdict : str
-        The one sentence that matters.
-    sentences : tuple of str
-        What it rests on, and what to do.
-    """
+    """What is said of one claim."""
 
     claim: str
-    verdict: str
-    sentences: tuple[str, ...]
+    verdict: str  # the one sentence that matters
+    sentences: tuple[str, ...]  # what it rests on, and what to do
 
 
 def write_calibration(lab: Calibration, nouns: Mapping[str, str]) -> list[CalibrationWords]:
-    """Write the verdict on each claim, that on new topics first.
-
-    Parameters
-    ----------
-    lab : Calibration
-        Measured error rates, with verdicts.
-    nouns : mapping
-        The user's own words for dimensions.
-
-    Returns
-    -------
-    list of CalibrationWords
-        One for each claim.
-    """
+    """Write the verdict on each claim, that on new topics first."""
     rows = {
         verdict.claim: {
             str(row["method"]): row
@@ -330,15 +307,6 @@ def describe_causes(
 ) -> tuple[str, ...]:
     """Say what about a table makes methods err, as far as it is there.
 
-    Parameters
-    ----------
-    y
-        (T, R) scores.
-    systems, topics
-        Their names.
-    nouns
-        The user's own words for them.
-
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(.5, .1, (20, 4)).round(3)
     >>> y[:, 3] = np.where(np.arange(20) < 17, 0.0, .9)
@@ -392,13 +360,6 @@ def describe_causes(
 
 def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str, ...]:
     """Say which systems are in far more of a method's false alarms than others.
-
-    Parameters
-    ----------
-    blamed
-        How many false alarms of each method every system was in.
-    systems
-        Their names.
 
     >>> describe_culprits({"MD1 hsd topic": np.array([40.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])}, list("abcdefghij"))
     ('a is in 100% of the false alarms of MD1 hsd topic',)

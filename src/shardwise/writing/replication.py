@@ -86,15 +86,7 @@ table.claims tbody tr{border-bottom:1px solid #ccc;padding:.3rem 0}table.claims 
 
 
 def write_replication(replication: Replication, folder: str | os.PathLike[str]) -> None:
-    """Write a page and its files into a folder, each whole or not at all.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-    folder : path
-        Folder; created if it does not exist.
-    """
+    """Write a page and its files into a folder, each whole or not at all."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     drawings: dict[str, str] = {}
@@ -129,18 +121,7 @@ def _draw_svg(exhibit: Exhibit) -> str:
 
 
 def answer_replication(replication: Replication) -> str:
-    """Return the first line of a page: how many claims hold.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-
-    Returns
-    -------
-    str
-        One or two sentences.
-    """
+    """Return the first line of a page: how many claims hold."""
     counts = {kind: sum(v.verdict == kind for v in replication.verdicts) for kind in CLASSES}
     total = len(replication.verdicts)
     if not total:
@@ -160,18 +141,7 @@ def answer_replication(replication: Replication) -> str:
 
 
 def write_text(replication: Replication) -> str:
-    """Return the verdicts and the names of all tables and figures, for a terminal.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-
-    Returns
-    -------
-    str
-        Several lines.
-    """
+    """Return the verdicts and the names of all tables and figures, for a terminal."""
     lines = [f"{replication.paper}: {replication.title}", answer_replication(replication)]
     if any(v.verdict != UNKNOWN for v in replication.verdicts):
         lines += [f"  {v.verdict:<20} {v.name}: {v.numbers}" for v in replication.verdicts]
@@ -181,18 +151,7 @@ def write_text(replication: Replication) -> str:
 
 
 def list_equal_cells(replication: Replication) -> pd.DataFrame:
-    """Return every cell that equals the printed one to its last digit: `label, cell, ours, printed`.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-
-    Returns
-    -------
-    DataFrame
-        One row per cell.
-    """
+    """Return every cell that equals the printed one to its last digit: `label, cell, ours, printed`."""
     rows = []
     ending = f"_{replication.paper}"
     for exhibit in replication.exhibits:
@@ -214,20 +173,7 @@ def list_equal_cells(replication: Replication) -> pd.DataFrame:
 
 
 def lay_out_exhibit(exhibit: Exhibit, paper: str = "") -> pd.DataFrame:
-    """Return a table as a paper prints it: text cells, with half widths after ± and printed values in brackets.
-
-    Parameters
-    ----------
-    exhibit : Exhibit
-        A table.
-    paper : str
-        Tag of the paper whose printed values are shown.
-
-    Returns
-    -------
-    DataFrame
-        Text cells; the index heads rows, one level of columns per heading.
-    """
+    """Return a table as a paper prints it: text cells, with half widths after ± and printed values in brackets."""
     frame = exhibit.data if exhibit.summary is None else exhibit.summary
     shape = exhibit.shape
     if shape is None:
@@ -303,20 +249,7 @@ def format_column(column: pd.Series) -> Callable[[object], str]:
 
 
 def write_exhibit_latex(exhibit: Exhibit, paper: str = "") -> str:
-    """Return a table in LaTeX with booktabs, headings spanning their columns.
-
-    Parameters
-    ----------
-    exhibit : Exhibit
-        A table.
-    paper : str
-        Tag of the paper whose printed values are shown.
-
-    Returns
-    -------
-    str
-        A table environment.
-    """
+    """Return a table in LaTeX with booktabs, headings spanning their columns."""
     table = lay_out_exhibit(exhibit, paper)
     keys = [_escape_cell(str(name or "")) for name in table.index.names]
     lines = []
@@ -373,18 +306,7 @@ def _group_headings(columns: pd.Index, depth: int) -> list[tuple[str, int]]:
 
 
 def write_markdown(replication: Replication) -> str:
-    """Return the page as Markdown; charts are files beside it.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-
-    Returns
-    -------
-    str
-        The page.
-    """
+    """Return the page as Markdown; charts are files beside it."""
     lines = [f"# {replication.paper}: {replication.title}", "", answer_replication(replication), ""]
     if replication.verdicts:
         lines += ["| verdict | claim | numbers |", "|---|---|---|"]
@@ -410,16 +332,6 @@ def write_markdown(replication: Replication) -> str:
 def write_markdown_table(table: pd.DataFrame) -> str:
     """Return a table in Markdown, headings of several levels joined.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Text cells, as `lay_out_exhibit` returns them.
-
-    Returns
-    -------
-    str
-        Lines of Markdown.
-
     >>> print(write_markdown_table(pd.DataFrame({"Sig": ["3423"]}, index=pd.Index(["MD1"], name="model"))))
     | model | Sig |
     |---|---:|
@@ -438,20 +350,7 @@ def write_markdown_table(table: pd.DataFrame) -> str:
 
 
 def write_page(replication: Replication, drawings: dict[str, str]) -> str:
-    """Return the page as one HTML file that needs no other.
-
-    Parameters
-    ----------
-    replication : Replication
-        Verdicts, tables and figures.
-    drawings : dict
-        SVG of every figure, by label.
-
-    Returns
-    -------
-    str
-        The page.
-    """
+    """Return the page as one HTML file that needs no other."""
     parts = [
         f"<h1>{_escape(replication.paper)}: {_escape(replication.title)}</h1>",
         f'<p class="lead">{_escape(answer_replication(replication))}</p>',
@@ -477,20 +376,7 @@ def write_page(replication: Replication, drawings: dict[str, str]) -> str:
 
 
 def wrap_page(title: str, body: str) -> str:
-    """Return a whole HTML file around a body.
-
-    Parameters
-    ----------
-    title : str
-        Title of the window.
-    body : str
-        HTML.
-
-    Returns
-    -------
-    str
-        The file.
-    """
+    """Return a whole HTML file around a body."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escape(title)}</title>\n'
@@ -540,20 +426,7 @@ def _mark_printed(text: str) -> str:
 
 
 def write_overview(replications: Sequence[Replication], refusals: dict[str, str]) -> str:
-    """Return one page that opens all papers: their verdicts, and why others could not be made.
-
-    Parameters
-    ----------
-    replications : sequence of Replication
-        What was made, each in a folder of its own.
-    refusals : dict
-        Reason by tag of the paper.
-
-    Returns
-    -------
-    str
-        An HTML file.
-    """
+    """Return one page that opens all papers: their verdicts, and why others could not be made."""
     parts = ["<h1>Five papers on these data</h1>"]
     for replication in replications:
         tag = replication.paper.lower()

@@ -13,8 +13,8 @@ import pandas as pd
 from shardwise.core.arrays import Bools, Floats
 from shardwise.lab.error_counts import Figures, join_figures
 from shardwise.lab.holdout.distributions import REPLICATES, Basis, Prediction, basis_of, predict_differences
+from shardwise.lab.trial import decide_tables
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.tables import Tables
 from shardwise.stats.student import NOISE
 
 Signs = npt.NDArray[np.int8]
@@ -148,8 +148,10 @@ class HoldoutPlan:
 
     def both_ways(self, a: Floats, b: Floats, first: int) -> tuple[Tally, Tally]:
         """Decide on each of two batches of samples and verify on the other; repeats are numbered from ``first``."""
-        tables = Tables(a, self.dims, self.seed, first), Tables(b, self.dims, self.seed, OTHER + first)
-        on_a, on_b = ([procedure.decide(each) for procedure in self.procedures] for each in tables)
+        on_a, on_b = (
+            decide_tables(y, self.dims, self.procedures, seed=self.seed, first=number)
+            for y, number in ((a, first), (b, OTHER + first))
+        )
         return self._verify_decisions(a, b, on_a, on_b), self._verify_decisions(b, a, on_b, on_a)
 
     def _verify_decisions(

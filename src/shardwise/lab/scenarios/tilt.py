@@ -74,17 +74,6 @@ def tilted_scenario(
 ) -> TiltedScenario:
     """Make a scenario of equal systems, or of systems that differ by ``effects``, without changing a score.
 
-    Parameters
-    ----------
-    scores
-        Complete scores in the order of the dimensions.
-    dims
-        Topic and system, perhaps shard or instance, which are held fixed.
-    effects
-        What systems differ by; nothing, if None.
-    topics
-        Topics of a table; as many as there are scores for, if None.
-
     >>> rng = np.random.default_rng(1)
     >>> y = rng.beta(2, 4, (100, 1)) + rng.normal([0.0, 0.02, 0.05], 0.1, (100, 3))
     >>> scenario = tilted_scenario(y)
@@ -128,13 +117,6 @@ def tilted_weights(scores: Floats, effects: Floats | None = None) -> Floats | No
     Minimises Σ w log w subject to Σ w x = 0, where x are a topic's scores less their mean and less the effects. The
     weights are exp(λ·x), rescaled, with λ the minimum of log Σ exp(λ·x), found by Newton's method with halved steps.
     Where 0 lies outside the hull of the x, that function falls below 0; inside it cannot.
-
-    Parameters
-    ----------
-    scores
-        Of (T, R) topics and systems.
-    effects
-        (R,) what systems are to differ by; nothing, if None.
 
     >>> tilted_weights(np.array([[.0, .2], [.1, .3], [.5, .1]])).round(3)
     array([0.333, 0.333, 0.333])
@@ -181,15 +163,6 @@ def effective_topics(weights: Floats) -> float:
 
 def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = None) -> Ints:
     """Return the largest set of systems of neighbouring means that chances of topics can make equal.
-
-    Parameters
-    ----------
-    scores
-        Of (T, R) topics and systems.
-    share
-        Least number of equally likely topics that the weights must count as, as a share of the topics.
-    most
-        How many systems to look for at most; all, if None.
 
     >>> rng = np.random.default_rng(2)
     >>> y = rng.normal([0.0, 0.9, 0.5, 0.05, 0.1], 0.2, (60, 5))

@@ -95,21 +95,6 @@ def vine_scenario(
 ) -> VineScenario:
     """Make a scenario whose tables look like the scores, near-duplicates included, and whose truth is known.
 
-    Parameters
-    ----------
-    scores
-        Complete scores between 0 and 1 in the order of the dimensions.
-    dims
-        Topic and system, or topic, system and shard; shards are held fixed.
-    effects
-        What systems differ by; nothing, if None.
-    topics
-        Topics of a table; as many as there are scores for, if None.
-    margins
-        How the distribution of each system's scores is estimated, as in `fit_margins`.
-    mean
-        Mean of all systems; that of the scores, if None.
-
     >>> rng = np.random.default_rng(1)
     >>> first = rng.beta(2, 5, (40, 1))
     >>> twins = np.clip(np.concatenate([first, first + rng.normal(0, .01, (40, 1)), rng.beta(2, 5, (40, 1))], 1), 0, 1)
@@ -146,11 +131,6 @@ def vine_of(columns: Floats) -> Vine:
     """Tie each of (T, C) columns to the one before it that it resembles most, given the difficulty of topics.
 
     A handful of columns need no such economy: each is drawn given all before it.
-
-    Parameters
-    ----------
-    columns
-        Scores, each column of more than one value.
     """
     t, c = columns.shape
     z = normal_scores(columns, 1)
