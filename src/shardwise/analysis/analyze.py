@@ -255,7 +255,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         remarks=(
             *check_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
             *check_gaps(original, isinstance(chosen.fill, str), policy, nouns),
-            *_remark_unused_topics(unused, nouns),
+            *([Remark("topics left out", True, {"topics": unused}, nouns)] if unused else []),
             *_collect_fit_notes(fit, lead),
             *doubt,
             *(check_residuals(residuals, lead.procedure, nouns) if Scores(first).votes is None else ()),
@@ -339,10 +339,6 @@ def _drop_useless_topics(table: xr.DataArray, procedures: Sequence[Procedure]) -
         of_system |= (gaps & ~common).any(others)
     useless = of_system.all("system").to_numpy()
     return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
-
-
-def _remark_unused_topics(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
-    return [Remark("topics left out", True, {"topics": topics}, nouns)] if topics else []
 
 
 def _collect_fit_notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:

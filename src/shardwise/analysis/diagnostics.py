@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arrays import Bools, Floats
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
@@ -144,7 +143,10 @@ def check_scores(
         yield Remark("many undefined scores" if many else "undefined scores", many, facts, nouns)
     if topics < FEW_TOPICS:
         yield Remark("few topics", True, {"topics": topics}, nouns)
-    flat = _count_flat(scores.transpose("topic", "system", ...).values)
+    values = np.nan_to_num(scores.transpose("topic", "system", ...).values)
+    # topics on which no system differs from another anywhere
+    spread = np.abs(values - values[:, :1]).reshape(len(values), -1).max(axis=1)
+    flat = int((spread == 0).sum())
     if flat:
         yield Remark("uninformative topics", False, {"topics": flat}, nouns)
     same = identical_systems(scores)
@@ -161,7 +163,7 @@ def check_gaps(
     """
     gaps = int(missing_cells(original).sum())
     if gaps and left_out and "instance" in original.dims:
-        absent = _find_absent_instances(original)
+        absent = original.isnull().all("topic").transpose("system", "instance").to_numpy()
         fewer = np.flatnonzero(absent.any(axis=1))
         if fewer.size:
             names, most = level_names(original, "system"), original.sizes["instance"]
@@ -171,11 +173,6 @@ def check_gaps(
     if gaps:
         facts = {"gaps": gaps, "cells": original.size, "fill": "" if left_out else fill}
         yield Remark("missing scores", True, facts, nouns)
-
-
-def _find_absent_instances(original: xr.DataArray) -> Bools:
-    """Find (R, M) the instances of which a system has no score at all."""
-    return np.asarray(original.isnull().all("topic").transpose("system", "instance").to_numpy(), dtype=bool)
 
 
 def identical_systems(scores: xr.DataArray) -> list[tuple[str, str]]:
@@ -189,9 +186,3 @@ def identical_systems(scores: xr.DataArray) -> list[tuple[str, str]]:
         if original != name:
             pairs.append((original, name))
     return pairs
-
-
-def _count_flat(values: Floats) -> int:
-    """Number of topics on which no system differs from another anywhere."""
-    spread = np.nan_to_num(values) - np.nan_to_num(values[:, :1])
-    return int((np.abs(spread).reshape(len(values), -1).max(axis=1) == 0).sum())

@@ -106,12 +106,8 @@ class Gate(Shown):
         """
         names = ("base", "new", "mean_base", "mean_new", "difference", "lower", "upper", "p", "verdict",
                  "error_rate", "items")  # fmt: skip
-        return pd.DataFrame(
-            [{name: getattr(self, name) for name in names} | {"needed": self._printable_needed()}]
-        )
-
-    def _printable_needed(self) -> float:
-        return float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
+        needed = float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
+        return pd.DataFrame([{name: getattr(self, name) for name in names} | {"needed": needed}])
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures as one flat dictionary, for trackers.

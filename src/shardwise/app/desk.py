@@ -79,7 +79,12 @@ class Desk:
         if entry.state == DONE:
             raise Refused(409, "This analysis is finished; change its settings in a new one.")
         choices = _accept_choices(given, entry.kind, typed)
-        known = entry.choices if "files" not in choices else _drop_columns(entry.choices)
+        # what was said about the columns of files that are no longer used is forgotten
+        known = {
+            name: value
+            for name, value in entry.choices.items()
+            if name != "columns" or "files" not in choices
+        }
         entry = self.store.update_entry(id, choices={**known, **choices})
         self.queue.submit_entry(entry, READ)
         return entry
@@ -176,11 +181,6 @@ class Desk:
         if entry.moving:
             raise Refused(409, "A worker has this analysis; wait, or cancel it.")
         return entry
-
-
-def _drop_columns(choices: Choices) -> Choices:
-    """Choices without those about the columns of files that are no longer used."""
-    return {name: value for name, value in choices.items() if name != "columns"}
 
 
 def _accept_choices(given: Any, kind: str, typed: bool) -> Choices:

@@ -30,7 +30,13 @@ def compare_reports(a: Report, b: Report) -> dict[str, Any]:
     changed = [(*pair, judged[pair], other[pair]) for pair in shared if judged[pair] != other[pair]]
     systems = [_compare_system(name, first[name], second[name]) for name in common]
     found = {
-        "settings": _compare_settings(a["configuration"], b["configuration"]),
+        "settings": [
+            (name, *values)
+            for name in {**a["configuration"], **b["configuration"]}
+            if name not in HIDDEN
+            and (values := (a["configuration"].get(name), b["configuration"].get(name)))
+            and values[0] != values[1]
+        ],
         "same_scores": a["configuration"].get("scores_sha256") == b["configuration"].get("scores_sha256"),
         "systems": systems,
         "only": ([n for n in first if n not in second], [n for n in second if n not in first]),
@@ -80,14 +86,6 @@ def _format_ranks(row: Mapping[str, Any]) -> str:
     if best is None or worst is None:
         return "–"
     return f"{best}" if best == worst else f"{best}–{worst}"
-
-
-def _compare_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    return [
-        (name, a.get(name), b.get(name))
-        for name in {**a, **b}
-        if a.get(name) != b.get(name) and name not in HIDDEN
-    ]
 
 
 def _find_pairs(report: Report) -> Mapping[str, Any] | None:

@@ -136,9 +136,8 @@ def write_changes(found: Mapping[str, Any]) -> list[str]:
     elif not pairs:
         lines = ["No pair of systems was compared in both analyses."]
     elif not changed:
-        lines = [
-            f"Same conclusions: {_count_all(pairs)} compared in both analyses {_be(pairs)} judged alike."
-        ]
+        every, are = ("the one pair", "is") if pairs == 1 else (f"all {pairs:,} pairs", "are")
+        lines = [f"Same conclusions: {every} compared in both analyses {are} judged alike."]
     else:
         parts = [
             f"{found[name]:,} {words}"
@@ -158,11 +157,3 @@ def write_changes(found: Mapping[str, Any]) -> list[str]:
         count = format_count(len(found["systems"]), "system")
         lines.append(f"The mean changed for {moved:,} of {count} in both.")
     return lines
-
-
-def _count_all(pairs: int) -> str:
-    return "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"

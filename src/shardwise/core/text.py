@@ -20,7 +20,10 @@ def escape_controls(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _format_code(c) for c in text)
+    codes = {
+        c: f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in text if not c.isprintable()
+    }
+    return "".join(codes.get(c, c) for c in text)
 
 
 def escape_nested(value: Any) -> Any:
@@ -149,8 +152,3 @@ def script_json(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _format_code(character: str) -> str:
-    number = ord(character)
-    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"

@@ -39,17 +39,14 @@ def compare_logs(locations: Iterable[str | os.PathLike[str]]) -> str:
         return ""
     try:
         scores = read_scores([str(path) for path in paths])
-        table = scores if not hasattr(scores, "data_vars") else scores[_choose_primary(scores)]
+        several = hasattr(scores, "data_vars")
+        # the measure that a log shows first
+        table = scores[scores.attrs.get("primary") or next(iter(scores.data_vars))] if several else scores
         if table.sizes.get("system", 1) < 2:
             return ""
         return str(analyze(table))
     except InputError as error:
         return f"shardwise: {error}"
-
-
-def _choose_primary(scores: Any) -> str:
-    """Return the measure that a log shows first."""
-    return str(scores.attrs.get("primary") or next(iter(scores.data_vars)))
 
 
 def _local_path(location: str | os.PathLike[str]) -> Path | None:

@@ -22,13 +22,10 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     >>> sorted(["10", "9", "q2", "q10"], key=natural_key)
     ['9', '10', 'q2', 'q10']
     """
-    parts = (part for part in re.split(r"(\d+)", text) if part)
-    return (*(_make_key(part) if part.isdecimal() else (1, 0, part) for part in parts), (-1, 0, text))
-
-
-def _make_key(digits: str) -> tuple[int, int, str]:
-    significant = digits.lstrip("0")
-    return 0, len(significant), significant
+    parts = [part for part in re.split(r"(\d+)", text) if part]
+    digits = {part: part.lstrip("0") for part in parts if part.isdecimal()}
+    keys = ((0, len(digits[part]), digits[part]) if part in digits else (1, 0, part) for part in parts)
+    return (*keys, (-1, 0, text))
 
 
 def natural_order(names: Sequence[str]) -> Ints:

@@ -196,7 +196,8 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
     parts = _make_parts(contents, paths, wishes, systems)
     absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
     if absent:
-        raise refuse_unknown("exclude", absent[0], _all_systems(parts), what="system or item")
+        systems = list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
+        raise refuse_unknown("exclude", absent[0], systems, what="system or item")
     data = make_dataset(_keep_tasks(parts, wishes.tasks), wishes.missing)
     return _pick_measure(_name_measure(data, paths), measure, parts[0].source)
 
@@ -247,10 +248,6 @@ def _find_votes(contents: Sequence[Content], wishes: Wishes) -> Votes | None:
             "holds votes, and other files hold scores", where=votes[0].source, remedy="read the files apart"
         )
     return join_votes(votes).leave_out(wishes.exclude)
-
-
-def _all_systems(parts: Sequence[Records]) -> list[str]:
-    return list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
 
 
 def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:

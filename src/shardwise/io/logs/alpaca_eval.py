@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from shardwise.core.errors import InputError
@@ -36,7 +35,12 @@ def read_annotations(source: LogSource) -> list[Log]:
         make_log(
             source.path,
             name,
-            score_answers(source.path, lines, lambda line: shorten_label(line.get("instruction")), _read_win),
+            score_answers(
+                source.path,
+                lines,
+                lambda line: shorten_label(line.get("instruction")),
+                lambda line: {"win": parse_verdict(line.get("preference")) - 1.0},
+            ),
             task="AlpacaEval",
             repeats="annotation",
             others=(f"{name} ({source.folder.name})",),
@@ -45,10 +49,6 @@ def read_annotations(source: LogSource) -> list[Log]:
         )
         for name, lines in groups.items()
     ]
-
-
-def _read_win(line: Mapping[str, Any]) -> dict[str, float]:
-    return {"win": parse_verdict(line.get("preference")) - 1.0}
 
 
 READER = Reader("AlpacaEval annotations", recognize_annotations, read_annotations)

@@ -37,17 +37,13 @@ def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: Lo
         scores = cells.setdefault((item, repeat), {})
         scores[measure] = parse_verdict(as_object(line.get("evaluation")).get("score"))
     notes: tuple[str, ...] = ()
-    if _are_averages(cells):
+    # the converter writes the mean of all repeats into each
+    several = len({repeat for _, repeat in cells}) > 1
+    if several and all(scores == cells.get((item, "1")) for (item, _), scores in cells.items()):
         cells = {key: scores for key, scores in cells.items() if key[1] == "1"}
         notes = ("repeats were averaged by the converter",)
     rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
     return make_log(source.path, model, rows, task=task, repeats="repeat", notes=notes, item="sample")
-
-
-def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:
-    """Tell whether all repeats of every sample have the same scores: the converter writes their mean into each."""
-    repeats = {repeat for _, repeat in cells}
-    return len(repeats) > 1 and all(scores == cells.get((item, "1")) for (item, _), scores in cells.items())
 
 
 READER = Reader("Every Eval Ever samples", recognize_samples, read_samples, explain_means)

@@ -63,7 +63,9 @@ def read_stats(source: LogSource) -> list[Log]:
     kept = [Row(item, trial, scores, {}) for (item, trial), scores in rows.items()]
     spec = _read_spec(source)
     folder = source.folder.name
-    model = str(as_object(spec.get("adapter_spec")).get("model") or "") or _model_in(folder)
+    match = re.search(r"model=([^,]+)", folder)
+    named = match[1].replace("_", "/", 1) if match else folder
+    model = str(as_object(spec.get("adapter_spec")).get("model") or "") or named
     names = list(dict.fromkeys(name for row in kept for name in row.scores))
     return [
         make_log(
@@ -88,12 +90,6 @@ def _read_spec(source: LogSource) -> dict[str, Any]:
         return as_object(json.loads((source.folder / "run_spec.json").read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
-
-
-def _model_in(folder: str) -> str:
-    """Return the model that the name of a folder says."""
-    match = re.search(r"model=([^,]+)", folder)
-    return match[1].replace("_", "/", 1) if match else folder
 
 
 READER = Reader("HELM run", recognize_stats, read_stats, explain_means)

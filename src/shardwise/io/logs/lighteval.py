@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -31,7 +29,11 @@ def read_details(source: LogSource) -> list[Log]:
         source.path,
         entries,
         lambda entry: str(entry["doc"].get("id")),
-        lambda entry: _read_scores(entry["metric"]),
+        lambda entry: {
+            name: parse_verdict(value)
+            for name, value in entry["metric"].items()
+            if not isinstance(value, list | dict)
+        },
         lambda entry: as_object(entry["doc"].get("specific")),
     )
     folders = source.folder.parts
@@ -39,12 +41,6 @@ def read_details(source: LogSource) -> list[Log]:
     task = str(entries[0]["doc"].get("task_name")) if entries else source.stem
     others = (f"{model} ({source.folder.name})",)
     return [make_log(source.path, model, rows, task=task, repeats="sample", others=others)]
-
-
-def _read_scores(metric: dict[str, Any]) -> dict[str, float]:
-    return {
-        name: parse_verdict(value) for name, value in metric.items() if not isinstance(value, list | dict)
-    }
 
 
 READER = Reader("lighteval details", recognize_details, read_details, explain_means)

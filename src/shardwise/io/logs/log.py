@@ -260,7 +260,9 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
             )
         primaries = [logs[k].primary for k in places if logs[k].primary in common]
         main[task] = primaries[0] if primaries else min(common)
-    if measure is not None and any(_is_measure(measure, known) for known in names):
+    # with its filter or without
+    bare = (measure or "").removesuffix(",none")
+    if any(name == measure or name.split(",")[0] == bare for known in names for name in known):
         return list(logs), ()
     joined = [
         replace(
@@ -304,11 +306,6 @@ def _average_repeats(log: Log) -> Log:
         scores = {name: float(np.mean(given)) if given else np.nan for name, given in values.items()}
         rows.append(Row(item, "1", scores, group[0].about))
     return replace(log, rows=rows, place=lambda row: f"{log.source}: {rows[row].item}")
-
-
-def _is_measure(measure: str, known: Iterable[str]) -> bool:
-    """Tell whether a measure is among those known, with its filter or without."""
-    return any(name == measure or name.split(",")[0] == measure.removesuffix(",none") for name in known)
 
 
 def _make_part(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from shardwise.core.errors import InputError
@@ -36,7 +34,8 @@ def read_task(source: LogSource) -> list[Log]:
     former = {name: [fields[name]] for name in _SPLITS if name in fields}
     scores = as_object(fields.get("scores")) or former
     split = next((name for name in _SPLITS if name in scores), next(iter(scores), ""))
-    values = [_find_main(as_object(subset)) for subset in as_list(scores.get(split))]
+    subsets = [as_object(subset) for subset in as_list(scores.get(split))]
+    values = [next((part[name] for name in ("main_score", *_MAIN) if name in part), None) for part in subsets]
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     if not numbers:
         raise InputError("has no main score", where=str(source.path), remedy="run the task again")
@@ -49,10 +48,6 @@ def read_task(source: LogSource) -> list[Log]:
     return [
         make_log(source.path, model, rows, task=task, repeats="run", others=others, notes=notes, item="task")
     ]
-
-
-def _find_main(subset: dict[str, Any]) -> Any:
-    return subset.get("main_score", next((subset[name] for name in _MAIN if name in subset), None))
 
 
 READER = Reader("mteb results", recognize_task, read_task, explain_means)

@@ -315,7 +315,9 @@ def _validate_value(text: str, parameter: MeasureParameter, value: Any) -> Any:
     elif parameter.kind == "flag":
         good, want = isinstance(value, bool), "True or False"
     elif parameter.kind == "points":
-        good, want = _are_points(value), "shares from 0 to 1, as in (0.25,0.5,0.75)"
+        want = "shares from 0 to 1, as in (0.25,0.5,0.75)"
+        good = isinstance(value, tuple | list) and bool(value)
+        good = good and all(isinstance(point, int | float) and 0 <= point <= 1 for point in value)
         value = tuple(map(float, value)) if good else value
     else:
         good, want = _is_gains(value), "a mapping from grades to gains of 0 or more, as in {0:0,1:1,2:3}"
@@ -323,14 +325,6 @@ def _validate_value(text: str, parameter: MeasureParameter, value: Any) -> Any:
     if not good:
         raise InputError(f"measure {text!r}: {parameter.name} is {value!r}", remedy=f"it must be {want}")
     return value
-
-
-def _are_points(value: Any) -> bool:
-    return (
-        isinstance(value, tuple | list)
-        and bool(value)
-        and all(isinstance(point, int | float) and 0 <= point <= 1 for point in value)
-    )
 
 
 def _is_gains(value: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 
 from shardwise.core.errors import InputError
 
@@ -150,12 +151,11 @@ def _translate_trec_parameters(name: str, values: list[str]) -> list[str] | None
 def _translate_trec_eval_10(text: str) -> list[str] | None:
     """Names of trec_eval from version 10 on, which takes recall to be reached at the nearest document."""
     names = _translate_trec_eval(text)
-    return names and [_add_nearest(name) if name.startswith(("IPrec", "IAP")) else name for name in names]
-
-
-def _add_nearest(name: str) -> str:
-    call, _, level = name.partition("@")
-    return _join_name(call, "reach='nearest'", level or None)
+    parts = [(name, *name.partition("@")[::2]) for name in names or []]
+    return names and [
+        _join_name(call, "reach='nearest'", level or None) if name.startswith(("IPrec", "IAP")) else name
+        for name, call, level in parts
+    ]
 
 
 _CALL = re.compile(r"([^(@\s]+)\s*(?:\((.*)\))?\s*(?:@\s*(\S+))?", re.DOTALL)
@@ -319,11 +319,6 @@ _NDEVAL = {
 }
 
 
-def _translate_ndeval(text: str) -> list[str] | None:
-    """Translate names of ndeval."""
-    return _rename_call(_NDEVAL, text)
-
-
 def _translate_sample_eval(text: str) -> list[str] | None:
     """Names of NIST's sample_eval, which looks at 1,000 documents."""
     plain = {
@@ -419,7 +414,7 @@ TOOLS: dict[str, Callable[[str], list[str] | None]] = {
     "ranx": _translate_ranx,
     "NTCIREVAL": _translate_ntcireval,
     "gdeval": _translate_gdeval,
-    "ndeval": _translate_ndeval,
+    "ndeval": partial(_rename_call, _NDEVAL),
     "sample_eval": _translate_sample_eval,
     "cwl_eval": _translate_cwl_eval,
 }
