@@ -18,22 +18,7 @@ from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.bootstrap.fit import BootstrapFit
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.mixed.posterior import Posterior
-from shardwise.plot.forms import (
-    STROKE,
-    Series,
-    draw,
-    draw_bars,
-    draw_curves,
-    draw_intervals,
-    finish_layers,
-    layer,
-    make_legend,
-    name_columns,
-    name_field,
-    name_rows,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import COLOURS, CROWDED, DASH, ON_AXIS, chart_width, finish_chart, list_records
 
 
@@ -101,8 +86,8 @@ def component_chart(
 def _draw_shares(rows: list[dict[str, Any]], field: str, title: str, *shown: str) -> alt.LayerChart:
     """Bars of shares, one a name."""
     x = {"title": title, "axis": {"format": "%", "tickCount": 8}}
-    layers = draw_bars(rows, field, "share", x, ".1%", tips(field, "share:.1%", *shown))
-    return finish_layers(layers, 520, 28 * len(rows))
+    layers = forms.draw_bars(rows, field, "share", x, ".1%", forms.tips(field, "share:.1%", *shown))
+    return forms.finish_layers(layers, 520, 28 * len(rows))
 
 
 def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerChart:
@@ -127,11 +112,11 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
         for component, (sd, low, high) in zip(names, table.to_numpy(), strict=True)
     ]
     numbers = {"title": f"standard deviation (units of the score), {100 * level:g}% intervals"}
-    shown = tips("component", "sd:.4f=standard deviation", "lower:.4f", "upper:.4f")
-    y = name_rows("component", names)
+    shown = forms.tips("component", "sd:.4f=standard deviation", "lower:.4f", "upper:.4f")
+    y = forms.name_rows("component", names)
     fields = ("sd", "lower", "upper")
-    layers = draw_intervals(rows, y, numbers, fields, shown, thick=2.5, size=60)
-    return finish_layers(layers, 420, 34 * len(rows))
+    layers = forms.draw_intervals(rows, y, numbers, fields, shown, thick=2.5, size=60, named=False)
+    return forms.finish_layers(layers, 420, 34 * len(rows))
 
 
 MOST_POINTS = 200
@@ -183,15 +168,15 @@ def _draw_quantiles(residuals: Floats) -> alt.LayerChart:
     end = float(np.abs(expected).max())
     ends = [{"expected": -end, "found": -end}, {"expected": end, "found": end}]
     channels = {
-        "x": number("expected", "expected of a normal distribution (sd)"),
-        "y": number("found", "residual (sd)"),
+        "x": forms.number("expected", "expected of a normal distribution (sd)"),
+        "y": forms.number("found", "residual (sd)"),
     }
-    shown = {"tooltip": tips("expected:.2f", "found:.2f")}
+    shown = {"tooltip": forms.tips("expected:.2f", "found:.2f")}
     layers = [
-        draw("line", ends, channels, strokeDash=DASH, color=COLOURS[1], strokeWidth=1.5, aria=False),
-        draw("point", rows, channels | shown, filled=True, size=16, opacity=0.9, color=COLOURS[0]),
+        forms.draw("line", ends, channels, strokeDash=DASH, color=COLOURS[1], strokeWidth=1.5, aria=False),
+        forms.draw("point", rows, channels | shown, filled=True, size=16, opacity=0.9, color=COLOURS[0]),
     ]
-    return layer(layers, 330, 270)
+    return forms.layer(layers, 330, 270)
 
 
 def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.LayerChart:
@@ -203,14 +188,14 @@ def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down:
     ]
     scale = {"type": "log", "domain": [1, max(2.0, counts.max())], "range": [0.18, 1]}
     channels = {
-        "x": number("x", "fitted score", scale={"zero": False}),
+        "x": forms.number("x", "fitted score", scale={"zero": False}),
         "x2": {"field": "x2"},
-        "y": number("y", "residual"),
+        "y": forms.number("y", "residual"),
         "y2": {"field": "y2"},
-        "opacity": number("n", scale=scale, legend=None),
-        "tooltip": tips("n:d=scores"),
+        "opacity": forms.number("n", scale=scale, legend=None),
+        "tooltip": forms.tips("n:d=scores"),
     }
-    return layer([draw("rect", rows, channels, color=COLOURS[0])], 330, 270)
+    return forms.layer([forms.draw("rect", rows, channels, color=COLOURS[0])], 330, 270)
 
 
 THICK = (1.5, 5.0, 9.0)  # of the intervals of each fit, the first the widest
@@ -255,27 +240,30 @@ def effect_chart(
         )
     ]
     names, crowded = list(kinds.values()), len(systems) > CROWDED
-    series = Series("model", names, make_legend(names, **STROKE))
+    series = forms.Series("model", names, forms.make_legend(names, **forms.STROKE))
     measure = shorten_name(str(first.anova.scores.name or "score"))
     numbers = {"title": f"effect on {measure}, {100 * level:g}% intervals", "scale": {"zero": False}}
-    x = {"x": name_columns("system", list(systems.values()), f"{shorten_name(first.of)}, best first")}
-    shown = tips("system", "model", "estimate:.4f", "lower:.4f", "upper:.4f")
-    common = x | {"tooltip": shown, "description": name_field("system")}
+    x = {"x": forms.name_columns("system", list(systems.values()), f"{shorten_name(first.of)}, best first")}
+    shown = forms.tips("system", "model", "estimate:.4f", "lower:.4f", "upper:.4f")
+    common = x | {"tooltip": shown, "description": forms.name_field("system")}
     # One bar inside the other, the widest with ends.
     widths = [thick / 2 if crowded else thick for thick in THICK[: len(names)]]
     bars = series.encode("color", strokeWidth=widths)
-    bars |= {"y": number("lower", **numbers), "y2": {"field": "upper"}}
+    bars |= {"y": forms.number("lower", **numbers), "y2": {"field": "upper"}}
     widest = [row for row in rows if row["model"] == names[0]]
     cap = {"color": COLOURS[0], "size": 5 if crowded else 10, "thickness": 1.5, "aria": False}
-    centre = {"y": number("estimate", **numbers)}
+    centre = {"y": forms.number("estimate", **numbers)}
     layers = [
-        draw("rule", rows, common | bars),
-        *(draw("tick", widest, x | {"y": number(end, **numbers)}, **cap) for end in ("lower", "upper")),
-        draw(
+        forms.draw("rule", rows, common | bars),
+        *(
+            forms.draw("tick", widest, x | {"y": forms.number(end, **numbers)}, **cap)
+            for end in ("lower", "upper")
+        ),
+        forms.draw(
             "point", rows, common | centre, filled=True, size=8 if crowded else 26, opacity=1, color="black"
         ),
     ]
-    return finish_layers(layers, chart_width(len(systems)), 320)
+    return forms.finish_layers(layers, chart_width(len(systems)), 320)
 
 
 def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") -> alt.LayerChart:
@@ -311,16 +299,20 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     shaded = [{"value": x, "density": y} for x, y in zip(tail, density, strict=True)]
     p = float(distributions[worse].sf(np.array([start]))[0])
     measure = shorten_name(str(fit.anova.scores.name or "score"))
-    x = number("value", f"effect on {measure}", scale={"zero": False}, axis={"tickCount": 6})
-    y = number("density", f"density (per unit of {measure})")
+    x = forms.number("value", f"effect on {measure}", scale={"zero": False}, axis={"tickCount": 6})
+    y = forms.number("density", f"density (per unit of {measure})")
     names = list(shown.values())
-    series = Series("system", names, make_legend(names, **STROKE))
+    series = forms.Series("system", names, forms.make_legend(names, **forms.STROKE))
     means = [{"system": shown[system], "value": distributions[system].estimate} for system in curves]
-    bars = {"x": x, "tooltip": tips("system", "value:.4f=effect"), "description": name_field("system")}
+    bars = {
+        "x": x,
+        "tooltip": forms.tips("system", "value:.4f=effect"),
+        "description": forms.name_field("system"),
+    }
     bars |= series.encode("color", "strokeDash")
     layers = [
-        draw("area", shaded, {"x": x, "y": y}, color="#8c8c8c", opacity=0.55, aria=False),
-        *draw_curves(rows, x, y, series, tips("system", "value:.4f", "density:.4f", "cdf:.4f")),
-        draw("rule", means, bars, strokeWidth=1.5),
+        forms.draw("area", shaded, {"x": x, "y": y}, color="#8c8c8c", opacity=0.55, aria=False),
+        *forms.draw_curves(rows, x, y, series, forms.tips("system", "value:.4f", "density:.4f", "cdf:.4f")),
+        forms.draw("rule", means, bars, strokeWidth=1.5),
     ]
-    return finish_layers(layers, 460, 260, f"shaded: p = {p:.3g}, one tail, not corrected")
+    return forms.finish_layers(layers, 460, 260, f"shaded: p = {p:.3g}, one tail, not corrected")

@@ -178,16 +178,19 @@ def draw_intervals(
     thick: float = 2.0,
     size: float = 45.0,
     bar: Channel | None = None,
+    named: bool = True,
     **channels: Channel,
 ) -> list[alt.Chart]:
     """A row a name, or a column a name where bars are upright: bars between two fields, and a point on each.
 
-    `fields` are those of the points and of the ends of bars; rows without finite ends have a point only.
+    `fields` are those of the points and of the ends of bars; rows without finite ends have a point only. Screen readers
+    read the names of points that are `named`, else all that these show.
     """
     side, along = ("x", "y") if upright else ("y", "x")
     point, low, high = fields
     shade = {"color": COLOURS[0]} if series is None else {}
-    common: Channel = {side: names, "tooltip": shown, "description": name_field(names["field"]), **channels}
+    common: Channel = {side: names, "tooltip": shown, **channels}
+    common |= {"description": name_field(names["field"])} if named else {}
     common |= {} if series is None else series.encode("color")
     layers = []
     bounded = [row for row in rows if math.isfinite(row[low]) and math.isfinite(row[high])]
@@ -213,7 +216,7 @@ def draw_curves(
 ) -> list[alt.Chart]:
     """A line a name, with a band between two fields; points that are seen tell names apart, else dashes do."""
     data = make_data(rows)
-    common = {"x": x, "tooltip": shown, "description": name_field(series.field)} | series.encode("color")
+    common = {"x": x, "tooltip": shown} | series.encode("color")
     layers = []
     if band is not None:
         edges = {"y": y | {"field": band[0]}, "y2": {"field": band[1]}}

@@ -17,27 +17,7 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of
 from shardwise.core.text import shorten_name, shorten_names
-from shardwise.plot.forms import (
-    MOST_ROWS,
-    STROKE,
-    Channel,
-    Series,
-    draw,
-    draw_curves,
-    draw_level,
-    finish_layers,
-    fit_scale,
-    lay_out_rows,
-    layer,
-    list_round_ticks,
-    make_legend,
-    make_word_legend,
-    name,
-    name_field,
-    name_rows,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import (
     COLOURS,
     INK,
@@ -83,11 +63,13 @@ def heatmap_chart(analysis: Analysis, *, cells: int = MOST_CELLS, width: float =
     matrix = analysis.item_matrix()
     names, y = matrix.systems, matrix.scores.to_numpy(dtype=float).T
     # Many systems share rows by rank, and many items share columns by difficulty.
-    row_edges = split_evenly(len(names), len(names) if len(names) <= MOST_ROWS else MOST_ROWS // 2)
+    row_edges = split_evenly(
+        len(names), len(names) if len(names) <= forms.MOST_ROWS else forms.MOST_ROWS // 2
+    )
     column_edges = split_evenly(y.shape[1], max(cells // (len(row_edges) - 1), 12))
     means = average_blocks(y, row_edges, column_edges)
     spans = list(pairwise(row_edges.tolist()))
-    layout = lay_out_rows([names[i] if j - i == 1 else f"ranks {i + 1}–{j}" for i, j in spans], width)
+    layout = forms.lay_out_rows([names[i] if j - i == 1 else f"ranks {i + 1}–{j}" for i, j in spans], width)
     labels = list(layout.labels.values())
     topic = matrix.nouns.get("topic", "topic")
     items = [str(item) for item in matrix.scores.index]
@@ -104,25 +86,27 @@ def heatmap_chart(analysis: Analysis, *, cells: int = MOST_CELLS, width: float =
     title += "" if single else f"; a column is the mean of {each - 1} to {each} {pluralize_noun(topic)}"
     title += "; grey: no score" if len(rows) < means.size else ""
     lines = wrap_text(title, layout.width, 11.5)
-    axis: Channel = {"grid": False, "titleAnchor": "start", "titleFontSize": 11.5}
+    axis: forms.Channel = {"grid": False, "titleAnchor": "start", "titleFontSize": 11.5}
     if named:
         extent = 6.0 + max(estimate_width(label, 9) for label in short.values())
-        upright: Channel = {"labelAngle": -90, "labelLimit": 0, "labelFontSize": 9, "minExtent": extent}
-        across = {"x": name("item", short.values(), **axis, **upright) | {"title": lines}}
+        upright: forms.Channel = {"labelAngle": -90, "labelLimit": 0, "labelFontSize": 9, "minExtent": extent}
+        across = {"x": forms.name("item", short.values(), **axis, **upright) | {"title": lines}}
     else:
         scale = {"domain": [0, len(items)], "nice": False}
-        x = number("from", lines, scale=scale, axis=axis | {"labels": False, "ticks": False})
+        x = forms.number("from", lines, scale=scale, axis=axis | {"labels": False, "ticks": False})
         across = {"x": x, "x2": {"field": "to"}}
     key = {"orient": "top", "gradientLength": 160, "titleLimit": 0, "offset": 6, "format": "~g"}
     measure = label_measure(matrix.measure, matrix.lower_is_better, 40)
     shade = {"scheme": "viridis", "zero": False, "reverse": matrix.lower_is_better}
     channels = {
         "y": layout.name_rows(),
-        "color": number("score", scale=shade, legend=key | {"title": measure}),
-        "tooltip": tips("system", *([f"item={topic}"] if single else []), "score:.4f"),
+        "color": forms.number("score", scale=shade, legend=key | {"title": measure}),
+        "tooltip": forms.tips("system", *([f"item={topic}"] if single else []), "score:.4f"),
     }
     step = max(layout.step - 4.0, layout.size + 2.0)
-    drawn = layer([draw("rect", rows, channels | across, aria=False)], layout.width, step * len(labels))
+    drawn = forms.layer(
+        [forms.draw("rect", rows, channels | across, aria=False)], layout.width, step * len(labels)
+    )
     return finish_chart(drawn.properties(view=alt.ViewBackground(fill=EMPTY, stroke=None)))
 
 
@@ -203,29 +187,33 @@ def item_chart(
         | {"items": names[start] if stop - start == 1 else format_count(stop - start, topic)}
         for kind, start, stop in _list_runs(outcome, bars)
     ]
-    key = make_word_legend(list(words.values()), 11, width, symbolType="square")
-    shade = Series("outcome", words.values(), key, SHADES).encode("color")
+    key = forms.make_word_legend(list(words.values()), 11, width, symbolType="square")
+    shade = forms.Series("outcome", words.values(), key, SHADES).encode("color")
     missing = f"; {counts['missing']:,} lack a score" if counts["missing"] else ""
     below = f"{format_count(len(known), topic)} by difference{missing}; dashed: mean {items.difference:+.3g}"
     tall, wide = 240.0, width - 70.0
     plain = {"grid": False, "labels": False, "ticks": False, "titleAnchor": "start", "titleFontSize": 11.5}
     span = {"domain": [0, max(len(known), 1)], "nice": False}
     across = {
-        "x": number("from", wrap_text(below, wide, 11.5), scale=span, axis=plain),
+        "x": forms.number("from", wrap_text(below, wide, 11.5), scale=span, axis=plain),
         "x2": {"field": "to"},
     }
     measure = f"difference in {label_measure(items.measure, items.lower_is_better, 40)}"
     scale = {"zero": True, "nice": False, "padding": 6}
     up = {
-        "y": number("difference", wrap_text(measure, tall, 11.5), scale=scale, axis={"titleFontSize": 11.5}),
+        "y": forms.number(
+            "difference", wrap_text(measure, tall, 11.5), scale=scale, axis={"titleFontSize": 11.5}
+        ),
         "y2": {"datum": 0},
-        "tooltip": tips(f"items={topic}", "outcome", "difference:.4f"),
+        "tooltip": forms.tips(f"items={topic}", "outcome", "difference:.4f"),
     }
-    layers = [draw("rect", rows, across | up | shade, aria=False)]
+    layers = [forms.draw("rect", rows, across | up | shade, aria=False)]
     if counts["tie"]:
         ties = [row for row in rows if row["outcome"] == words["tie"]]
-        layers.append(draw("rule", ties, across | shade | {"y": {"datum": 0}}, strokeWidth=3, aria=False))
-    return finish_layers([*layers, draw_level(items.difference, "y", scale=scale)], wide, tall)
+        layers.append(
+            forms.draw("rule", ties, across | shade | {"y": {"datum": 0}}, strokeWidth=3, aria=False)
+        )
+    return forms.finish_layers([*layers, forms.draw_level(items.difference, "y", scale=scale)], wide, tall)
 
 
 def _list_runs(outcome: np.ndarray, most: int) -> list[tuple[str, int, int]]:
@@ -298,34 +286,39 @@ def power_curve_chart(
         "labelLimit": 0,
         "titleLimit": 0,
         "columnPadding": 20,
-        **STROKE,
+        **forms.STROKE,
     }
     wide = width - 70.0
     systems = analysis.format_count(len(analysis.systems), "system")
     corrected = f", all pairs of {systems} corrected" if len(analysis.systems) > 2 else ""
     below = f"{analysis.nouns_for('topic')}{corrected}; marked: the {now:,} at hand"
     ends = [float(counts[0]), float(counts[-1])]
-    axis = {"titleAnchor": "start", "titleFontSize": 11.5, "format": ",d", "values": list_round_ticks(*ends)}
+    axis = {
+        "titleAnchor": "start",
+        "titleFontSize": 11.5,
+        "format": ",d",
+        "values": forms.list_round_ticks(*ends),
+    }
     scale = {"type": "log", "nice": False, "domain": ends}
-    x = number("items", wrap_text(below, wide, 11.5), scale=scale, axis=axis)
+    x = forms.number("items", wrap_text(below, wide, 11.5), scale=scale, axis=axis)
     shares = {"format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1], "titleFontSize": 11.5}
     up: dict[str, Any] = {"scale": {"domain": [0, 1], "nice": False}, "axis": shares}
-    y = number("power", f"power; dashed: {POWER:.0%}", **up)
-    series, shown = Series("difference", labels, key), tips("difference", "items:,d", "power:.1%")
+    y = forms.number("power", f"power; dashed: {POWER:.0%}", **up)
+    series, shown = forms.Series("difference", labels, key), forms.tips("difference", "items:,d", "power:.1%")
     at_hand = [row for row in rows if row["items"] == now]
-    marks = {"x": x, "y": y, "tooltip": shown, "description": name_field("difference")} | series.encode(
+    marks = {"x": x, "y": y, "tooltip": shown, "description": forms.name_field("difference")} | series.encode(
         "color"
     )
     layers = [
-        draw_level(POWER, "y", **up),
-        draw("rule", [{"items": now}], {"x": x}, color=INK, opacity=0.5, aria=False),
-        *draw_curves(rows, x, y, series, shown),
-        draw("point", at_hand, marks, filled=True, size=90, opacity=1, stroke="white"),
+        forms.draw_level(POWER, "y", **up),
+        forms.draw("rule", [{"items": now}], {"x": x}, color=INK, opacity=0.5, aria=False),
+        *forms.draw_curves(rows, x, y, series, shown),
+        forms.draw("point", at_hand, marks, filled=True, size=90, opacity=1, stroke="white"),
     ]
-    return finish_layers(layers, wide, 260)
+    return forms.finish_layers(layers, wide, 260)
 
 
-def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = WIDTH) -> alt.LayerChart:
+def instance_means_chart(scores: Any, *, most: int = forms.MOST_ROWS, width: float = WIDTH) -> alt.LayerChart:
     """Draw the mean of each instance (seed, sample, repeat) of each system, and the mean over them.
 
     Parameters
@@ -356,7 +349,7 @@ def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = W
     names = level_names(table, "system")
     centres = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in values])
     order = np.argsort(-measure_of(table).sign * centres, kind="stable")[:most]
-    layout = lay_out_rows([names[k] for k in order], width)
+    layout = forms.lay_out_rows([names[k] for k in order], width)
     labels = [str(x) for x in level_names(table, "instance")]
     rows, middles = (
         [
@@ -370,15 +363,17 @@ def instance_means_chart(scores: Any, *, most: int = MOST_ROWS, width: float = W
     measure = f"{shorten_name(str(table.name), 40)}: " if table.name else ""
     title = f"{measure}mean of each {instance}; bar: mean of all"
     channels = {
-        "x": number("mean", **layout.scale_numbers(title, fit_scale(row["mean"] for row in rows))),
+        "x": forms.number(
+            "mean", **layout.scale_numbers(title, forms.fit_scale(row["mean"] for row in rows))
+        ),
         "y": layout.name_rows(),
-        "tooltip": tips(f"system={system}", f"instance={instance}", "mean:.4f"),
-        "description": name_field("system"),
+        "tooltip": forms.tips(f"system={system}", f"instance={instance}", "mean:.4f"),
+        "description": forms.name_field("system"),
     }
     size = 18 if layout.crowded else 45
     layers = [
-        draw("point", rows, channels, filled=True, size=size, opacity=0.5, color=COLOURS[0]),
-        draw("tick", middles, channels, thickness=3, color=COLOURS[1], height=0.7 * layout.step),
+        forms.draw("point", rows, channels, filled=True, size=size, opacity=0.5, color=COLOURS[0]),
+        forms.draw("tick", middles, channels, thickness=3, color=COLOURS[1], height=0.7 * layout.step),
     ]
     return finish_chart(layout.draw_panel(layers, len(names), pluralize_noun(system)))
 
@@ -407,11 +402,11 @@ def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: 
     rows = [row | {"instance": str(row["instance"])} for row in list_records(tests)]
     known = [verdict for verdict in VERDICTS if verdict in set(tests["verdict"])]
     channels = {
-        "x": number("difference", "difference", scale={"zero": True, "padding": 14}),
-        "y": name_rows("instance", [row["instance"] for row in rows]),
-        "tooltip": tips(f"instance={noun}", "verdict", "difference:.4f", "p:.3g"),
-        **Series("verdict", known, make_legend(known)).encode("color", "shape"),
+        "x": forms.number("difference", "difference", scale={"zero": True, "padding": 14}),
+        "y": forms.name_rows("instance", [row["instance"] for row in rows]),
+        "tooltip": forms.tips(f"instance={noun}", "verdict", "difference:.4f", "p:.3g"),
+        **forms.Series("verdict", known, forms.make_legend(known)).encode("color", "shape"),
     }
-    points = draw("point", rows, channels, filled=True, size=80, opacity=1)
+    points = forms.draw("point", rows, channels, filled=True, size=80, opacity=1)
     title = f"{pair + ': ' if pair else ''}each {noun} by itself"
-    return finish_layers([draw_level(0.0, "x"), points], 460, 22 * len(rows), title)
+    return forms.finish_layers([forms.draw_level(0.0, "x"), points], 460, 22 * len(rows), title)

@@ -14,22 +14,7 @@ from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.lab.simulate_collection import SimulatedCollection
 from shardwise.papers.exhibit import Exhibit
-from shardwise.plot.forms import (
-    PLAIN,
-    Series,
-    draw,
-    draw_curves,
-    draw_intervals,
-    draw_level,
-    finish_layers,
-    layer,
-    make_legend,
-    name_columns,
-    name_field,
-    name_rows,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -98,21 +83,22 @@ def _draw_claim(rows: list[dict[str, Any]], title: str, named: bool) -> alt.Laye
     scale, ticks = LOW if min(levels) <= 0.5 else HIGH
     numbers = {"scale": scale, "axis": {"values": ticks, "format": ".2~f", "labelOverlap": False}}
     key = {"title": "interval", "orient": "top", "titleOrient": "left", "symbolOpacity": 1}
-    shown = tips(
+    shown = forms.tips(
         "method", "claim", "error_rate", "verdict=interval", "rate:.4f", "low:.4f", "high:.4f", "nominal:.4f"
     )
     few = len(names) <= 40
-    layers = draw_intervals(
+    layers = forms.draw_intervals(
         rows,
-        name_rows("method", names.values(), labelPadding=8, labelOverlap=True),
+        forms.name_rows("method", names.values(), labelPadding=8, labelOverlap=True),
         numbers | {"title": "rate, with Monte-Carlo interval"},
         ("rate", "low", "high"),
         shown,
-        series=Series("verdict", VERDICTS, key, SHADES, SHAPES),
+        series=forms.Series("verdict", VERDICTS, key, SHADES, SHAPES),
         size=64 if few else 20,
+        named=False,
     )
-    lines = [draw_level(level, "x", **numbers) for level in levels]
-    return layer([*layers, *lines], 340, (20 if few else 8) * len(names), title)
+    lines = [forms.draw_level(level, "x", **numbers) for level in levels]
+    return forms.layer([*layers, *lines], 340, (20 if few else 8) * len(names), title)
 
 
 def power_chart(
@@ -140,11 +126,11 @@ def power_chart(
     names = shorten_names(map(str, powers["method"]))
     groups = [group for group in ("claim", "null") if group in powers and powers[group].nunique() > 1]
     if not groups:
-        return finish_layers(_draw_power_curves(powers, names, measure), 460, 300)
+        return forms.finish_layers(_draw_power_curves(powers, names, measure), 460, 300)
     panels = []
     for parts, rows in powers.groupby(groups, sort=False):
         title = "; ".join(shorten_name(str(part), 60) for part in parts)
-        panels.append(layer(_draw_power_curves(rows, names, measure), 320, 260, title))
+        panels.append(forms.layer(_draw_power_curves(rows, names, measure), 320, 260, title))
     return finish_chart(alt.hconcat(*panels, spacing=30))
 
 
@@ -152,11 +138,11 @@ def _draw_power_curves(powers: pd.DataFrame, names: dict[str, str], measure: str
     """A curve a method, with its Monte-Carlo band."""
     methods = list(names.values())
     rows = [row | {"method": names[str(row["method"])]} for row in list_records(powers[list(POWERS)])]
-    x = number("difference", f"true difference in {shorten_name(measure)}")
-    y = number("power", "power", axis={"format": "%"}, scale={"domain": [0, 1]})
-    series = Series("method", methods, make_legend(methods, columns=4, **PLAIN))
-    shown = tips("method", "difference:.4f", "power:.1%", "low:.1%", "high:.1%")
-    return draw_curves(rows, x, y, series, shown, band=("low", "high"), points=40)
+    x = forms.number("difference", f"true difference in {shorten_name(measure)}")
+    y = forms.number("power", "power", axis={"format": "%"}, scale={"domain": [0, 1]})
+    series = forms.Series("method", methods, forms.make_legend(methods, columns=4, **forms.PLAIN))
+    shown = forms.tips("method", "difference:.4f", "power:.1%", "low:.1%", "high:.1%")
+    return forms.draw_curves(rows, x, y, series, shown, band=("low", "high"), points=40)
 
 
 SIDE = 300
@@ -192,21 +178,25 @@ def _draw_reversals(check: PredictiveCheck) -> alt.LayerChart:
         limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
         rows.append(row | limits | {"prediction": _name_source(row, "prediction")})
     kinds = list(dict.fromkeys(row["prediction"] for row in rows))
-    series = Series("prediction", kinds, make_legend(kinds, direction="vertical"))
-    x = number("predicted", "predicted reversals", axis={"format": "%"}, scale={"domain": [0.0, MOST]})
+    series = forms.Series("prediction", kinds, forms.make_legend(kinds, direction="vertical"))
+    x = forms.number("predicted", "predicted reversals", axis={"format": "%"}, scale={"domain": [0.0, MOST]})
     highest = max(MOST, *(row["high"] for row in rows))
     up = {"title": "observed reversals", "axis": {"format": "%"}, "scale": {"domain": [0.0, highest]}}
-    ends = {"x": x, "y": number("low", **up), "y2": {"field": "high"}} | series.encode("color")
+    ends = {"x": x, "y": forms.number("low", **up), "y2": {"field": "high"}} | series.encode("color")
     equal = [{"predicted": 0.0, "observed": 0.0}, {"predicted": MOST, "observed": MOST}]
-    y = number("observed", **up)
-    shown = tips("prediction", "predicted:.1%", "observed:.1%", "spread:.1%", "pairs:.1f=pairs a sample")
+    y = forms.number("observed", **up)
+    shown = forms.tips(
+        "prediction", "predicted:.1%", "observed:.1%", "spread:.1%", "pairs:.1f=pairs a sample"
+    )
     layers = [
-        draw("line", equal, {"x": x, "y": y}, strokeDash=DASH, strokeWidth=1, color="black", aria=False),
-        draw("rule", rows, ends, opacity=0.5, aria=False),
-        *draw_curves(rows, x, y, series, shown, points=45),
+        forms.draw(
+            "line", equal, {"x": x, "y": y}, strokeDash=DASH, strokeWidth=1, color="black", aria=False
+        ),
+        forms.draw("rule", rows, ends, opacity=0.5, aria=False),
+        *forms.draw_curves(rows, x, y, series, shown, points=45),
     ]
     title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
-    return layer(layers, SIDE, SIDE, title)
+    return forms.layer(layers, SIDE, SIDE, title)
 
 
 def _draw_procedures(check: PredictiveCheck) -> alt.LayerChart:
@@ -220,19 +210,19 @@ def _draw_procedures(check: PredictiveCheck) -> alt.LayerChart:
     ]
     order = list(dict.fromkeys(row["procedure"] for row in rows))
     channels = {
-        "x": number("share", "of the pairs found, in the opposite order", axis={"format": ".1~%"}),
-        "y": name_rows("procedure", order),
-        "tooltip": tips(
+        "x": forms.number("share", "of the pairs found, in the opposite order", axis={"format": ".1~%"}),
+        "y": forms.name_rows("procedure", order),
+        "tooltip": forms.tips(
             "procedure", "kind", "share:.2%", "found:.1f=pairs found", "found_share:.1%=of all pairs"
         ),
     }
-    marks = Series("kind", KINDS, make_legend(list(KINDS))).encode("color", "shape")
-    joined = channels | {"detail": name_field("procedure")}
+    marks = forms.Series("kind", KINDS, forms.make_legend(list(KINDS))).encode("color", "shape")
+    joined = channels | {"detail": forms.name_field("procedure")}
     layers = [
-        draw("line", rows, joined, color="grey", strokeWidth=1),
-        draw("point", rows, channels | marks, filled=True, size=60, opacity=1),
+        forms.draw("line", rows, joined, color="grey", strokeWidth=1),
+        forms.draw("point", rows, channels | marks, filled=True, size=60, opacity=1),
     ]
-    return layer(layers, SIDE, max(60, min(SIDE, 26 * len(order))), "pairs found")
+    return forms.layer(layers, SIDE, max(60, min(SIDE, 26 * len(order))), "pairs found")
 
 
 def _name_source(row: dict[str, Any], field: str) -> str:
@@ -264,13 +254,17 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
         labels = shorten_names(names, ON_AXIS)
         rows = [{what: labels[each], "value": value} for each, value in zip(names, values, strict=True)]
         channels = {
-            "x": name_columns(what, list(labels.values()), f"{what}, {first} first"),
-            "y": number("value", f"{title} (units of the document score)"),
-            "tooltip": tips(what, f"value:.4f={title}"),
+            "x": forms.name_columns(what, list(labels.values()), f"{what}, {first} first"),
+            "y": forms.number("value", f"{title} (units of the document score)"),
+            "tooltip": forms.tips(what, f"value:.4f={title}"),
         }
         size = 14 if len(rows) > CROWDED else 44
-        points = draw("point", rows, channels, filled=True, shape=shape, size=size, color=shade, opacity=1)
-        panels.append(layer([draw_level(0.0, "y"), points], min(520, chart_width(len(rows), 14)), 240))
+        points = forms.draw(
+            "point", rows, channels, filled=True, shape=shape, size=size, color=shade, opacity=1
+        )
+        panels.append(
+            forms.layer([forms.draw_level(0.0, "y"), points], min(520, chart_width(len(rows), 14)), 240)
+        )
     return finish_chart(alt.hconcat(*panels, spacing=40))
 
 
@@ -299,8 +293,8 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     wanted = [form.x, form.y, *(form.band or ()), *filter(None, (form.series, form.panel))]
     check_columns(frame, *wanted)
     names = list(map(str, dict.fromkeys(frame[form.series]))) if form.series else []
-    key = make_legend(names, **({"direction": "vertical"} if len(names) > 4 else {}))
-    series = Series(form.series or "", names, key)
+    key = forms.make_legend(names, **({"direction": "vertical"} if len(names) > 4 else {}))
+    series = forms.Series(form.series or "", names, key)
     numeric = pd.api.types.is_numeric_dtype(frame[form.x])
     x = {
         "field": form.x,
@@ -314,17 +308,22 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     layers = []
     if form.band is not None:
         low, high = form.band
-        ends = common | {"y": number(low, **up), "y2": {"field": high}}
+        ends = common | {"y": forms.number(low, **up), "y2": {"field": high}}
         area = form.mark == "line"
-        layers.append(draw("area", data, ends, opacity=0.25) if area else draw("rule", data, ends))
+        layers.append(
+            forms.draw("area", data, ends, opacity=0.25) if area else forms.draw("rule", data, ends)
+        )
     dashes = series.encode("strokeDash") if names and form.mark == "line" else {}
     styles: dict[str, Any] = {"line": {"strokeWidth": 1.2}, "point": {"filled": True, "size": 18}, "bar": {}}
-    layers.append(draw(form.mark, data, common | {"y": number(form.y, **up)} | dashes, **styles[form.mark]))
+    layers.append(
+        forms.draw(form.mark, data, common | {"y": forms.number(form.y, **up)} | dashes, **styles[form.mark])
+    )
     # reference lines, such as 0 and a margin
     layers += [
-        draw("rule", data, {"y": {"datum": value}}, strokeDash=DASH, color="#555") for value in form.rules
+        forms.draw("rule", data, {"y": {"datum": value}}, strokeDash=DASH, color="#555")
+        for value in form.rules
     ]
-    drawn = layer(layers, WIDTH, HEIGHT)
+    drawn = forms.layer(layers, WIDTH, HEIGHT)
     if not form.panel:
         return finish_chart(drawn)
     panels = list(map(str, dict.fromkeys(frame[form.panel])))

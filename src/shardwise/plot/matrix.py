@@ -17,24 +17,7 @@ from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_names
-from shardwise.plot.forms import (
-    PLACE,
-    STROKE,
-    Channel,
-    Series,
-    draw,
-    draw_curves,
-    draw_intervals,
-    draw_level,
-    draw_square,
-    finish_layers,
-    layer,
-    make_legend,
-    name,
-    name_rows,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import COLOURS, CROWDED, INK, ON_AXIS, finish_chart, mix_shades
 
 NEITHER = "none"
@@ -83,9 +66,9 @@ def matrix_chart(
                 rows.append(cell | {"difference": sign * difference})
     styles = _choose_styles(names, {row["kind"] for row in rows}, len(labels))
     title = "significantly different" if len(names) == 1 else "significantly different by"
-    shown = tips("a=better", "b=worse", "difference:.4f", "kind=significant by")
+    shown = forms.tips("a=better", "b=worse", "difference:.4f", "kind=significant by")
     axes = ("worse system", "better system")
-    return finish_chart(draw_square(rows, list(labels.values()), styles, axes, shown, title=title))
+    return finish_chart(forms.draw_square(rows, list(labels.values()), styles, axes, shown, title=title))
 
 
 def _list_findings(
@@ -179,12 +162,14 @@ def p_curve_chart(
         shown = np.unique(np.linspace(0, int(np.searchsorted(p, highest, "right")), MOST_POINTS).astype(int))
         rows += [{"claim": str(claim), "share": share[k], "p": p[k]} for k in shown[shown < p.size]]
     names = list(labels.values())
-    series = Series("claim", names, make_legend(names, **STROKE | {"direction": "vertical"}))
-    x = number("share", "share of pairs", axis={"format": "%"}, scale={"domain": [0, 1]})
+    series = forms.Series(
+        "claim", names, forms.make_legend(names, **forms.STROKE | {"direction": "vertical"})
+    )
+    x = forms.number("share", "share of pairs", axis={"format": "%"}, scale={"domain": [0, 1]})
     title = "p-value" if column == "p" else "corrected p-value"
-    y = number("p", title, scale={"domain": [0, highest]})
-    layers = draw_curves(rows, x, y, series, tips("claim", "share:.1%", "p:.3g"), clip=True)
-    return finish_layers([*layers, draw_level(alpha, "y")], 520, 240)
+    y = forms.number("p", title, scale={"domain": [0, highest]})
+    layers = forms.draw_curves(rows, x, y, series, forms.tips("claim", "share:.1%", "p:.3g"), clip=True)
+    return forms.finish_layers([*layers, forms.draw_level(alpha, "y")], 520, 240)
 
 
 def agreement_chart(
@@ -236,10 +221,10 @@ def agreement_chart(
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(mix_shades(len(tallies) - 1, GREYS))]
     kinds = {tally: (fill, "") for tally, fill in zip(tallies, fills, strict=True)}
-    shown = tips("a=system", "b=other", "splits", *(["half=scores"] if any(names) else []))
+    shown = forms.tips("a=system", "b=other", "splits", *(["half=scores"] if any(names) else []))
     key = {"title": "splits against the others", "direction": "horizontal", "symbolStrokeColor": "#999999"}
     axes = ("system, best first", "system, best first")
-    drawn = draw_square(rows, list(labels.values()), kinds, axes, shown, "splits", **key)
+    drawn = forms.draw_square(rows, list(labels.values()), kinds, axes, shown, "splits", **key)
     if any(names):
         title = f"above the diagonal: {halves[names[0]]}; below: {halves[names[1]]}"
         drawn = drawn.properties(title=title)
@@ -308,15 +293,20 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
             "titleY": -10,
             "titleX": -10,
         }
-        y = name_rows("figure", figures.values(), **title_above) | {"title": heading}
+        y = forms.name_rows("figure", figures.values(), **title_above) | {"title": heading}
         numbers = {"title": title, "scale": {"zero": figures is COUNTS}}
-        pair = tips("figure", "split", "other", f"value:{pattern}={unit}")
-        every = {"x": number("value", **numbers), "y": y, "tooltip": pair}
-        shown = tips("figure", f"value:{pattern}=mean", f"lower:{pattern}", f"upper:{pattern}")
-        style: Channel = {"size": 60, "color": {"value": INK}, "shape": {"value": "diamond"}}
-        marks = draw_intervals(means, y, numbers, ("value", "lower", "upper"), shown, **style)
-        spread = draw("tick", ticks, every, color=COLOURS[0], thickness=1.2, opacity=0.6)
-        panels.append(layer([spread, *marks], 260, 34 * len(figures)))
+        pair = forms.tips("figure", "split", "other", f"value:{pattern}={unit}")
+        every = {"x": forms.number("value", **numbers), "y": y, "tooltip": pair}
+        shown = forms.tips("figure", f"value:{pattern}=mean", f"lower:{pattern}", f"upper:{pattern}")
+        style: forms.Channel = {
+            "named": False,
+            "size": 60,
+            "color": {"value": INK},
+            "shape": {"value": "diamond"},
+        }
+        marks = forms.draw_intervals(means, y, numbers, ("value", "lower", "upper"), shown, **style)
+        spread = forms.draw("tick", ticks, every, color=COLOURS[0], thickness=1.2, opacity=0.6)
+        panels.append(forms.layer([spread, *marks], 260, 34 * len(figures)))
     level = 100 * stability.level
     note = f"ticks: each two of {len(stability.comparisons)} splits; diamond: mean with {level:g}% t-interval"
     return finish_chart(alt.hconcat(*panels, spacing=40).properties(title=note))
@@ -348,10 +338,16 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
         for place, (model, width) in enumerate(zip(result.widths.columns, widths, strict=True))
     ]
     names, conditions = list(models.values()), list(map(str, result.widths.index))
-    y = name("condition", conditions)
+    y = forms.name("condition", conditions)
     numbers = {"title": "mean width of the intervals (in units of the score)", "scale": {"zero": True}}
-    shown = tips("condition", "model", "width:.4f")
-    series = Series("model", names, make_legend(names))
-    style: Channel = {"series": series, "thick": 1.5, "size": 70, "yOffset": PLACE}
-    layers = draw_intervals(rows, y, numbers, ("width", "zero", "width"), shown, **style)
-    return finish_layers(layers, 420, 44 * len(conditions))
+    shown = forms.tips("condition", "model", "width:.4f")
+    series = forms.Series("model", names, forms.make_legend(names))
+    style: forms.Channel = {
+        "series": series,
+        "thick": 1.5,
+        "size": 70,
+        "yOffset": forms.PLACE,
+        "named": False,
+    }
+    layers = forms.draw_intervals(rows, y, numbers, ("width", "zero", "width"), shown, **style)
+    return forms.finish_layers(layers, 420, 44 * len(conditions))

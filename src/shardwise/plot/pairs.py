@@ -16,30 +16,7 @@ from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import Either, InputError, refuse_unknown
 from shardwise.core.text import MOST_SHOWN, shorten_name, shorten_names
-from shardwise.plot.forms import (
-    MOST_ROWS,
-    PLACE,
-    STROKE,
-    Channel,
-    Series,
-    draw,
-    draw_curves,
-    draw_intervals,
-    draw_level,
-    draw_square,
-    finish_layers,
-    fit_scale,
-    lay_out_rows,
-    layer,
-    list_rank_ticks,
-    make_legend,
-    name,
-    name_columns,
-    name_field,
-    name_rows,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -66,7 +43,7 @@ def forest_chart(
     baseline: str | None = None,
     level: float = 0.95,
     measure: str = "score",
-    most: int = MOST_ROWS,
+    most: int = forms.MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart | alt.VConcatChart:
     """Draw differences with their confidence intervals: each system less the baseline, or the best less each other.
@@ -101,10 +78,10 @@ def forest_chart(
     frames = [frame[:most] for frame, _ in panels]
     occurring = {int(sign) for frame in frames for sign in frame["verdict"]}
     pick = [k for k, sign in enumerate(verdicts) if sign in occurring]
-    scale = fit_scale(*(frame[column] for frame in frames for column in INTERVAL), zero=True)
+    scale = forms.fit_scale(*(frame[column] for frame in frames for column in INTERVAL), zero=True)
     drawn, total = [], sum(map(len, frames))
     for (whole, title), frame in zip(panels, frames, strict=True):
-        layout = lay_out_rows([str(row) for row in frame["row"]], width, total)
+        layout = forms.lay_out_rows([str(row) for row in frame["row"]], width, total)
         rows = [
             {"system": layout.labels[row["row"]], "verdict": verdicts[row["verdict"]]}
             | {column: row[column] for column in (*INTERVAL, "p")}
@@ -112,13 +89,13 @@ def forest_chart(
         ]
         numbers = layout.scale_numbers(title, scale)
         key = layout.make_legend([words[k] for k in pick])
-        series = Series(
+        series = forms.Series(
             "verdict", [words[k] for k in pick], key, [SHADES[k] for k in pick], [SHAPES[k] for k in pick]
         )
-        shown = tips("system", "verdict", *PAIR_TIPS)
+        shown = forms.tips("system", "verdict", *PAIR_TIPS)
         names = layout.name_rows()
-        marks = draw_intervals(rows, names, numbers, INTERVAL, shown, series=series, **layout.marks)
-        layers = [draw_level(0.0, "x", **numbers), *marks]
+        marks = forms.draw_intervals(rows, names, numbers, INTERVAL, shown, series=series, **layout.marks)
+        layers = [forms.draw_level(0.0, "x", **numbers), *marks]
         drawn.append(layout.draw_panel(layers, len(whole), pluralize_noun(word)))
     if len(drawn) == 1:
         return finish_chart(drawn[0])
@@ -177,7 +154,7 @@ def rank_chart(
     comparisons: Comparisons,
     *,
     level: float = 0.95,
-    most: int = MOST_ROWS,
+    most: int = forms.MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart:
     """Draw the rank of each system with the range of ranks that it may have.
@@ -202,7 +179,7 @@ def rank_chart(
     """
     ranks = comparisons.ranks(level)
     word = comparisons.estimates.nouns.get("system", "system")
-    layout = lay_out_rows([str(name) for name in ranks.index[:most]], width)
+    layout = forms.lay_out_rows([str(name) for name in ranks.index[:most]], width)
     rows = [
         {"system": label, "rank": rank, "rank_best": first, "rank_worst": last, "group": BEST[first > 1]}
         for label, (rank, first, last) in zip(
@@ -212,7 +189,7 @@ def rank_chart(
     pick = [k for k, group in enumerate(BEST) if any(row["group"] == group for row in rows)]
     groups = [BEST[k] for k in pick]
     key = layout.make_legend(groups)
-    series = Series("group", groups, key, [SHADES[k] for k in pick], [SHAPES[k] for k in pick])
+    series = forms.Series("group", groups, key, [SHADES[k] for k in pick], [SHAPES[k] for k in pick])
     together = ", all at once" if comparisons.error_rate == "family" else ""
     last = max(row["rank_worst"] for row in rows)
     numbers = layout.scale_numbers(
@@ -220,12 +197,12 @@ def rank_chart(
         {"domain": [1, max(last, 2)], "nice": False, "zero": False, "padding": 10},
         tickMinStep=1,
         format="d",
-        values=list_rank_ticks(last, layout.width),
+        values=forms.list_rank_ticks(last, layout.width),
     )
-    shown = tips("system", "group", "rank:d", "rank_best:d", "rank_worst:d")
+    shown = forms.tips("system", "group", "rank:d", "rank_best:d", "rank_worst:d")
     bar = {"strokeWidth": 3 if layout.crowded else 6, "strokeCap": "round", "opacity": 0.55}
     fields = ("rank", "rank_best", "rank_worst")
-    layers = draw_intervals(
+    layers = forms.draw_intervals(
         rows, layout.name_rows(), numbers, fields, shown, series=series, bar=bar, **layout.marks
     )
     return finish_chart(layout.draw_panel(layers, len(ranks), pluralize_noun(word)))
@@ -246,7 +223,7 @@ def interval_chart(
     level: float = 0.95,
     measure: str = "score",
     interval: str = "mean",
-    most: int = MOST_ROWS,
+    most: int = forms.MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart:
     """Draw each system's mean and interval, one row a system; several comparisons, by name, in several colours.
@@ -288,18 +265,18 @@ def draw_means(
     title: str,
     order: Sequence[str],
     word: str,
-    most: int = MOST_ROWS,
+    most: int = forms.MOST_ROWS,
     width: float = WIDTH,
 ) -> alt.LayerChart:
     """Draw rows of `system, claim, estimate, lower, upper`, one row a system, in the order given."""
-    layout = lay_out_rows([str(system) for system in order[:most]], width)
+    layout = forms.lay_out_rows([str(system) for system in order[:most]], width)
     marked, claims = _mark_rows(rows, "claim", layout.labels, 90)
     several = len(claims) > 1
-    series = Series("claim", claims, layout.make_legend(claims) if several else None)
-    scale = fit_scale(*([row[column] for row in marked] for column in MEAN))
-    numbers, shown = layout.scale_numbers(title, scale), tips("system", "claim", *MEAN_TIPS)
-    style = layout.marks | ({"yOffset": PLACE} if several else {})
-    layers = draw_intervals(marked, layout.name_rows(), numbers, MEAN, shown, series=series, **style)
+    series = forms.Series("claim", claims, layout.make_legend(claims) if several else None)
+    scale = forms.fit_scale(*([row[column] for row in marked] for column in MEAN))
+    numbers, shown = layout.scale_numbers(title, scale), forms.tips("system", "claim", *MEAN_TIPS)
+    style = layout.marks | ({"yOffset": forms.PLACE} if several else {})
+    layers = forms.draw_intervals(marked, layout.name_rows(), numbers, MEAN, shown, series=series, **style)
     height = layout.height * (0.5 + 0.5 * len(claims))
     return layout.draw_panel(layers, len(order), word, height)
 
@@ -311,24 +288,26 @@ def _draw_systems(rows: list[dict[str, Any]], field: str, title: str, order: Seq
     """Draw rows of `system, estimate, lower, upper` from left to right: points with bars, or lines with bands."""
     labels = shorten_names(order, ON_AXIS)
     marked, kinds = _mark_rows(rows, field, labels, 120)
-    x = name_columns("system", list(labels.values()), "system, best first")
-    shown = tips("system", field, *MEAN_TIPS)
+    x = forms.name_columns("system", list(labels.values()), "system, best first")
+    shown = forms.tips("system", field, *MEAN_TIPS)
     numbers = {"title": title, "scale": {"zero": False}}
     if len(order) > FEW:
-        series = Series(field, kinds, make_legend(kinds, **STROKE))
-        curves = draw_curves(marked, x, number("estimate", **numbers), series, shown, band=MEAN[1:])
+        series = forms.Series(field, kinds, forms.make_legend(kinds, **forms.STROKE))
+        curves = forms.draw_curves(
+            marked, x, forms.number("estimate", **numbers), series, shown, band=MEAN[1:]
+        )
         lines = {"x": x} | series.encode("color", "strokeDash")
         edges = [
-            draw("line", marked, lines | {"y": number(end, **numbers)}, strokeWidth=1, aria=False)
+            forms.draw("line", marked, lines | {"y": forms.number(end, **numbers)}, strokeWidth=1, aria=False)
             for end in MEAN[1:]
         ]
-        return layer([*curves, *edges], chart_width(len(order), 12), 340)
+        return forms.layer([*curves, *edges], chart_width(len(order), 12), 340)
     marks = len(order) * len(kinds)
-    style: Channel = {"thick": 1, "size": 22} if marks > CROWDED else {"thick": 2, "size": 40}
-    style |= {"xOffset": PLACE} if len(kinds) > 1 else {}
-    series = Series(field, kinds, make_legend(kinds))
-    layers = draw_intervals(marked, x, numbers, MEAN, shown, series=series, upright=True, **style)
-    return layer(layers, chart_width(len(order)), 320)
+    style: forms.Channel = {"thick": 1, "size": 22} if marks > CROWDED else {"thick": 2, "size": 40}
+    style |= {"xOffset": forms.PLACE} if len(kinds) > 1 else {}
+    series = forms.Series(field, kinds, forms.make_legend(kinds))
+    layers = forms.draw_intervals(marked, x, numbers, MEAN, shown, series=series, upright=True, **style)
+    return forms.layer(layers, chart_width(len(order)), 320)
 
 
 def _mark_rows(
@@ -520,35 +499,37 @@ def critical_chart(
         bars.append({"bar": BAR * (j + 1), "from": min(means), "to": max(means)})
         dots += [{"bar": BAR * (j + 1), "mean": mean[system], "system": labels[system]} for system in group]
     deepest = max(row["depth"] for row in rows)
-    across: Channel = {
+    across: forms.Channel = {
         "title": f"{label_measure(measure, turned)}; joined by a bar: tied at {alpha:g}",
         "axis": {"orient": "top", "grid": False, "titleAnchor": "start", "tickCount": 6, "labelFlush": True},
         "scale": {"domain": [low - room, high + room], "nice": False, "zero": False, "reverse": turned},
     }
-    down: Channel = {
+    down: forms.Channel = {
         "axis": None,
         "scale": {"domain": [0.0, deepest + 0.5], "reverse": True, "nice": False},
     }
-    x, y, label = number("mean", **across), number("depth", **down), name_field("system")
+    x, y, label = forms.number("mean", **across), forms.number("depth", **down), forms.name_field("system")
     thin = {"color": INK, "strokeWidth": 1, "aria": False}
     layers = [
-        draw("rule", rows, {"x": x, "y": number("top", **down), "y2": {"field": "depth"}}, **thin),
-        draw("rule", rows, {"x": x, "x2": {"field": "side"}, "y": y}, **thin),
+        forms.draw(
+            "rule", rows, {"x": x, "y": forms.number("top", **down), "y2": {"field": "depth"}}, **thin
+        ),
+        forms.draw("rule", rows, {"x": x, "x2": {"field": "side"}, "y": y}, **thin),
     ]
     for end, align, dx in (("left", "right", -4), ("right", "left", 4)):
         half = [row for row in rows if row["end"] == end]
-        text = {"x": number("side", **across), "y": y, "text": label, "description": label}
-        layers.append(draw("text", half, text, align=align, dx=dx))
+        text = {"x": forms.number("side", **across), "y": y, "text": label, "description": label}
+        layers.append(forms.draw("text", half, text, align=align, dx=dx))
     if groups:
-        bar = number("bar", **down)
-        joined = {"x": number("from", **across), "x2": {"field": "to"}, "y": bar}
-        layers.append(draw("rule", bars, joined, color=COLOURS[0], strokeWidth=4, aria=False))
-        point = {"x": x, "y": bar, "tooltip": tips("system"), "description": label}
-        layers.append(draw("point", dots, point, color=COLOURS[0], filled=True, size=60, opacity=1))
+        bar = forms.number("bar", **down)
+        joined = {"x": forms.number("from", **across), "x2": {"field": "to"}, "y": bar}
+        layers.append(forms.draw("rule", bars, joined, color=COLOURS[0], strokeWidth=4, aria=False))
+        point = {"x": x, "y": bar, "tooltip": forms.tips("system"), "description": label}
+        layers.append(forms.draw("point", dots, point, color=COLOURS[0], filled=True, size=60, opacity=1))
     # Names on the sides may be wider in the font of the reader.
     extent = max(estimate_width(label, 11) for label in labels.values())
     side = 15 + int(0.2 * extent)
-    drawn = layer(layers, max(260.0, WIDTH - 2.0 * extent), int(22 * (deepest + 0.5)))
+    drawn = forms.layer(layers, max(260.0, WIDTH - 2.0 * extent), int(22 * (deepest + 0.5)))
     return finish_chart(drawn.properties(padding={"left": side, "right": side, "top": 5, "bottom": 5}))
 
 
@@ -659,12 +640,12 @@ def difference_chart(
         "scale": {"zero": True, "padding": 14},
         "axis": {"tickCount": 7},
     }
-    shown = tips("pair", *PAIR_TIPS, "effect:.3g=effect size")
-    y = name_rows("pair", [f"{a} − {b}"], labelPadding=8)
+    shown = forms.tips("pair", *PAIR_TIPS, "effect:.3g=effect size")
+    y = forms.name_rows("pair", [f"{a} − {b}"], labelPadding=8)
     edges = _draw_edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
-    layers = [edges, *draw_intervals([row], y, numbers, INTERVAL, shown, thick=3, size=80)]
+    layers = [edges, *forms.draw_intervals([row], y, numbers, INTERVAL, shown, thick=3, size=80)]
     subtitle = f"p = {p:.3g}, effect size {effect:.2f} ({describe_size(effect)})"
-    return finish_layers(layers, 460, 60, subtitle)
+    return forms.finish_layers(layers, 460, 60, subtitle)
 
 
 def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
@@ -678,7 +659,7 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
     ]
     step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
     axis = {"labelOverlap": True, "labelPadding": 8, "labelFontSize": 10 if step > 10 else 7}
-    y = name_rows("pair", [row["pair"] for row in rows], **axis)
+    y = forms.name_rows("pair", [row["pair"] for row in rows], **axis)
     title = f"difference in {label_measure(measure, result.lower_is_better)}"
     numbers = {
         "title": f"{title}, {100 * result.level:.4g}% intervals",
@@ -687,9 +668,9 @@ def _draw_pairs(result: Equivalence, measure: str) -> alt.LayerChart:
     marks = {"thick": 1.2, "size": 16} if step <= 10 else {"thick": 2.5, "size": 70}
     layers = _draw_decided(rows, result, y, numbers, False, **marks)
     if len(rows) <= 40:
-        text = {"y": y, "x": number("upper", **numbers), "text": name_field("verdict")}
-        layers.append(draw("text", rows, text, align="left", dx=6, fontSize=10, color=INK, aria=False))
-    return layer(layers, 460, step * len(rows), _describe_goal(result))
+        text = {"y": y, "x": forms.number("upper", **numbers), "text": forms.name_field("verdict")}
+        layers.append(forms.draw("text", rows, text, align="left", dx=6, fontSize=10, color=INK, aria=False))
+    return forms.layer(layers, 460, step * len(rows), _describe_goal(result))
 
 
 def _draw_settings(result: SettingSeries, measure: str) -> alt.LayerChart:
@@ -699,18 +680,18 @@ def _draw_settings(result: SettingSeries, measure: str) -> alt.LayerChart:
         row | {"setting": settings[str(row["setting"])], "verdict": _decide_verdict(row, result)}
         for row in list_records(result.table)
     ]
-    x = name("setting", [row["setting"] for row in rows], "setting", labelAngle=0, grid=False)
+    x = forms.name("setting", [row["setting"] for row in rows], "setting", labelAngle=0, grid=False)
     title = f"difference in {label_measure(measure, result.lower_is_better)}"
     numbers = {"title": title, "scale": {"zero": True}}
     layers = _draw_decided(rows, result, x, numbers, True, thick=2.5, size=70)
-    return layer(layers, max(240, min(900, 40 * len(rows))), 280)
+    return forms.layer(layers, max(240, min(900, 40 * len(rows))), 280)
 
 
 def _draw_decided(
     rows: list[dict[str, Any]],
     result: Equivalence | SettingSeries,
-    names: Channel,
-    numbers: Channel,
+    names: forms.Channel,
+    numbers: forms.Channel,
     upright: bool,
     **marks: Any,
 ) -> list[alt.Chart]:
@@ -719,23 +700,23 @@ def _draw_decided(
     margin = -result.margin if result.lower_is_better else result.margin
     lines = {"both": [-margin, 0.0, margin], "lower": [-margin, 0.0], "superior": [0.0, margin]}
     zone = [{"from": -result.margin, "to": result.margin}] if result.side == "both" else []
-    span = {across: number("from", **numbers), f"{across}2": {"field": "to"}}
+    span = {across: forms.number("from", **numbers), f"{across}2": {"field": "to"}}
     key = {"title": None, "orient": "top", "labelLimit": 400}
-    series = Series("verdict", DECIDED[result.side], key, DECIDED_SHADES, DECIDED_SHAPES)
-    shown = tips(*(["setting"] if upright else ["a", "b"]), "verdict", *PAIR_TIPS)
+    series = forms.Series("verdict", DECIDED[result.side], key, DECIDED_SHADES, DECIDED_SHAPES)
+    shown = forms.tips(*(["setting"] if upright else ["a", "b"]), "verdict", *PAIR_TIPS)
     marks |= {"series": series, "upright": upright}
     return [
-        draw("rect", zone, span, color="#bdbdbd", opacity=0.3, aria=False),
+        forms.draw("rect", zone, span, color="#bdbdbd", opacity=0.3, aria=False),
         _draw_edges(lines[result.side], across),
-        *draw_intervals(rows, names, numbers, INTERVAL, shown, **marks),
+        *forms.draw_intervals(rows, names, numbers, INTERVAL, shown, **marks),
     ]
 
 
 def _draw_edges(values: list[float], axis: str) -> alt.Chart:
     """A line at 0 and dashed ones at the margins."""
     rows = [{"at": value, "kind": "zero" if value == 0 else "margin"} for value in values]
-    dashes = Series("kind", ["zero", "margin"]).encode(strokeDash=[[1, 0], [4, 3]])
-    return draw("rule", rows, dashes | {axis: number("at")}, color=INK, strokeWidth=1, aria=False)
+    dashes = forms.Series("kind", ["zero", "margin"]).encode(strokeDash=[[1, 0], [4, 3]])
+    return forms.draw("rule", rows, dashes | {axis: forms.number("at")}, color=INK, strokeWidth=1, aria=False)
 
 
 def _draw_verdicts(result: Equivalence) -> alt.LayerChart:
@@ -750,9 +731,9 @@ def _draw_verdicts(result: Equivalence) -> alt.LayerChart:
     ]
     marks = ("", "circle" if len(order) <= CROWDED else "", "")
     kinds = dict(zip(DECIDED[result.side], zip(FILLS, marks, strict=True), strict=True))
-    shown = tips("a", "b", "kind=verdict", *PAIR_TIPS[:3])
+    shown = forms.tips("a", "b", "kind=verdict", *PAIR_TIPS[:3])
     axes = ("second system", "first system")
-    drawn = draw_square(rows, list(labels.values()), kinds, axes, shown, title="verdict")
+    drawn = forms.draw_square(rows, list(labels.values()), kinds, axes, shown, title="verdict")
     return drawn.properties(title=_describe_goal(result))
 
 

@@ -13,21 +13,7 @@ from shardwise.core.text import shorten_name, shorten_names
 from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.plans import Plan, reach_curve
 from shardwise.planning.variances import VarianceEstimate
-from shardwise.plot.forms import (
-    PLACE,
-    PLAIN,
-    STROKE,
-    Channel,
-    Series,
-    draw,
-    draw_curves,
-    draw_level,
-    finish_layers,
-    make_legend,
-    name,
-    number,
-    tips,
-)
+from shardwise.plot import forms
 from shardwise.plot.theme import COLOURS, SIZE, check_columns, list_records
 
 TOPICS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300, 400)
@@ -51,8 +37,7 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
     Parameters
     ----------
     curve : DataFrame
-        Columns ``topics`` and those named by `x` and `colour`, such as the answers of
-        `shardwise.planning.topics_for_power`.
+        Columns ``topics`` and those named by `x` and `colour`, as `shardwise.planning.design_curve` gives them.
     x : str
         The column that varies from left to right, such as systems, min_diff or width.
     colour : str
@@ -75,7 +60,7 @@ def reach_chart(
     Parameters
     ----------
     curve : DataFrame or VarianceEstimate
-        Columns ``measure``, ``topics``, ``goal`` and ``value``, or a variance to compute them from.
+        What `shardwise.planning.reach_curve` gives, or a variance to compute it from.
     topics : sequence of int, optional
         The numbers of topics for a variance, 10 to 400 by default; a table has its own.
 
@@ -101,20 +86,20 @@ def reach_chart(
 
 def _draw_lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: str) -> alt.LayerChart:
     """One line a name, on two axes of a kind."""
-    rows, series = _name_series(frame[[x, y, field]], field, **STROKE)
-    across = number(x, TITLES.get(x, x), scale={"type": kind, "zero": False, "nice": False})
+    rows, series = _name_series(frame[[x, y, field]], field, **forms.STROKE)
+    across = forms.number(x, TITLES.get(x, x), scale={"type": kind, "zero": False, "nice": False})
     title = TITLES["needed" if y == "topics" else y]
-    up = number(y, title, scale={"type": kind, "zero": kind == "linear"})
-    layers = draw_curves(rows, across, up, series, tips(field, f"{x}:~g", f"{y}:~g"))
-    return finish_layers(layers, **SIZE)
+    up = forms.number(y, title, scale={"type": kind, "zero": kind == "linear"})
+    layers = forms.draw_curves(rows, across, up, series, forms.tips(field, f"{x}:~g", f"{y}:~g"))
+    return forms.finish_layers(layers, **SIZE)
 
 
-def _name_series(frame: pd.DataFrame, field: str, **legend: Any) -> tuple[list[dict[str, Any]], Series]:
+def _name_series(frame: pd.DataFrame, field: str, **legend: Any) -> tuple[list[dict[str, Any]], forms.Series]:
     """Rows with short names in a field, and the series of these."""
     short = shorten_names(map(str, frame[field]))
     names = list(short.values())
     rows = [row | {field: short[str(row[field])]} for row in list_records(frame)]
-    return rows, Series(field, names, make_legend(names, **legend))
+    return rows, forms.Series(field, names, forms.make_legend(names, **legend))
 
 
 def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
@@ -138,19 +123,19 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
         for place, (method, value) in enumerate(zip(methods.values(), values, strict=True))
     ]
     ways = list(methods.values())
-    series = Series("method", ways, make_legend(ways))
+    series = forms.Series("method", ways, forms.make_legend(ways))
     channels = {
-        "x": name("measure", measures.values(), labelAngle=0, grid=False),
-        "xOffset": PLACE,
-        "y": number("variance", TITLES["variance"]),
-        "tooltip": tips("measure", "method", "variance:.4f"),
+        "x": forms.name("measure", measures.values(), labelAngle=0, grid=False),
+        "xOffset": forms.PLACE,
+        "y": forms.number("variance", TITLES["variance"]),
+        "tooltip": forms.tips("measure", "method", "variance:.4f"),
         **series.encode("color"),
     }
     layers = [
-        draw("bar", rows, channels, opacity=0.75),
-        draw("point", rows, channels | series.encode("shape"), filled=True, size=50, opacity=1),
+        forms.draw("bar", rows, channels, opacity=0.75),
+        forms.draw("point", rows, channels | series.encode("shape"), filled=True, size=50, opacity=1),
     ]
-    return finish_layers(layers, max(300, min(900, 26 * len(rows))), SIZE["height"])
+    return forms.finish_layers(layers, max(300, min(900, 26 * len(rows))), SIZE["height"])
 
 
 def generalizability_chart(
@@ -183,13 +168,16 @@ def generalizability_chart(
                 row[end] = float("nan") if limits is None else float(limits[end][coefficient])
             rows.append(row)
     labels = list(names.values())
-    series = Series("coefficient", labels, make_legend(labels, **STROKE))
-    x = number("topics", "topics", scale={"type": "log", "nice": False})
-    y = number("value", "coefficient (0 to 1)", scale={"zero": False})
-    shown = tips("coefficient", "topics:d", "value:.3f", "low:.3f", "high:.3f")
-    layers = [*draw_curves(rows, x, y, series, shown, band=("low", "high")), draw_level(today, "x")]
+    series = forms.Series("coefficient", labels, forms.make_legend(labels, **forms.STROKE))
+    x = forms.number("topics", "topics", scale={"type": "log", "nice": False})
+    y = forms.number("value", "coefficient (0 to 1)", scale={"zero": False})
+    shown = forms.tips("coefficient", "topics:d", "value:.3f", "low:.3f", "high:.3f")
+    layers = [
+        *forms.draw_curves(rows, x, y, series, shown, band=("low", "high")),
+        forms.draw_level(today, "x"),
+    ]
     title = f"{result.systems} systems; bands: {100 * level:g}% limits"
-    return finish_layers(layers, **SIZE, title=title)
+    return forms.finish_layers(layers, **SIZE, title=title)
 
 
 def shard_design_chart(design: Plan) -> alt.LayerChart:
@@ -207,7 +195,7 @@ def shard_design_chart(design: Plan) -> alt.LayerChart:
     """
     known = design.table["topics"].notna()
     top = int(design.table["topics"].max()) if known.any() else 1
-    x = number(
+    x = forms.number(
         "shards",
         "shards",
         scale={"zero": False, "nice": False, "padding": 12},
@@ -215,22 +203,22 @@ def shard_design_chart(design: Plan) -> alt.LayerChart:
     )
     places = {
         "x": x,
-        "y": number("topics", "topics needed", scale={"domain": [0, 1.08 * top], "nice": False}),
+        "y": forms.number("topics", "topics needed", scale={"domain": [0, 1.08 * top], "nice": False}),
     }
     enough = list_records(design.table[known])
-    shown = {"tooltip": tips("shards:d", "topics:d", "se:.4g", "df:.1f")}
+    shown = {"tooltip": forms.tips("shards:d", "topics:d", "se:.4g", "df:.1f")}
     why = f"more than {design.facts['most_topics']} topics, or none"
     never = [{"shards": n, "topics": top, "why": why} for n in design.table["shards"][~known]]
-    refused = {"tooltip": tips("shards:d", "why=topics")}
+    refused = {"tooltip": forms.tips("shards:d", "why=topics")}
     cross = {"shape": "cross", "size": 80, "color": COLOURS[1], "angle": 45}
     layers = [
-        draw("line", enough, places | shown, strokeWidth=1.5, color=COLOURS[0]),
-        draw("point", enough, places | shown, filled=True, size=50, color=COLOURS[0], opacity=1),
-        draw("point", never, places | refused, filled=True, opacity=1, **cross),
+        forms.draw("line", enough, places | shown, strokeWidth=1.5, color=COLOURS[0]),
+        forms.draw("point", enough, places | shown, filled=True, size=50, color=COLOURS[0], opacity=1),
+        forms.draw("point", never, places | refused, filled=True, opacity=1, **cross),
     ]
     note = "" if known.all() else "; ×: no number of topics is enough"
     goal, claim = design.lines
-    return finish_layers(layers, **SIZE, title={"text": f"{goal}{note}", "subtitle": claim})
+    return forms.finish_layers(layers, **SIZE, title={"text": f"{goal}{note}", "subtitle": claim})
 
 
 def simulated_power_chart(result: Plan) -> alt.LayerChart:
@@ -257,20 +245,22 @@ def simulated_power_chart(result: Plan) -> alt.LayerChart:
         for what, column in columns.items()
     ]
     limits = [{"topics": row["topics"], "low": row["power_low"], "high": row["power_high"]} for row in table]
-    x = number("topics", "topics", scale={"zero": False})
+    x = forms.number("topics", "topics", scale={"zero": False})
     numbers = {"title": "share of simulations", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}}
-    ends: Channel = {"x": x, "y": number("low", **numbers), "y2": {"field": "high"}}
-    ends |= {"tooltip": tips("low:.1%", "high:.1%")}
-    series = Series("what", columns, make_legend(list(columns), **PLAIN | {"direction": "vertical"}))
-    shown = tips("what", "topics:d", "share:.1%")
+    ends: forms.Channel = {"x": x, "y": forms.number("low", **numbers), "y2": {"field": "high"}}
+    ends |= {"tooltip": forms.tips("low:.1%", "high:.1%")}
+    series = forms.Series(
+        "what", columns, forms.make_legend(list(columns), **forms.PLAIN | {"direction": "vertical"})
+    )
+    shown = forms.tips("what", "topics:d", "share:.1%")
     layers = [
-        draw("rule", limits, ends, color=COLOURS[0], strokeWidth=2),
-        *draw_curves(rows, x, number("share", **numbers), series, shown, points=50),
-        draw_level(result.facts["alpha"], "y"),
+        forms.draw("rule", limits, ends, color=COLOURS[0], strokeWidth=2),
+        *forms.draw_curves(rows, x, forms.number("share", **numbers), series, shown, points=50),
+        forms.draw_level(result.facts["alpha"], "y"),
     ]
     facts = result.facts
     title = f"{facts['systems']} systems, dashed: alpha {facts['alpha']:g}; {result.lines[-1]}"
-    return finish_layers(layers, **SIZE, title=title)
+    return forms.finish_layers(layers, **SIZE, title=title)
 
 
 SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
@@ -296,24 +286,24 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
         The chart, an altair object.
     """
     check_columns(spread, "instances", "median", "lower", "upper", "share")
-    up: Channel = {
+    up: forms.Channel = {
         "scale": {"type": "sqrt", "domain": [0, 1]},
         "axis": {"values": SMALL_P, "format": ".2~f", "labelOverlap": False},
     }
-    x = number("instances", pluralize_noun(noun), scale={"type": "log", "nice": False})
+    x = forms.number("instances", pluralize_noun(noun), scale={"type": "log", "nice": False})
     figures = ("median:.3g", "lower:.3g", "upper:.3g", "share:.0%=share p ≤ .05")
     rows = [row | {"figure": "median"} for row in list_records(spread)]
-    layers = draw_curves(
+    layers = forms.draw_curves(
         rows,
         x,
-        number("median", "p-value", **up),
-        Series("figure", ["median"]),
-        tips(f"instances:d={pluralize_noun(noun)}", *figures),
+        forms.number("median", "p-value", **up),
+        forms.Series("figure", ["median"]),
+        forms.tips(f"instances:d={pluralize_noun(noun)}", *figures),
         band=("lower", "upper"),
         points=40,
     )
     title = f"line: median; band: 5% to 95% of the p-values; dashed: {alpha:g}"
-    return finish_layers([*layers, draw_level(alpha, "y", **up)], **SIZE, title=title)
+    return forms.finish_layers([*layers, forms.draw_level(alpha, "y", **up)], **SIZE, title=title)
 
 
 def pool_chart(study: Plan, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
@@ -339,27 +329,33 @@ def pool_chart(study: Plan, goal: Literal["power", "interval"] | None = None) ->
     frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
     counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
     key = {"title": "judgments in all", "values": counts, "format": ",.0f"}
-    size = {"size": number("judgments", scale={"range": [30, 500]}, legend=key)}
-    x = number("pooled", "documents to judge per topic", scale={"zero": False, "padding": 20})
-    y = number("topics", "topics needed", scale={"zero": False, "padding": 28})
+    size = {"size": forms.number("judgments", scale={"range": [30, 500]}, legend=key)}
+    x = forms.number("pooled", "documents to judge per topic", scale={"zero": False, "padding": 20})
+    y = forms.number("topics", "topics needed", scale={"zero": False, "padding": 28})
     layers = _draw_depths(frame, x, y, ["judgments:,"], "depth", size, -20)
     title = study.lines[0 if wanted == "power" else -1]
     subtitle = "numbers beside the points: pool depth"
-    return finish_layers(layers, **SIZE, title={"text": title, "subtitle": subtitle})
+    return forms.finish_layers(layers, **SIZE, title={"text": title, "subtitle": subtitle})
 
 
 def _draw_depths(
-    frame: pd.DataFrame, x: Channel, y: Channel, shown: list[str], label: str, size: Channel, up: int
+    frame: pd.DataFrame,
+    x: forms.Channel,
+    y: forms.Channel,
+    shown: list[str],
+    label: str,
+    size: forms.Channel,
+    up: int,
 ) -> list[alt.Chart]:
     """The line of each measure over the depths of its pool, with a number above each point."""
-    rows, series = _name_series(frame, "measure", **PLAIN)
-    figures = tips("measure", "depth:d=pool depth", "topics:d", "pooled:.1f", *shown)
+    rows, series = _name_series(frame, "measure", **forms.PLAIN)
+    figures = forms.tips("measure", "depth:d=pool depth", "topics:d", "pooled:.1f", *shown)
     common = {"x": x, "y": y, "tooltip": figures} | series.encode("color")
     dashes = series.encode("strokeDash", legend=False)
     return [
-        draw("line", rows, common | dashes, strokeWidth=1.5),
-        draw("point", rows, common | series.encode("shape") | size, filled=True, opacity=0.9),
-        draw("text", rows, common | {"text": number(label)}, dy=up, fontSize=10),
+        forms.draw("line", rows, common | dashes, strokeWidth=1.5),
+        forms.draw("point", rows, common | series.encode("shape") | size, filled=True, opacity=0.9),
+        forms.draw("text", rows, common | {"text": forms.number(label)}, dy=up, fontSize=10),
     ]
 
 
@@ -380,14 +376,14 @@ def judgment_chart(plan: Plan) -> alt.LayerChart:
     """
     columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
     frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
-    x = number("depth", "depth of the pool", scale={"type": "log", "padding": 20, "nice": False})
-    y = number(
+    x = forms.number("depth", "depth of the pool", scale={"type": "log", "padding": 20, "nice": False})
+    y = forms.number(
         "min_diff", "smallest difference found (units of the score)", scale={"zero": True, "padding": 20}
     )
     shown = ["min_diff:.4f", "min_diff_assured:.4f", "width:.4f"]
     layers = _draw_depths(frame, x, y, shown, "topics", {"size": {"value": 50}}, -14)
     judgments, power = plan.facts["judgments"], plan.facts["power"]
     title = f"{judgments:,.0f} judgments: the smallest difference found with power {power:g}"
-    return finish_layers(
+    return forms.finish_layers(
         layers, **SIZE, title={"text": title, "subtitle": "numbers beside the points: topics"}
     )

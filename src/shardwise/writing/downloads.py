@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.power import POWER, Power
 from shardwise.analysis.trust import Trust
 from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guard_frame
@@ -133,9 +134,9 @@ def report_json(content: Analysis) -> dict[str, Any]:
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
         "unsupported": c.unsupported or None,
-        "systems": _list_rows(systems_frame(c)),
+        "systems": _simplify_value(systems_frame(c)),
         "pairs": {claim.key: _describe_pairs(claim, c) for claim in c.claims},
-        "anova": _list_rows(c.fit.table.reset_index()),
+        "anova": _simplify_value(c.fit.table.reset_index()),
         "splits": [
             {
                 "key": item.key,
@@ -143,40 +144,22 @@ def report_json(content: Analysis) -> dict[str, Any]:
                 "splits": item.splits,
                 "removable": None if item.noise is None else item.noise.removable,
                 "enough": None if item.noise is None else item.noise.enough,
-                "common": item.common,
-                "pairs": item.pairs,
-                "summary": _list_rows(item.summary.reset_index(names="figure")),
-                "agreement": _list_rows(item.agreement.reset_index()),
-                "divided": _list_rows(item.divided.reset_index()),
+                **_describe_fields(item, "common", "pairs"),
+                "summary": _simplify_value(item.summary.reset_index(names="figure")),
+                "agreement": _simplify_value(item.agreement.reset_index()),
+                "divided": _simplify_value(item.divided.reset_index()),
             }
             for item in c.splits
         ],
-        "power": None
-        if c.power is None
-        else {
-            "power": 0.8,
-            "topics": c.power.topics,
-            "variance": _simplify_value(c.power.sigma_sq),
-            "detectable": _simplify_value(c.power.detectable),
-            "detectable_two": _simplify_value(c.power.detectable_two),
-            "needs": [
-                {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
-                for need in c.power.needs
-            ],
-        },
+        "power": None if c.power is None else _describe_power(c.power),
         "calibration": _describe_calibration(c.trust),
-        "statements": None if c.trust.statements is None else _list_rows(c.trust.statements.table),
+        "statements": None if c.trust.statements is None else _simplify_value(c.trust.statements.table),
         "recorded_rates": None if c.trust.recorded is None else asdict(c.trust.recorded),
         "residuals": {
-            "skewness": _simplify_value(c.residuals.skewness),
-            "kurtosis": _simplify_value(c.residuals.kurtosis),
-            "fanning": _simplify_value(c.residuals.fanning),
+            **_describe_fields(c.residuals, "skewness", "kurtosis", "fanning"),
             "sd_ratio": _simplify_value(c.residuals.ratio),
         },
-        "remarks": [
-            {"name": item.name, "text": item.text, "warning": item.warning, "remedy": item.remedy}
-            for item in c.remarks
-        ],
+        "remarks": [_describe_fields(item, "name", "text", "warning", "remedy") for item in c.remarks],
         "notes": list(c.notes),
         "methods": methods_text(c),
         "configuration": {name: _simplify_value(value) for name, value in c.configuration.items()},
@@ -185,13 +168,26 @@ def report_json(content: Analysis) -> dict[str, Any]:
             for item in c.inputs
         ],
         "versions": dict(c.versions),
-        "recipe": None
-        if c.recipe is None
-        else {
-            "command": list(c.recipe.command),
-            "arguments": list(c.recipe.arguments),
-            "toml": c.recipe.toml,
-        },
+        "recipe": None if c.recipe is None else _describe_fields(c.recipe, "command", "arguments", "toml"),
+    }
+
+
+def _describe_fields(item: Any, *names: str) -> dict[str, Any]:
+    """Fields of a result as JSON knows them."""
+    return {name: _simplify_value(getattr(item, name)) for name in names}
+
+
+def _describe_power(power: Power) -> dict[str, Any]:
+    """What the topics can detect, and how many other differences need."""
+    return {
+        "power": POWER,
+        "topics": power.topics,
+        "variance": _simplify_value(power.sigma_sq),
+        **_describe_fields(power, "detectable", "detectable_two"),
+        "needs": [
+            {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
+            for need in power.needs
+        ],
     }
 
 
@@ -234,11 +230,9 @@ def _describe_calibration(trust: Trust) -> dict[str, Any] | None:
     if lab is None:
         return None
     return {
-        "repetitions": lab.repetitions,
-        "budget": lab.budget,
-        "seed": lab.seed,
+        **_describe_fields(lab, "repetitions", "budget", "seed"),
         "used": list(trust.used),
-        "methods": _list_rows(lab.table),
+        "methods": _simplify_value(lab.table),
         "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
         "notes": list(lab.notes),
     }
@@ -288,14 +282,13 @@ def round_figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
     return [float(f"{x:.{digits}g}") if math.isfinite(x) else None for x in values.tolist()]
 
 
-def _list_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(name): _simplify_value(value) for name, value in row.items()} for row in frame.to_dict("records")
-    ]
-
-
 def _simplify_value(value: Any) -> Any:
-    """A value that JSON knows, with as many digits as are worth writing."""
+    """A value that JSON knows, with as many digits as are worth writing; a table as its rows."""
+    if isinstance(value, pd.DataFrame):
+        rows = value.to_dict("records")
+        return [{str(name): _simplify_value(each) for name, each in row.items()} for row in rows]
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -21,6 +21,7 @@ from shardwise.core.scores import nouns_of
 from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.globs import write_paths
+from shardwise.plot.theme import list_records
 from shardwise.writing import answer, words
 from shardwise.writing.assets import hash_script, load_templates, read_asset
 from shardwise.writing.axis import Axis, make_axis
@@ -328,17 +329,6 @@ def _format_ranks(claim: ClaimResult, content: Analysis) -> list[str]:
 
 
 def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
-    rows = []
-    for term, row in content.fit.table.iterrows():
-        figures: dict[str, Any] = {
-            name: float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")
-        }
-        rows.append(
-            {
-                "term": str(term),
-                "size": str(row["size"]),
-                "meaning": words.explain_term(str(term), content),
-                **figures,
-            }
-        )
-    return rows
+    """The rows of the ANOVA table with what they mean."""
+    rows = list_records(content.fit.table.rename_axis("term").reset_index())
+    return [row | {"meaning": words.explain_term(str(row["term"]), content)} for row in rows]

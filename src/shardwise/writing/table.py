@@ -20,8 +20,12 @@ TEXTS: dict[str, Callable[[Any, int], str]] = {
     "number": lambda value, digits: format_number(float(value), digits),
     "signed": lambda value, digits: format_signed(float(value), digits),
     "interval": lambda ends, digits: format_interval(ends[0], ends[1], digits),
+    "limits": lambda ends, digits: format_interval(ends[0], ends[1], digits, significant=ends[2]),
 }
-"""Kind of a column -> how people read a value with so many digits; an interval is a pair."""
+"""Kind of a column -> how people read a value with so many digits.
+
+An interval is a pair; limits of a difference also say whether it is significant.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
@@ -24,17 +23,12 @@ from shardwise.writing.answer import (
     write_title,
 )
 from shardwise.writing.names import label_systems
-from shardwise.writing.numbers import (
-    format_interval,
-    format_number,
-    format_p,
-    format_percent,
-    format_ranks,
-    format_signed,
-)
+from shardwise.writing.numbers import format_p, format_percent, format_ranks
+from shardwise.writing.table import Column, show_columns
 
 MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
 """Marks of verdicts against a baseline."""
+KINDS = {"mean": "number", "difference": "signed"}
 
 
 def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
@@ -118,35 +112,29 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
     DataFrame
         Texts.
     """
-    columns: dict[str, Any] = {}
+    # only differences have a verdict
+    verdicts = list(frame["verdict"]) if "verdict" in frame.columns else [""] * len(frame)
+    columns = []
     for name in frame.columns:
-        if name == "mean":
-            columns[name] = [format_number(float(x), decimals) for x in frame[name]]
-        elif name == "difference":
-            columns[name] = [format_signed(float(x), decimals) for x in frame[name]]
-        elif name == "lower":
-            # only differences have a verdict
-            verdicts = frame["verdict"] if "verdict" in frame.columns else [""] * len(frame)
-            columns[f"{format_percent(1.0 - alpha)} CI"] = [
-                format_interval(float(low), float(high), decimals, significant=word in ("better", "worse"))
-                for low, high, word in zip(frame["lower"], frame["upper"], verdicts, strict=True)
-            ]
+        column = Column(str(name), list(frame[name]), KINDS.get(name, "text"), decimals)
+        if name == "lower":
+            found = [verdict in ("better", "worse") for verdict in verdicts]
+            limits = list(zip(frame["lower"], frame["upper"], found, strict=True))
+            column = Column(f"{format_percent(1.0 - alpha)} CI", limits, "limits", decimals)
         elif name == "rank_best":
-            columns["rank"] = format_ranks(frame)
+            column = Column("rank", format_ranks(frame))
         elif name == "win_rate":
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
-            columns["win rate"] = [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates]
+            column = Column("win rate", [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates])
         elif name == "p_adjusted":
-            known = frame["lower"].notna() | frame[name].notna()
-            columns["p"] = [
-                format_p(float(p), resolution) if tested else "not tested"
-                for p, tested in zip(frame[name], known, strict=True)
-            ]
+            tested = frame["lower"].notna() | frame[name].notna()
+            shown = zip(frame[name], tested, strict=True)
+            column = Column("p", [format_p(p, resolution) if known else "not tested" for p, known in shown])
         elif name == "verdict":
-            columns[""] = [MARKS[verdict] for verdict in frame[name]]
-        elif name not in ("upper", "rank_worst", "win_lower", "win_upper"):
-            columns[name] = list(frame[name])
-    return pd.DataFrame(columns)
+            column = Column("", [MARKS[verdict] for verdict in verdicts])
+        if name not in ("upper", "rank_worst", "win_lower", "win_upper"):
+            columns.append(column)
+    return show_columns(columns)
 
 
 def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
@@ -163,25 +151,27 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
         Texts: rank, rank range, system, mean, interval, group, further measures, baselines.
     """
     table, digits = board.table, board.decimals[board.measure]
-    ends = zip(table["lower"], table["upper"], strict=True)
-    columns: dict[str, Any] = {
-        board.noun: table["system"],
-        board.measure: [format_number(float(x), digits) for x in table["mean"]],
-        f"{format_percent(board.level)} CI": [format_interval(low, high, digits) for low, high in ends],
-        "rank": format_ranks(table),
-    }
-    columns |= {"group": table["group"]} if board.has_letters else {}
-    columns |= {"to best": [format_number(float(x), digits) for x in table["to_best"]]}
+    ends, labels = list(zip(table["lower"], table["upper"], strict=True)), label_systems(board.result)
+    columns = [
+        Column(board.noun, list(table["system"])),
+        Column(board.measure, list(table["mean"]), "number", digits),
+        Column(f"{format_percent(board.level)} CI", ends, "interval", digits),
+        Column("rank", format_ranks(table)),
+        *([Column("group", list(table["group"]))] if board.has_letters else []),
+        Column("to best", list(table["to_best"]), "number", digits),
+    ]
     for name, frame in board.others.items():
-        columns[name] = [format_number(float(x), board.decimals[name]) for x in frame["mean"]]
-    labels = label_systems(board.result)
+        columns.append(Column(name, list(frame["mean"]), "number", board.decimals[name]))
     for name, frame in board.against.items():
-        pairs = zip(frame["difference"], frame["verdict"], strict=True)
-        columns[f"vs {labels[name]}"] = [
-            f"{format_signed(x, digits)} {MARKS[word]}".strip() for x, word in pairs
-        ]
-        columns[f"p vs {labels[name]}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
-    return pd.DataFrame({name: list(column) for name, column in columns.items()})
+        differences = Column("", list(frame["difference"]), "signed", digits).show()
+        marked = zip(differences, frame["verdict"], strict=True)
+        columns.append(
+            Column(f"vs {labels[name]}", [f"{text} {MARKS[word]}".strip() for text, word in marked])
+        )
+        columns.append(
+            Column(f"p vs {labels[name]}", list(frame["p_adjusted"]), "p", resolution=board.resolution)
+        )
+    return show_columns(columns)
 
 
 def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str, str]:
