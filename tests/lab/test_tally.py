@@ -19,7 +19,7 @@ from shardwise.lab.error_counts import (
     level_for,
 )
 from shardwise.methods.decisions import Decisions
-from shardwise.methods.pairs import Draws, Pairs
+from shardwise.methods.pairs import JointDraws, Pairs
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])
@@ -32,7 +32,7 @@ def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[
 def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
     """Decisions whose intervals all have the same half-width."""
     nothing = np.full(p.shape, np.nan)
-    draws = Draws(lambda: p_adjusted, lambda alpha: np.full(p.shape, half))
+    draws = JointDraws(lambda: p_adjusted, lambda alpha: np.full(p.shape, half))
     pairs = Pairs(difference, nothing, nothing, nothing, p, draws)
     return Decisions(pairs, p_adjusted, "", 3, None)
 
