@@ -13,7 +13,7 @@ late.bind_names(
     score="shardwise.scoring.scoring:score",
     sample_measure="shardwise.scoring.samples:read_sample_measure",
     contrasts="shardwise.comparing.contrasts:compare_groups",
-    three_ways="shardwise.comparing.three_way:measure_three_ways",
+    three_ways="shardwise.comparing.equivalence:measure_three_ways",
     votes="shardwise.methods.votes.scores:score_votes",
     report="shardwise.writing.html:save_report",
     summary="shardwise.writing.answer:write_summary",

@@ -23,7 +23,7 @@ from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
-from shardwise.methods.pairs import Draws, Pairs
+from shardwise.methods.pairs import JointDraws, Pairs
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS
 from shardwise.methods.registry import parse_procedure as parse_procedure
@@ -38,7 +38,7 @@ def find_apart(never: int, tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> 
     d = means[:, ia] - means[:, ib]
     p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != never), 0.0, 1.0)
     nothing = np.full_like(d, np.nan)
-    return Pairs(d, nothing, nothing, nothing, p, Draws(lambda: p, lambda alpha: nothing))
+    return Pairs(d, nothing, nothing, nothing, p, JointDraws(lambda: p, lambda alpha: nothing))
 
 
 def make_rule(name: str, never: int = -1) -> Method:

@@ -127,8 +127,8 @@ def list_claims_on(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
     """Return the procedure for every claim that it supports; of several splits by their mean where it takes one."""
     known = list_claims(procedure, dims)
     if dims == SPLITS and not procedure.rule:
-        of_one = list_claims(procedure, SHARDS)
-        known |= {claim: one.for_layout(dims) for claim, one in of_one.items() if claim not in known}
+        of_split = list_claims(procedure, SHARDS)
+        known |= {claim: each.for_layout(dims) for claim, each in of_split.items() if claim not in known}
     return known
 
 

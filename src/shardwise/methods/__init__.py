@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "base": ["Estimates"],
         "method": ["Clause", "Method"],
-        "pairs": ["Draws", "Pairs", "student_pairs"],
+        "pairs": ["Pairs"],
         "procedure": ["Procedure"],
         "registry": ["list_methods", "list_procedures", "parse_procedure", "register_method"],
     },

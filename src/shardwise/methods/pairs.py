@@ -22,7 +22,7 @@ JOINT = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class JointDraws:
     """Joint distribution of all pairs that were asked for, found when it is first looked at.
 
     ``adjust`` returns (…, P) corrected p-values, ``half_width`` (…, P) half-widths of simultaneous intervals at level
@@ -64,7 +64,7 @@ class Pairs:
     df: Floats
     statistic: Floats
     p: Floats  # each pair by itself
-    draws: Draws | None = None  # of tests that are corrected by construction
+    draws: JointDraws | None = None  # of tests that are corrected by construction
     limits: Callable[[Floats], tuple[Floats, Floats]] | None = (
         None  # intervals at 1 - level, if not Student's
     )
@@ -81,14 +81,18 @@ class Pairs:
         return flips if self.floor is None else np.maximum(flips, self.floor)
 
 
-def student_pairs(difference: Floats, se: Floats, df: Floats, draws: Draws | None = None) -> Pairs:
+def student_pairs(difference: Floats, se: Floats, df: Floats, draws: JointDraws | None = None) -> Pairs:
     """Return pairs tested by Student's t, with the joint distribution of all where there is one."""
     t = student.t_statistic(difference, se)
     return Pairs(difference, se, df, t, student.two_sided(t, df), draws)
 
 
 def ranked_pairs(
-    difference: Floats, statistic: Floats, p: Floats, se: Floats | None = None, draws: Draws | None = None
+    difference: Floats,
+    statistic: Floats,
+    p: Floats,
+    se: Floats | None = None,
+    draws: JointDraws | None = None,
 ) -> Pairs:
     """Return pairs tested by p-values of their own, without degrees of freedom."""
     nothing = np.full(p.shape, np.nan)

@@ -219,7 +219,9 @@ def list_procedures(dims: Dims | None = None) -> dict[str, Procedure]:
         layouts = "; ".join(", ".join(layout) for layout in LAYOUTS)
         raise InputError(f"unknown layout {', '.join(dims)}", remedy=f"use one of: {layouts}")
     made = (procedure for method in list_methods() for procedure in _list_variants(method))
-    return {one.name: one for one in made if dims is None or tuple(dims) in one.layouts}
+    return {
+        procedure.name: procedure for procedure in made if dims is None or tuple(dims) in procedure.layouts
+    }
 
 
 def _list_variants(method: Method) -> Iterator[Procedure]:
@@ -369,10 +371,14 @@ def _refuse_unknown_name(
     offered = [method for method in list_methods() if not method.warned]
     if dims is not None:
         offered = [
-            method for method in offered if any(tuple(dims) in one.layouts for one in _list_variants(method))
+            method
+            for method in offered
+            if any(tuple(dims) in variant.layouts for variant in _list_variants(method))
         ]
     plain = {method.name.casefold(): method.name for method in offered}
-    plain |= {one.name.casefold(): one.name for method in offered for one in _list_variants(method)}
+    plain |= {
+        variant.name.casefold(): variant.name for method in offered for variant in _list_variants(method)
+    }
     near = [plain[key] for key in get_close_matches(name.casefold(), plain, n=12, cutoff=0.5)]
     if suits is not None:
         near = [known for known in near if suits(parse_procedure(known))]

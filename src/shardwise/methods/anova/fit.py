@@ -20,9 +20,8 @@ from shardwise.core.model import Model, Term, format_term
 from shardwise.core.notes import Note
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of, sizes_of
 from shardwise.core.shown import Shown
-from shardwise.methods.anova.suitable import check_design
 from shardwise.methods.base import Estimates
-from shardwise.stats.balanced import Decomposition, decompose, rounding_floor
+from shardwise.stats.balanced import Decomposition, decompose, error_df, rounding_floor
 from shardwise.stats.error_terms import ERROR, combine_squares, error_term
 from shardwise.stats.unbalanced import IncompleteFit, fit_incomplete
 
@@ -423,3 +422,44 @@ def own_spread(scores: xr.DataArray, of: str) -> tuple[Floats, Floats]:
     count, square = np.asarray(counts, np.float64), np.asarray(squares, np.float64)
     sds = np.sqrt(np.divide(square, count - 1.0, out=np.full(count.shape, np.nan), where=count > 1))
     return count, sds
+
+
+def check_design(scores: xr.DataArray, model: Model) -> None:
+    """Refuse, with the reason, what the model cannot be fitted to."""
+    shape = {str(d): size for d, size in scores.sizes.items()}
+    has = ", ".join(shape) or "no dimensions"
+    absent = [d for d in model.dimensions if d not in shape]
+    if absent:
+        remedy = (
+            "score on shards, or use MD1" if absent == ["shard"] else "name dimensions that the scores have"
+        )
+        raise InputError(
+            f"{model.short} names {' and '.join(absent)}, but the scores have {has}", remedy=remedy
+        )
+    if "split" in shape and "split" not in model.dimensions:
+        raise InputError(
+            f"the scores hold {shape['split']} splits of the same documents, which are not replicates",
+            remedy=("choose one", Either(", as in scores.isel(split=0)", ""), ", or name split in the model"),
+        )
+    if model.on_shards is not None and model.on_shards != ("shard" in shape):
+        raise InputError(
+            f"{model.name} is for {'shards' if model.on_shards else 'the whole collection'}, but the scores have {has}",
+            remedy="use MD1" if model.on_shards else "use MD2 to MD6, or score without splits",
+        )
+    for d in model.dimensions:
+        if shape[d] == 0:
+            raise InputError(f"the scores have no {d}", remedy="read or select some")
+        if shape[d] == 1:
+            raise InputError(
+                f"the scores have one {d} only, so {model.short} has no {d} effect",
+                remedy=f"add {pluralize_noun(d)}, or leave {d} out of the model",
+            )
+    if error_df(shape, model.sets) == 0:
+        full = format_term(frozenset(shape))
+        extra = (
+            " or ".join(pluralize_noun(d) for d in ("shard", "instance") if d not in shape) or "replicates"
+        )
+        raise InputError(
+            f"{model.short} needs replicates: {full} takes up every score and leaves nothing for error",
+            remedy=f"add {extra}, or leave {full} out of the model",
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import linalg
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
@@ -14,10 +15,15 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.blocks import prepare_problem
-from shardwise.methods.mixed.information import difference_df, fixed_covariance, variance_information
-from shardwise.methods.mixed.kenward_roger import small_sample
-from shardwise.methods.mixed.reml import Convergence
+from shardwise.methods.mixed.blocks import Problem, prepare_problem
+from shardwise.methods.mixed.information import (
+    Information,
+    difference_df,
+    fixed_covariance,
+    to_residual,
+    variance_information,
+)
+from shardwise.methods.mixed.reml import Convergence, State, local_products
 
 FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
 WORDS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}
@@ -219,3 +225,40 @@ class RestrictedFit:
             f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",
             *self.notes,
         ]
+
+
+def small_sample(data: Problem, state: State, sigma2: float, info: Information) -> Floats:
+    """(p, p) 2Λ, to be added to Φ: Λ = Σ_jk C_jk (Q_jk - P_j Φ P_k) between two Φ, C the inverse expected information.
+
+    With A_k = Z_k'V⁻¹XΦ each term is A_j'(Z_j'P Z_k)A_k, P = V⁻¹ - V⁻¹XΦX'V⁻¹. The direction V itself, of which the
+    residual is made, adds nothing, as PX = 0. Complete data have Λ = 0.
+    """
+    kappa = state.k[:, -data.p :]
+    near = local_products(data, state)
+    g_kappa = state.g @ kappa
+    n = np.eye(len(state.h)) - state.k @ state.g
+    pi = n.T @ state.g  # U'PU
+    size = data.factors + 1
+    terms = np.zeros((size, size, data.p, data.p))
+    a = near.zu @ kappa  # (P, m, p) Z'W_b⁻¹U K, of which the columns of X are taken
+    for j, s_j in near.s.items():
+        for k, s_k in near.s.items():
+            mine, theirs = data.own[j], data.own[k]
+            terms[j, k] = np.einsum(
+                "p,pma,pmn,pnb->ab",
+                data.count,
+                a[:, mine],
+                near.zz[:, mine, theirs],
+                a[:, theirs],
+                optimize=True,
+            )
+            terms[j, k] -= (s_j @ kappa).T @ state.k @ (s_k @ kappa)
+        for columns, i in zip(data.rest, data.others, strict=True):
+            terms[j, i] = kappa.T @ s_j @ n[:, columns] @ g_kappa[columns]
+            terms[i, j] = terms[j, i].T
+    for columns, i in zip(data.rest, data.others, strict=True):
+        for two, k in zip(data.rest, data.others, strict=True):
+            terms[i, k] = g_kappa[columns].T @ pi[columns, two] @ g_kappa[two]
+    turn = to_residual(state.gamma, sigma2)
+    weights = turn.T @ linalg.pinvh(info.expected, check_finite=False) @ turn
+    return np.asarray(2.0 * np.einsum("jk,jkab->ab", weights, terms) / sigma2)

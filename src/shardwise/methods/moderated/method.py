@@ -34,7 +34,7 @@ from shardwise.methods.moderated.statistics import (
 )
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_means
-from shardwise.methods.pairs import JOINT, Draws, Pairs, ResampledUnits, student_pairs
+from shardwise.methods.pairs import JOINT, JointDraws, Pairs, ResampledUnits, student_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
     UNIFIED,
@@ -95,7 +95,9 @@ def _of_table(statistics: Statistics, i: int) -> Statistics:
     return replace(statistics, **{name: np.asarray(getattr(statistics, name))[i] for name in names})
 
 
-def _draw_jointly(tables: Tables, noise: Noise | None, ia: Ints, ib: Ints, statistics: Statistics) -> Draws:
+def _draw_jointly(
+    tables: Tables, noise: Noise | None, ia: Ints, ib: Ints, statistics: Statistics
+) -> JointDraws:
     """Return the joint distribution of the pairs asked for, drawn when it is first looked at."""
     tables_y = tables.topic_means()
     # batches come in threads of their own
@@ -109,13 +111,13 @@ def _draw_jointly(tables: Tables, noise: Noise | None, ia: Ints, ib: Ints, stati
     def draw() -> tuple[ResampledDistribution, ...]:
         distributions = []
         for i, key in enumerate(tables.keys):
-            found = _of_table(statistics, i)
+            of_table = _of_table(statistics, i)
             if noise is None:
                 # few or unequal clusters: t counts for less than resamples would have it
-                drawn = (ia, ib, found.drawn, key, tables.n_resamples)
+                drawn = (ia, ib, of_table.drawn, key, tables.n_resamples)
                 distributions.append(_distribution_of_topics(tables_y[i], drawn, jobs))
             else:
-                drawn = (ia, ib, found, key, tables.n_resamples)
+                drawn = (ia, ib, of_table, key, tables.n_resamples)
                 distributions.append(_with_noise(tables_y[i], noise.select_part(i), drawn, jobs, tables.sign))
         return tuple(distributions)
 
@@ -128,11 +130,11 @@ def _draw_jointly(tables: Tables, noise: Noise | None, ia: Ints, ib: Ints, stati
         """p-values of single pairs, from the same resamples where they can be, never above the corrected ones."""
         rows, p_adjusted = [], adjust()
         for i, key in enumerate(tables.keys):
-            found, single = _of_table(statistics, i), None
+            of_table, single = _of_table(statistics, i), None
             if noise is None and not tables.keyed and len(tables_y[i]) < MANY_TOPICS:
-                drawn_t, n = found.drawn.t, tables.n_resamples
-                single = resample_single(tables_y[i], ia, ib, drawn_t, key, n, found.d0)
-            rows.append(np.minimum(found.p if single is None else single, p_adjusted[i]))
+                drawn_t, n = of_table.drawn.t, tables.n_resamples
+                single = resample_single(tables_y[i], ia, ib, drawn_t, key, n, of_table.d0)
+            rows.append(np.minimum(of_table.p if single is None else single, p_adjusted[i]))
         return np.stack(rows)
 
     def half_width(alpha: float) -> Floats:
@@ -144,7 +146,7 @@ def _draw_jointly(tables: Tables, noise: Noise | None, ia: Ints, ib: Ints, stati
         critical = np.where(by_itself, np.maximum(critical, single), critical)
         return np.where(statistics.se == 0.0, 0.0, statistics.se * critical)
 
-    return Draws(adjust, half_width, find_single)
+    return JointDraws(adjust, half_width, find_single)
 
 
 def find_noise(tables: Tables, claim: Claim) -> Noise | None:
@@ -165,8 +167,8 @@ def moderated_pairs(
 ) -> Pairs:
     """Test pairs with shrunken variances: Student's distribution for each, the joint one for all, except on cells."""
     if claim == CELLS:
-        found = cell_statistics(tables.y, ia, ib)
-        return Pairs(found.difference, found.se, found.df, found.t, found.p)
+        statistics = cell_statistics(tables.y, ia, ib)
+        return Pairs(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p)
     words, unit_df = describe_resamples(tables), tables.unit_df
     # systems that are in no pair asked for do not count
     members = np.union1d(ia, ib)
@@ -176,16 +178,16 @@ def moderated_pairs(
     # topic means hold the variance of samples already
     noise = find_noise(tables, TOPICS if samples else claim)
     d0 = None if shrinks else 0.0
-    found = moderated_statistics(tables.topic_means(), ia, ib, d0=d0, noise=noise, unit_df=unit_df)
-    if np.isnan(found.se).all():
+    statistics = moderated_statistics(tables.topic_means(), ia, ib, d0=d0, noise=noise, unit_df=unit_df)
+    if np.isnan(statistics.se).all():
         raise InputError(
             f"no pair shares enough topics to be tested; with missing scores it takes {FEWEST_COMMON}",
             remedy="give scores of the same topics",
         )
-    return Pairs(
-        found.difference, found.se, found.df, found.t, found.p, _draw_jointly(tables, noise, ia, ib, found),
-        units=found.units, resampled=_share_resamples(tables, noise, found.cluster_care), words=words,
-    )  # fmt: skip
+    draws = _draw_jointly(tables, noise, ia, ib, statistics)
+    resampled = _share_resamples(tables, noise, statistics.cluster_care)
+    pairs = Pairs(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, draws)
+    return replace(pairs, units=statistics.units, resampled=resampled, words=words)
 
 
 def _share_resamples(tables: Tables, noise: Noise | None, care: float) -> ResampledUnits | None:

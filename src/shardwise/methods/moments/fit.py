@@ -32,7 +32,7 @@ from shardwise.methods.moments.gram import (
     margins_of,
     merge_moments,
 )
-from shardwise.methods.pairs import Draws, Pairs
+from shardwise.methods.pairs import JointDraws, Pairs
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
@@ -261,7 +261,7 @@ class ScoreMoments(Shown):
         generalize : Claim, str or iterable of str
             The claim, items like these; only MD1 also speaks of these items alone, with the same figures.
         n_resamples : int
-            Draws of the joint distribution.
+            JointDraws of the joint distribution.
         seed : int
             Seed of the draws; draw i depends on (seed, i) only.
         lower_is_better : bool
@@ -390,19 +390,19 @@ def _read_block(systems: int, margins: bool, thread_memory: threading.local, blo
 
 def moments_pairs(gram: Gram, test: str, n_resamples: int, seed: int, ia: Ints, ib: Ints) -> Pairs:
     """Test pairs out of moments: Student's distribution for each, and for the moderated test the joint distribution."""
-    found = gram_statistics(gram, ia, ib, None if test == "moderated" else 0.0)
-    pairs = Pairs(found.difference, found.se, found.df, found.t, found.p)
+    statistics = gram_statistics(gram, ia, ib, None if test == "moderated" else 0.0)
+    pairs = Pairs(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p)
     if test != "moderated":
         return pairs
 
     @cache
     def draw() -> ResampledDistribution:
-        return normal_limit(gram, ia, ib, found, key_of(seed), n_resamples)
+        return normal_limit(gram, ia, ib, statistics, key_of(seed), n_resamples)
 
     def half_width(alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        return np.where(found.se == 0.0, 0.0, found.se * draw().critical(alpha))
+        return np.where(statistics.se == 0.0, 0.0, statistics.se * draw().critical(alpha))
 
-    draws = Draws(lambda: draw().p_adjusted, half_width)
+    draws = JointDraws(lambda: draw().p_adjusted, half_width)
     words = f"normal limit of resampled items, {n_resamples} draws, seed {seed}"
     return replace(pairs, draws=draws, words=words)

@@ -19,7 +19,7 @@ from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.paired import max_t
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
-from shardwise.methods.pairs import Draws, Pairs, ranked_pairs, student_pairs
+from shardwise.methods.pairs import JointDraws, Pairs, ranked_pairs, student_pairs
 from shardwise.methods.tables import LAYOUTS, TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import PairMoments, Precision, difference_limits
@@ -106,7 +106,7 @@ def randomised_tukey(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     def half_width(alpha: float) -> Floats:
         return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
 
-    pairs = ranked_pairs(mean, mean, p, draws=Draws(lambda: p, half_width))
+    pairs = ranked_pairs(mean, mean, p, draws=JointDraws(lambda: p, half_width))
     return replace(pairs, words=describe_resamples(tables))
 
 
@@ -126,7 +126,7 @@ def largest_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     p, p_adjusted = (
         np.stack([getattr(table_flips, name) for table_flips in flips]) for name in ("p", "p_adjusted")
     )
-    draws = Draws(lambda: p_adjusted, half_width)
+    draws = JointDraws(lambda: p_adjusted, half_width)
     pairs = ranked_pairs(mean, student.t_statistic(mean, se), p, se, draws)
     return replace(pairs, words=describe_resamples(tables))
 

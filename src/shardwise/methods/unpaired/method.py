@@ -10,7 +10,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Method
-from shardwise.methods.pairs import Draws, Pairs, student_pairs
+from shardwise.methods.pairs import JointDraws, Pairs, student_pairs
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
 from shardwise.methods.unpaired.statistics import GroupMeans, group_means, permuted_floor, welch_df
 from shardwise.stats import studentized_range
@@ -40,7 +40,7 @@ def games_howell(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     def half_width(alpha: float) -> Floats:
         return np.asarray(studentized_range.isf(alpha, members, df) / np.sqrt(2.0) * se)
 
-    pairs = student_pairs(difference, se, df, Draws(adjust, half_width))
+    pairs = student_pairs(difference, se, df, JointDraws(adjust, half_width))
     return pairs
 
 

@@ -12,7 +12,7 @@ from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Clause, Method
 from shardwise.methods.paired.method import describe_resamples
-from shardwise.methods.pairs import JOINT, Draws, Pairs, student_pairs
+from shardwise.methods.pairs import JOINT, JointDraws, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.methods.votes.joint import VoteJoint, VoteStatistics, measure_pairs, measure_systems
 from shardwise.stats.resampling import key_of
@@ -37,7 +37,7 @@ def vote_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     def stack(figure: str) -> Floats:
         return np.stack([np.asarray(getattr(measured, figure)) for measured in statistics])
 
-    draws = Draws(
+    draws = JointDraws(
         lambda: np.stack([joint.p_adjusted for joint in joints]),
         lambda alpha: np.stack([joint.half_width(alpha) for joint in joints]),
         lambda: np.stack([joint.p for joint in joints]),
