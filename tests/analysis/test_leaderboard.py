@@ -39,6 +39,7 @@ def test_ranks_are_counts_of_significant_pairs() -> None:
     ).all()
     assert board.table["mean"].is_monotonic_decreasing
     assert board.table["to_best"].iloc[0] == 0.0
+    assert board.table["to_best"].iloc[-1] == pytest.approx(np.ptp(board.table["mean"]) * -1.0)
     assert set(board.table.loc[board.table["top"], "system"]) == set(found.lead.best_set)
 
 

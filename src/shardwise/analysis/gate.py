@@ -235,16 +235,9 @@ def gate(
     validate_level(power, "power")
     table, base_name, candidates = arrange_systems(base, new, scores)
     table = declare_measure(table, range, lower_is_better)
+    question = GateQuestion(margin, alpha, len(candidates), power, no_rare_failures)
     each = tuple(
-        _judge_candidate(
-            table,
-            base_name,
-            name,
-            GateQuestion(margin, alpha, len(candidates), power, no_rare_failures),
-            repeats,
-            comparisons,
-        )
-        for name in candidates
+        _judge_candidate(table, base_name, name, question, repeats, comparisons) for name in candidates
     )
     return each[0] if len(each) == 1 else Gates(each)
 
@@ -369,10 +362,8 @@ def _judge_candidate(
         needed = _count_needed(two, bounded, kind, float(every.se[pair]), question)
         if needed is not None and np.isfinite(needed) and "cluster" in two.coords:
             clusters = np.ceil(needed * len(np.unique(two["cluster"].values)) / items)
-    nouns, values = (
-        nouns_of(two),
-        dict(zip(pairs.estimates.labels, np.ravel(pairs.estimates.values), strict=True)),
-    )
+    nouns = nouns_of(two)
+    values = dict(zip(pairs.estimates.labels, np.ravel(pairs.estimates.values), strict=True))
     return Gate(
         verdict, base, new, str(scores.name or "score"), float(values[base]), float(values[new]), difference,
         lower, upper, p_loss if of_margin else p_default, margin, question.alpha,
@@ -458,12 +449,11 @@ def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) 
         named = table.assign_coords(system=list(labels), topic=list(level_names(table, "topic")))
         if seeds:
             fixed = "instance" not in named.dims
-            named = (
-                named.expand_dims(instance=[0])
-                if fixed
-                else named.assign_coords(instance=list(np.arange(named.sizes["instance"])))
+            named = named.expand_dims("instance") if fixed else named
+            numbers = list(np.arange(named.sizes["instance"]))
+            named = named.assign_coords(
+                {"instance": numbers, DETERMINISTIC: ("system", [fixed] * len(labels))}
             )
-            named = named.assign_coords({DETERMINISTIC: ("system", [fixed] * len(labels))})
         both.append(named)
     first, second = both
     shared = set(second["topic"].values)
