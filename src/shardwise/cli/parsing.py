@@ -58,6 +58,12 @@ class Options:
         """Return the same with other values of some options."""
         return replace(self, values={**self.values, **values})
 
+    def arguments(self, call: str) -> dict[str, Any]:
+        """Return the options that are arguments of a function of the library, without those that are empty."""
+        rows = [row for row in self.command.rows.values() if row.call == call]
+        values = {row.argument or row.name: self.values[row.name] for row in rows}
+        return {name: value for name, value in values.items() if value not in (None, "", [])}
+
     @property
     def chosen_format(self) -> Format:
         """The format of the result: by ``--format``, or by the extension of ``--out`` where the result goes there."""
