@@ -22,9 +22,9 @@ from shardwise.cli.inputs import (
     parse_model,
     pick_measure,
 )
+from shardwise.cli.options import parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_words
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability

@@ -22,10 +22,9 @@ from shardwise.cli.analyzing import (
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, pick_measure
 from shardwise.cli.moments import compare_streamed
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, parse_words
 from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_words
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines

@@ -15,10 +15,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.cli.conditions import Situation
-from shardwise.cli.options import parse_range
+from shardwise.cli.options import parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_proportions, parse_words
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files

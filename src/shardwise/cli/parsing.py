@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
 from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, AnalysisFile, NothingGiven, to_toml
-from shardwise.cli.options import BUILT_IN, TABLE, Format, Row, format_of
+from shardwise.cli.options import BUILT_IN, TABLE, Format, Margin, Row, format_of
 from shardwise.cli.wording import suggest_name
-from shardwise.cli.words import Margin
 from shardwise.core.errors import InputError, Option
 
 if TYPE_CHECKING:
