@@ -329,7 +329,7 @@ def planning_command(options: Options, measure: str) -> str:
 
     Parameters
     ----------
-    options : Comparing
+    options : Options
         Options of the command, whose inputs are planned with.
     measure : str
         What the scores are; named only where the user did.
@@ -397,7 +397,7 @@ def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | No
     ----------
     pairs : Comparisons
         What was compared.
-    options : CompareOptions
+    options : Options
         Level, baselines and format; people get rounded texts, programs all digits.
     decimals : int, optional
         Digits after the point; by the narrowest interval without it.
@@ -425,7 +425,7 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     ----------
     pairs : Comparisons
         What was compared.
-    options : CompareOptions
+    options : Options
         Level, baseline, margin and format; people get marks for better and worse, programs words.
 
     Returns

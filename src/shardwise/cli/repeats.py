@@ -51,7 +51,7 @@ def show_repeats(options: Options, read: Read) -> None:
 
     Parameters
     ----------
-    options : CompareOptions
+    options : Options
         Options of the command.
     read : Read
         The input.
