@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.analysis.analyze import analyze
 from shardwise.cli.inputs import (
     InputReader,
     Read,
@@ -22,9 +22,9 @@ from shardwise.cli.inputs import (
     parse_model,
     pick_measure,
 )
+from shardwise.cli.options import parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_words
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability
@@ -71,39 +71,6 @@ def refuse_single(read: Read) -> None:
             raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
 
 
-def analysis_options(options: Options, read: Read, **others: Any) -> AnalysisOptions:
-    """Return what the options say of an analysis.
-
-    Parameters
-    ----------
-    options : Comparing
-        Options of a command.
-    read : Read
-        The input.
-    others : object
-        Further fields of `AnalysisOptions`.
-
-    Returns
-    -------
-    AnalysisOptions
-        All choices.
-    """
-    return AnalysisOptions(
-        method=options.method or None,
-        model=options.model or None,
-        generalize=options.generalize or None,
-        alpha=options.alpha,
-        fill=parse_fill(options.fill),
-        only=tuple(options.only) or None,
-        baseline=options.baseline or None,
-        repeats=options.repeats,
-        n_resamples=options.resamples,
-        seed=options.seed,
-        notes=read.notes,
-        **others,
-    )
-
-
 def analyze_measures(
     options: Options,
     reader: InputReader,
@@ -118,7 +85,7 @@ def analyze_measures(
 
     Parameters
     ----------
-    options : Comparing
+    options : Options
         Options of a command.
     reader, read : InputReader, Read
         The input.
@@ -129,7 +96,7 @@ def analyze_measures(
     calibration : int or None
         Tables that a report simulates.
     others : object
-        Fields of `AnalysisOptions` that replace what the options say.
+        Arguments of `analyze` that replace what the options say.
 
     Returns
     -------
@@ -141,15 +108,21 @@ def analyze_measures(
         pick_measure(read)
     refuse_single(read)
     listed = list_files(options, reader, read.files) if report else ()
-    choices = analysis_options(options, read, inputs=listed, calibration=calibration if report else 0)
-    choices = replace(choices, **others)
+    choices: dict[str, Any] = {
+        **options.arguments("analyze"),
+        "fill": parse_fill(options.fill),
+        "notes": read.notes,
+        "inputs": listed,
+        "calibration": calibration if report else 0,
+        **others,
+    }
     analyses = []
     for name in options.measure if len(options.measure) > 1 else read.measures:
         if words := parse_bootstrap(options.method):
             procedure = bootstrap_procedure(words, options, read.scores[name].dims)
-            choices = replace(choices, model=None, method=procedure)
+            choices |= {"model": None, "method": procedure}
         with show_progress(f"{name}: comparing", options.quiet) as bar:
-            analysis = analyze(read.scores_of(name), choices, executor=executor, progress=bar)
+            analysis = analyze(read.scores_of(name), executor=executor, progress=bar, **choices)
         if options.resamples is not None and analysis.lead.n_resamples is None:
             raise InputError(
                 f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
@@ -168,7 +141,7 @@ def compare_by_factors(
     ----------
     scores : DataArray
         Scores with the factors as dimensions or labels.
-    options : Comparing
+    options : Options
         Factors, correction and systems.
     baseline : sequence of str
         Systems with which all others are compared; all pairs without any.
@@ -205,7 +178,7 @@ def join_margin(
         What was compared.
     tested : Equivalence
         The test of the margin.
-    options : Comparing
+    options : Options
         Margin, side and how it is tested.
 
     Returns

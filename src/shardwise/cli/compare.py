@@ -22,10 +22,9 @@ from shardwise.cli.analyzing import (
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, pick_measure
 from shardwise.cli.moments import compare_streamed
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, parse_words
 from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_words
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.comparing.pairs import list_baselines
@@ -330,7 +329,7 @@ def planning_command(options: Options, measure: str) -> str:
 
     Parameters
     ----------
-    options : Comparing
+    options : Options
         Options of the command, whose inputs are planned with.
     measure : str
         What the scores are; named only where the user did.
@@ -398,7 +397,7 @@ def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | No
     ----------
     pairs : Comparisons
         What was compared.
-    options : CompareOptions
+    options : Options
         Level, baselines and format; people get rounded texts, programs all digits.
     decimals : int, optional
         Digits after the point; by the narrowest interval without it.
@@ -426,7 +425,7 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     ----------
     pairs : Comparisons
         What was compared.
-    options : CompareOptions
+    options : Options
         Level, baseline, margin and format; people get marks for better and worse, programs words.
 
     Returns

@@ -24,12 +24,6 @@ NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
 
 
-OF_ANALYSIS = (
-    *("generalize", "human", "method", "model", "random", "fit", "resamples", "null", "tails", "density"),
-)
-"""Options that choose another method than the default one."""
-
-
 def judge_systems(options: Options) -> int:
     """Compare two systems, say the verdict, and end with the code that says whether it passes."""
     check_choices(options)
@@ -60,7 +54,7 @@ def _compare_systems(
     options: Options, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
     """Comparisons by the method that options choose, if they choose one."""
-    if not any((name in options.given) for name in OF_ANALYSIS):
+    if not any(options.command.rows[name].chooses for name in options.given):
         return None
     two = options.change(only=[base, *new], baseline=[base])
     if options.random:

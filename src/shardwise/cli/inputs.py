@@ -15,10 +15,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.cli.conditions import Situation
-from shardwise.cli.options import parse_range
+from shardwise.cli.options import parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import parse_proportions, parse_words
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
@@ -222,43 +221,27 @@ class InputReader:
         return read
 
     def _read_runs(self) -> Read:
+        """Read runs, of which several may be repeats of one system, and score them."""
         # measures are loaded for runs alone, so that tables are read sooner
         from shardwise.scoring.scoring import describe_conventions, score
 
-        files = self.list_files()
-        measures = list(self.options.measure or ("AP",))
-        if self.options.instances:
-            return self._read_repeats(files, measures)
-        collection = self._read_collection(files)
+        options, files, runs = self.options, self.list_files(), None
+        if options.instances:
+            naming = options.instances[0] if len(options.instances) == 1 else options.instances
+            how = {name: value for name, value in self._reading_options().items() if name != "names"}
+            how["deterministic"] = options.deterministic
+            with show_progress("reading runs", options.quiet) as bar:
+                runs = read_instances(list(files[1:]), files[0], naming, progress=bar, **how)
+        collection = self._read_collection(files) if runs is None else runs.collection
         splits = self.split_documents(collection)
-        with show_progress("scoring", self.options.quiet) as bar:
-            scores = score(collection, measures, splits, jobs=self.options.jobs, progress=bar)
-        notes = (*collection.notes, *(splits.notes if splits is not None else ()))
-        return Read(scores, (*notes, *describe_conventions(scores)), files, collection)
-
-    def _read_repeats(self, files: tuple[Path, ...], measures: list[str]) -> Read:
-        """Runs of which several are repeats of one system."""
-        from shardwise.scoring.scoring import describe_conventions, score
-
-        naming: Any = (
-            self.options.instances[0] if len(self.options.instances) == 1 else list(self.options.instances)
+        with show_progress("scoring", options.quiet) as bar:
+            scores = score(collection, options.measure or ["AP"], splits, jobs=options.jobs, progress=bar)
+        notes = (
+            *collection.notes,
+            *(splits.notes if splits is not None else ()),
+            *describe_conventions(scores),
         )
-        how = {name: value for name, value in self._reading_options().items() if name != "names"}
-        with show_progress("reading runs", self.options.quiet) as bar:
-            runs = read_instances(
-                list(files[1:]),
-                files[0],
-                naming,
-                deterministic=self.options.deterministic,
-                progress=bar,
-                **how,
-            )
-        splits = self.split_documents(runs.collection)
-        with show_progress("scoring", self.options.quiet) as bar:
-            scores = score(runs.collection, measures, splits, jobs=self.options.jobs, progress=bar)
-        notes = (*runs.collection.notes, *(splits.notes if splits is not None else ()))
-        notes = (*notes, *describe_conventions(scores))
-        return Read(runs.arrange(scores), notes, files, runs.collection)
+        return Read(scores if runs is None else runs.arrange(scores), notes, files, collection)
 
     def list_files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
@@ -357,11 +340,6 @@ class InputReader:
         return split(collection, shards, n_splits=options.splits, seed=options.seed, unlisted="add", **how)
 
     def _read_scores(self) -> Read:
-        how: dict[str, Any] = {
-            "missing": self.options.missing or None,
-            "decimal": self.options.decimal or None,
-            "pair_by": self.options.pair_by,
-        }
         files = score_files(self.inputs)
         if self.options.pre and len(self.options.measure) != 1:
             raise InputError(
@@ -369,14 +347,10 @@ class InputReader:
                 where=str(self.inputs[0]),
                 remedy="name their column: -m revenue",
             )
-        how |= {
-            "columns": parse_columns(self.options.columns),
-            "system": self.options.system,
-            "factors": self.options.random,
-            "task": self.options.task,
-            "exclude": self.options.exclude,
-            "sheet": self.options.sheet,
+        how = {
+            **self.options.arguments("read"),
             **self.declared,
+            "columns": parse_columns(self.options.columns),
         }
         sampled = [name for name in self.options.measure if is_sample_measure(name)]
         scores = read_scores(

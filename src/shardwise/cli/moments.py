@@ -29,7 +29,7 @@ def compare_streamed(options: Options, reader: InputReader) -> None:
 
     Parameters
     ----------
-    options : CompareOptions
+    options : Options
         Options of the command.
     reader : InputReader
         The input.

@@ -7,7 +7,8 @@ does the work, so that help and completion come at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from pathlib import Path
@@ -16,9 +17,8 @@ from typing import Any
 from shardwise.cli import completing
 from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
-from shardwise.cli.words import Margin, check_kind
 from shardwise.core import arguments
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_for_files
 
 
@@ -61,6 +61,113 @@ def format_of(format: Format | None, out: Path | None) -> Format:
         remedy = (f"use {', '.join(ENDINGS)}, or add ", Option("format"))
         raise InputError(f"unknown extension {out.suffix}", where=str(out), remedy=remedy)
     return format or named or Format.text
+
+
+SIDES = {"both": "both", "not-worse": "lower", "better": "superior"}
+"""Words for what a margin is for, with the names that the library has for them."""
+VERDICTS = ("tost", "interval", "hpd")
+BOOTSTRAP = {
+    "difference": ("null", "difference"),
+    "marginal": ("null", "marginal"),
+    "one-sided": ("tails", 1),
+    "two-sided": ("tails", 2),
+    "exact": ("density", "exact"),
+    "kde": ("density", "kde"),
+    "trim-share": ("trim", "share"),
+    "trim-percent": ("trim", "percent"),
+    "trim-count": ("trim", "count"),
+}
+"""Words after bootstrap, and the argument that each sets."""
+REPEATS = {
+    **{name: ("method", name) for name in ("mixed", "bootstrap", "t-means", "t-single")},
+    **{name: ("design", name) for name in ("unified", "paper", "nested", "crossed")},
+}
+"""Words after repeats, and the argument that each sets."""
+
+
+class Margin(float):
+    """The largest difference that does not matter, what it is for, and how it is tested.
+
+    >>> Margin("0.01:not-worse"), Margin("0.01:not-worse").side, Margin("0.01").verdict
+    (0.01:not-worse, 'lower', 'tost')
+    """
+
+    text: str
+    side: str
+    verdict: str
+
+    def __new__(cls, text: str) -> Margin:
+        """Return the number, with its words."""
+        number, *words = str(text).split(":")
+        made = super().__new__(cls, number)
+        made.text, made.side, made.verdict = str(text), "both", "tost"
+        for word in words:
+            if word in SIDES:
+                made.side = SIDES[word]
+            elif word in VERDICTS:
+                made.verdict = word
+            else:
+                raise refuse_unknown("margin", word, (*SIDES, *VERDICTS), what="word of a margin")
+        return made
+
+    def __repr__(self) -> str:
+        """Return what was typed."""
+        return self.text
+
+
+def parse_words(method: str, first: str, last: Collection[str] = ()) -> dict[str, Any] | None:
+    """Return what the words after the first one of a method say, by argument; None for a method of another kind.
+
+    A word of ``last``, such as a correction, is the correction.
+
+    >>> parse_words("bootstrap marginal kde bh", "bootstrap", ("bh", "holm"))
+    {'null': 'marginal', 'density': 'kde', 'correction': 'bh'}
+    """
+    words = method.split()
+    if words[:1] != [first]:
+        return None
+    known = BOOTSTRAP if first == "bootstrap" else REPEATS
+    found: dict[str, Any] = {}
+    for word in words[1:]:
+        if word in last:
+            found["correction"] = word
+        elif word in known:
+            name, value = known[word]
+            found[name] = value
+        else:
+            raise refuse_unknown("method", word, (*known, *last), what=f"word after {first}")
+    return found
+
+
+def check_kind(value: str) -> None:
+    """Refuse a kind of shards whose expression or sizes are not valid."""
+    kind, colon, detail = value.partition(":")
+    if kind == "uneven" and colon:
+        parse_proportions(detail)
+    if kind == "attribute":
+        try:
+            re.compile(detail)
+        except re.error as error:
+            raise InputError(
+                f"'{detail}' is not a valid regular expression ({error})",
+                remedy="write for instance --kind 'attribute:^[A-Z]+'",
+            ) from None
+    elif colon and kind not in ("uneven", "topical"):
+        raise InputError(f"--kind {kind} takes no words", remedy=("write ", Option("kind", kind)))
+
+
+def parse_proportions(text: str) -> list[float]:
+    """Return numbers between commas.
+
+    >>> parse_proportions("3,2,1")
+    [3.0, 2.0, 1.0]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"'{text}' are not proportions", remedy=("write for instance ", Option("kind", "uneven:3,2,1"))
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +223,9 @@ class Row:
         Refuses a value.
     complete : callable or None
         Returns the values that the shell offers.
-    argument : str
-        Name of the argument in the library, where it is another.
+    call, argument : str
+        Function of the library that takes it as an argument, read or analyze, and the argument's name where it is
+        another.
     variable : str
         Environment variable with the default.
     positional : bool
@@ -151,6 +259,7 @@ class Row:
     only_with: tuple[Condition, ...] = ()
     check: Callable[[Any], Any] | None = None
     complete: Callable[[str], list[str]] | None = field(default=None, compare=False)
+    call: str = ""
     argument: str = ""
     variable: str = ""
     positional: bool = False
@@ -304,21 +413,21 @@ _ROWS = (
         web="compare calibrate",
         help="What columns hold, as in item=question,system=model; roles: item, system, score, instance, "
         "cluster, task."),
-    Row("system", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY),
+    Row("system", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
         help="Name of the system in each file that holds one, in the order of the files."),
-    Row("task", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY),
+    Row("task", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
         help="Task to read, of logs and tables that have several."),
-    Row("pair_by", INPUT, default="item", metavar="HOW", only_with=(when.SCORES, when.IN_MEMORY),
+    Row("pair_by", INPUT, default="item", metavar="HOW", only_with=(when.SCORES, when.IN_MEMORY), call="read",
         help="What pairs the rows of several files: item, or position where nothing names the items."),
-    Row("decimal", INPUT, default="", metavar="MARK", only_with=(when.SCORES, when.IN_MEMORY),
+    Row("decimal", INPUT, default="", metavar="MARK", only_with=(when.SCORES, when.IN_MEMORY), call="read",
         help="Decimal mark, point or comma, where 1,234 may be both."),
-    Row("sheet", INPUT, default="", metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY),
+    Row("sheet", INPUT, default="", metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
         help="Sheet of a workbook, where several hold tables."),
     Row("instances", INPUT, default=[], metavar="PATTERN", path=True, only_with=(when.RUNS,),
         help="Which run is which repeat of which system: '{system}_seed{instance}.run', folder, or a CSV file."),
     Row("deterministic", INPUT, default=[], metavar="NAME", only_with=(when.REPEATS, when.IN_MEMORY),
         help="System that always gives the same result, so that one run is enough."),
-    Row("missing", INPUT, default="", metavar="POLICY", shared=True, web="compare calibrate",
+    Row("missing", INPUT, default="", metavar="POLICY", shared=True, web="compare calibrate", call="read",
         help="Topics that a run lacks: refuse (default; leave in score), leave, zero or drop. Scores that a "
         "table lacks: leave (default), refuse or zero; drop for long tables."),
     Row("fill", INPUT, default="zero", metavar="POLICY", only_with=(when.IN_MEMORY, when.NO_FACTORS,
@@ -345,15 +454,15 @@ _ROWS = (
         help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may "
         "inflate to this. Default: a quarter."),
     Row("generalize", QUESTION, default="", metavar="TO", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
-        shared=True, web="compare", chooses=True,
+        shared=True, web="compare", chooses=True, call="analyze",
         help="What the result applies to: topic (new topics like these), these (exactly these topics), "
         "topic,shard or topic,instance."),
-    Row("baseline", QUESTION, default=[], metavar="NAME", common=True, web="compare",
+    Row("baseline", QUESTION, default=[], metavar="NAME", common=True, web="compare", call="analyze",
         help="Compare all others with this system only."),
-    Row("only", QUESTION, default=[], metavar="NAME", only_with=(when.IN_MEMORY,),
+    Row("only", QUESTION, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="analyze",
         help="Compare only these systems."),
     Row("repeats", QUESTION, metavar="KIND", common=True, only_with=(when.REPEATS, when.IN_MEMORY,
-        when.NO_FACTORS), web="compare",
+        when.NO_FACTORS), web="compare", call="analyze",
         help="Repeated scores are seeds (one seed affects all items) or samples (independent for each item). "
         "Default: seeds, valid for both."),
     Row("range", INPUT, default="", metavar="LOW,HIGH", only_with=(when.IN_MEMORY,), check=parse_range,
@@ -366,7 +475,7 @@ _ROWS = (
         help="Higher scores are better. Default, unless the name of the measure says otherwise."),
     Row("transform", INPUT, default="", metavar="NAME", only_with=(when.IN_MEMORY,), check=_check_transform,
         help="Transform the scores first: log, for costs and latencies that few items dominate."),
-    Row("exclude", INPUT, default=[], metavar="NAME", only_with=(when.IN_MEMORY,),
+    Row("exclude", INPUT, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="read",
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
     Row("no_rare_failures", QUESTION, default=False, kind=bool,
         help="Assume no failures rarer or larger than those seen: more power on scores that vary little."),
@@ -385,22 +494,24 @@ _ROWS = (
         help="Scores by people for some items; the input holds a judge's scores for all, and its bias is "
         "corrected."),
     Row("alpha", QUESTION, default=0.05, kind=float, metavar="P", least=0.0, most=1.0,
-        check=_check_levels("alpha"), shared=True, web="compare calibrate",
+        check=_check_levels("alpha"), shared=True, web="compare calibrate", call="analyze",
         help="Significance level."),
     Row("method", METHOD, default="", metavar="NAME", common=True, only_with=(NOT_METHODS, OF_REPEATS),
-        complete=completing.complete_methods, web="compare calibrate", chooses=True,
+        complete=completing.complete_methods, web="compare calibrate", chooses=True, call="analyze",
         help="Method, such as moderated, 't holm' or 'MD6 hsd topic'; a correction for --model: hsd, bh …; 'bootstrap "
         "marginal kde'; 'repeats nested' for two systems. Default: recommended."),
     Row("model", METHOD, default="", metavar="NAME", only_with=(when.IN_MEMORY, when.NO_FACTORS,
         when.unless_table("models")), complete=completing.complete_models, shared=True, web="compare", chooses=True,
+        call="analyze",
         help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'."),
     Row("random", METHOD, default=[], metavar="FACTOR", only_with=(when.SCORES, when.IN_MEMORY, when.WHOLE_ITEMS),
-        chooses=True,
+        chooses=True, call="read", argument="factors",
         help="Mixed model with this random factor, a column such as question, judge or question:judge."),
     Row("resamples", METHOD, kind=int, metavar="N", least=1, only_with=(when.IN_MEMORY, when.NO_FACTORS,
-        NOT_METHODS), argument="n_resamples", chooses=True,
+        NOT_METHODS), argument="n_resamples", chooses=True, call="analyze",
         help="Bootstrap samples. Default: as many as the method needs."),
     Row("seed", METHOD, default=0, kind=int, metavar="N", least=0, shared=True, web="compare calibrate",
+        call="analyze",
         help="Seed of all randomness."),
     Row("shards", SHARDS, default=1, kind=int, metavar="N", common=True, least=1, only_with=(when.RANDOM_SHARDS,
         when.COUNTED_SHARDS), shared=True, web="compare calibrate", argument="n_shards",

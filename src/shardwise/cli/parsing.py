@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
 from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, AnalysisFile, NothingGiven, to_toml
-from shardwise.cli.options import BUILT_IN, TABLE, Format, Row, format_of
+from shardwise.cli.options import BUILT_IN, TABLE, Format, Margin, Row, format_of
 from shardwise.cli.wording import suggest_name
-from shardwise.cli.words import Margin
 from shardwise.core.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -57,6 +56,12 @@ class Options:
     def change(self, **values: Any) -> Options:
         """Return the same with other values of some options."""
         return replace(self, values={**self.values, **values})
+
+    def arguments(self, call: str) -> dict[str, Any]:
+        """Return the options that are arguments of a function of the library, without those that are empty."""
+        rows = [row for row in self.command.rows.values() if row.call == call]
+        values = {row.argument or row.name: self.values[row.name] for row in rows}
+        return {name: value for name, value in values.items() if value not in (None, "", [])}
 
     @property
     def chosen_format(self) -> Format:

@@ -16,10 +16,9 @@ from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import Read, fill_gaps, pick_measure
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, Margin, parse_words
 from shardwise.cli.output import emit_table
 from shardwise.cli.parsing import Options
-from shardwise.cli.words import Margin, parse_words
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lend_executor
@@ -52,7 +51,7 @@ def show_repeats(options: Options, read: Read) -> None:
 
     Parameters
     ----------
-    options : CompareOptions
+    options : Options
         Options of the command.
     read : Read
         The input.

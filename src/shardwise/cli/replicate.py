@@ -94,7 +94,7 @@ def list_choices(paper: str, options: Options) -> dict[str, Any]:
     ----------
     paper : str
         Tag of the paper.
-    options : Replicated
+    options : Options
         Options of the command.
 
     Returns
@@ -122,7 +122,7 @@ def replicate_one(options: Options) -> None:
 
     Parameters
     ----------
-    options : Replicated
+    options : Options
         Options of the command.
     """
     paper = options.command.words[1]
@@ -139,7 +139,7 @@ def replicate_all(options: Options) -> None:
 
     Parameters
     ----------
-    options : Replicated
+    options : Options
         Options of the command.
     """
     replications, refusals = [], {}
