@@ -42,7 +42,7 @@ def calibrate_methods(options: Options) -> None:
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
     chosen = _list_methods(options.model, options.method, scores)
-    claims = [_parse_claim(text) for text in options.generalize] if options.generalize else None
+    claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
     stated = _makes_statements(chosen, claims, scores)
     if ("margin" in options.given) and not stated:
         raise InputError(
@@ -125,10 +125,6 @@ def _list_methods(model: str, named: list[str], scores: xr.DataArray) -> list[st
             remedy="MD1 takes whole collections, MD2 to MD6 take shards (--shards 5)",
         )
     return list(dict.fromkeys([*of_model, *named, BESIDE]))
-
-
-def _parse_claim(text: str) -> tuple[str, ...]:
-    return () if text.strip() == "these" else inputs.parse_dimensions(text)
 
 
 def describe_calibration(lab: Calibration) -> dict[str, Any]:

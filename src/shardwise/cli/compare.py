@@ -279,7 +279,8 @@ def _write_title(analysis: Analysis, options: Options) -> str:
     tested = test_margin(analysis.comparisons, options)
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
     lines += [str(tested)] if tested is not None else []
-    lines += _write_contrast_lines(analysis, options)
+    contrasts = _compute_contrasts(analysis, options)
+    lines += [] if contrasts is None else write_contrasts(contrasts, analysis.decimals)
     return "\n".join(lines)
 
 
@@ -290,12 +291,6 @@ def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None
     pairs = analysis.comparisons
     groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
-
-
-def _write_contrast_lines(analysis: Analysis, options: Options) -> list[str]:
-    """Say the contrasts that were asked for, a line each."""
-    contrasts = _compute_contrasts(analysis, options)
-    return [] if contrasts is None else write_contrasts(contrasts, analysis.decimals)
 
 
 def _collect_contrasts(analysis: Analysis, options: Options) -> dict[str, Any]:

@@ -68,10 +68,6 @@ class Condition:
     remedy: Words = "remove {them}"
 
 
-def _is_changed(name: str, *values: Any) -> Callable[[Situation], bool]:
-    return lambda now: now.value(name) not in values
-
-
 RUNS = Condition(
     lambda now: now.runs is not False,
     "with a table of scores",
@@ -149,7 +145,7 @@ WITHOUT_WIDTH = Condition(
 def unless_table(*tables: str) -> Condition:
     """Return the condition that none of these tables is shown, which ignore the option."""
     return Condition(
-        _is_changed("table", *tables),
+        lambda now: now.value("table") not in tables,
         ("with this ", Option("table")),
         "remove {them}, or choose another table",
     )

@@ -365,7 +365,8 @@ class InputReader:
         )
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
-        notes = _describe_reading(scores)
+        first = scores[next(iter(scores.data_vars))]
+        notes = [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
         if isinstance(covariate, xr.DataArray):
             name = next(iter(scores.data_vars))
             try:
@@ -394,20 +395,9 @@ class InputReader:
         named = self.options.measure if sampled else self.options.measure[1:] and self.options.measure
         picked = scores[list(named) or known]
         if notes and VOTES not in scores[known[0]].attrs:
-            notes[0] += f"; {_describe_directions(picked)}"
+            lower = [str(name) for name in picked if direction_of(picked[name])[0]]
+        notes[0] += f"; lower is better: {', '.join(lower)}" if lower else "; higher is better"
         return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.options.human)
-
-
-def _describe_reading(scores: xr.Dataset) -> list[str]:
-    """What the reader understood of the files, in a line."""
-    first = scores[next(iter(scores.data_vars))]
-    return [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
-
-
-def _describe_directions(scores: xr.Dataset) -> str:
-    """Return which scores are better: the measures of which lower ones are, or higher for all."""
-    lower = [str(name) for name in scores if direction_of(scores[name])[0]]
-    return f"lower is better: {', '.join(lower)}" if lower else "higher is better"
 
 
 def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:

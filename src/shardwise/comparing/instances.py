@@ -16,7 +16,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import DETERMINISTIC, direction_of
 from shardwise.methods.method import TOPICS
 from shardwise.methods.mixed.fit import mixed
-from shardwise.methods.mixed.posterior import Mixture, posterior
+from shardwise.methods.mixed.posterior import posterior
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
@@ -217,11 +217,15 @@ def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> 
             "the instance variance cancels from a crossed comparison: with few instances it finds too much",
         )
 
-    def difference_posterior(a: str, b: str, draws: int, seed: int) -> Mixture:
-        return posterior(fit, draws if fit.balanced else None, seed).difference(a, b)
-
     return compare_estimates(
-        replace(estimates, notes=notes, posterior=difference_posterior, error=""),
+        replace(
+            estimates,
+            notes=notes,
+            posterior=lambda a, b, draws, seed: posterior(
+                fit, draws if fit.balanced else None, seed
+            ).difference(a, b),
+            error="",
+        ),
         "none",
         only=[pair.names],
         title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {fit.describe_df(freedom)}",

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -370,14 +370,8 @@ def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) ->
         raise InputError("holds no rows", where=source, remedy="give rows")
     head = pa.Table.from_batches([first])
     reading = _choose_reading(head, columns, source)
-
-    def chain_batches() -> Iterator[Any]:
-        yield first
-        yield from batches
-
-    return _read_blocks(
-        head, reading, (batch.select(_list_wanted(reading)) for batch in chain_batches()), source
-    )
+    wanted = _list_wanted(reading)
+    return _read_blocks(head, reading, (batch.select(wanted) for batch in chain([first], batches)), source)
 
 
 def _choose_reading(head: Any, columns: Columns | None, source: str) -> Reading:

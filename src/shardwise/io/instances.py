@@ -162,7 +162,11 @@ def instance_names(paths: Sequence[Path], instances: Naming) -> tuple[list[tuple
     flagged: list[str] = []
     if isinstance(instances, Mapping):
         pairs = [_look_up_path(path, instances) for path in paths]
-    elif isinstance(instances, os.PathLike) or (isinstance(instances, str) and _is_table(instances)):
+    elif isinstance(instances, os.PathLike) or (
+        isinstance(instances, str)
+        and "{" not in instances
+        and Path(instances).suffix.lower() in {".csv", ".tsv"}
+    ):
         mapping, flagged = _read_mapping_file(Path(instances))
         pairs = [_look_up_path(path, mapping) for path in paths]
     else:
@@ -179,10 +183,6 @@ def instance_names(paths: Sequence[Path], instances: Naming) -> tuple[list[tuple
             )
         seen[name] = path
     return pairs, flagged
-
-
-def _is_table(text: str) -> bool:
-    return "{" not in text and Path(text).suffix.lower() in {".csv", ".tsv"}
 
 
 def _compile_pattern(pattern: str) -> tuple[int, re.Pattern[str]]:

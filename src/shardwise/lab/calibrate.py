@@ -239,7 +239,7 @@ def calibrate(
 
     def build_calibration(tallies: Sequence[Sequence[Figures]]) -> Calibration:
         rates, power = (
-            _in_words(rows, claim_words)
+            rows.assign(claim=rows["claim"].map(claim_words)) if len(rows) else rows
             for rows in (tried.tabulate_rates(tallies), tried.tabulate_power(tallies))
         )
         drawn = max(len(part[0]["family"]) * case.share for case, part in zip(cases, tallies, strict=True))
@@ -364,8 +364,3 @@ def _describe_tables(
     sizes = " × ".join(format_count(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
     spread = sd.describe_components(nouns)
     return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"
-
-
-def _in_words(rows: pd.DataFrame, claim_words: Mapping[str, str]) -> pd.DataFrame:
-    """The same with claims in the user's words."""
-    return rows.assign(claim=rows["claim"].map(claim_words)) if len(rows) else rows

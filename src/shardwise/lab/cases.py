@@ -157,10 +157,6 @@ def _build_margins(source: SimulationSource, claim: Claim, effects: Floats, seed
     return simulated(source.scores, SimulationOptions(effects=effects - effects.mean(), **how))
 
 
-def _build_vine(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
-    return vine_scenario(source.complete, source.dims, effects=effects - effects.mean())
-
-
 def _build_tilt(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
     moved = effects - effects.mean() if effects.any() else None
     return tilted_scenario(source.complete, source.dims, effects=moved)
@@ -183,7 +179,12 @@ SCENARIOS: dict[str, ScenarioKind] = {
     "normal": ScenarioKind(_build_normal, lambda dims, claim: True, needs_scores=False, any_size=True),
     "margins": ScenarioKind(_build_margins, lambda dims, claim: True, any_size=True),
     # these two keep near-duplicate systems, or every score
-    "vine": ScenarioKind(_build_vine, _fits_topics),
+    "vine": ScenarioKind(
+        lambda source, claim, effects, seed: vine_scenario(
+            source.complete, source.dims, effects=effects - effects.mean()
+        ),
+        _fits_topics,
+    ),
     "tilt": ScenarioKind(_build_tilt, _fits_topics),
     **{kind: _of_scores(kind) for kind in data.KINDS},
 }

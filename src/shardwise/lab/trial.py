@@ -202,10 +202,16 @@ class Trial:
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
         how = (self.methods, self.alpha, self.seed, self.baselines)
         for look in self.looks:
+            sizes = {}
+            for number in unclear:
+                scenario = self.cases[number].scenario
+                r = scenario.shape[scenario.dims.index("system")]
+                pairs = max(1, r * (r - 1) // 2)
+                sizes[number] = max(1, min(50, SCORES // prod(scenario.shape), PAIRS // pairs))
             chunks = [
                 Chunk(number, self.cases[number], *how, first, min(size, stop - first))
                 for number in sorted(unclear)
-                for share, size in [(self.cases[number].share, _chunk_size(self.cases[number].scenario))]
+                for share, size in [(self.cases[number].share, sizes[number])]
                 for stop in [-(-look // share)]
                 for first in range(-(-before // share), stop, size)
             ]
@@ -358,11 +364,6 @@ def _derive_seed(seed: int, path: int) -> int:
     return (
         int(np.random.SeedSequence(seed, spawn_key=(path,)).generate_state(1, np.uint64)[0]) if path else seed
     )
-
-
-def _chunk_size(scenario: Scenario) -> int:
-    r = scenario.shape[scenario.dims.index("system")]
-    return max(1, min(50, SCORES // prod(scenario.shape), PAIRS // max(1, r * (r - 1) // 2)))
 
 
 def _by_size(cases: Sequence[Case], parts: Sequence[Figures]) -> dict[float, Floats]:

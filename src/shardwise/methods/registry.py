@@ -295,7 +295,8 @@ def parse_procedure(
         return name
     words = str(name).casefold().split()
     rule = words.pop(0) if words and words[0] in RULES else ""
-    over = words.pop() if words and _is_claim(words[-1]) else None
+    last = words[-1] if words else ""
+    over = words.pop() if words and (last == THESE[0] or set(last.split("+")) <= set(SAMPLED)) else None
     correction = words.pop() if words and words[-1] in CORRECTIONS else None
     usual = None
     if words:
@@ -339,10 +340,6 @@ def parse_procedure(
             value=name,
         )
     return Procedure(method, correction, claim, rule)
-
-
-def _is_claim(word: str) -> bool:
-    return word == THESE[0] or set(word.split("+")) <= set(SAMPLED)
 
 
 def _method_of_correction(correction: str, default: Procedure, dims: Dims) -> Method:

@@ -288,11 +288,6 @@ class Replication:
 
 
 @cache
-def _read_file(name: str) -> pd.DataFrame:
-    text = resources.files("shardwise.papers").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
-    return pd.read_csv(io.StringIO(text))
-
-
 def read_printed(name: str, **only: Any) -> pd.DataFrame:
     """Return the rows that a paper printed, or those with some values alone, without the columns of these values.
 
@@ -300,7 +295,8 @@ def read_printed(name: str, **only: Any) -> pd.DataFrame:
       measure  omega_sq  significant  not_significant  top_group
     0      AP    0.7143         5889             2367          1
     """
-    rows = _read_file(name)
+    text = resources.files("shardwise.papers").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
+    rows = pd.read_csv(io.StringIO(text))
     for column, value in only.items():
         rows = rows[rows[column] == value].drop(columns=column)
     return rows.reset_index(drop=True)

@@ -108,7 +108,7 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
         lack = lacking.get(wanted, "")
         raise InputError(
             f"chart {kind!r} needs {lack}" if lack else f"unknown chart {kind!r}",
-            remedy=f"choose {_join_alternatives(kinds)}",
+            remedy=f"choose {' or '.join(kinds)}",
             argument="kind",
             value=kind,
             choices=tuple(kinds),
@@ -257,8 +257,3 @@ def _find_kinds(
 
 def _is_ours(cls: type) -> bool:
     return cls.__module__.split(".")[0] == "shardwise"
-
-
-def _join_alternatives(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last

@@ -310,8 +310,9 @@ def follow_policy(
     topics = [str(topic) for topic in scores["topic"].values[barren.any(axis=0)]]
     if topics and no_relevant == "refuse":
         m = int(np.argmax(barren.any(axis=1)))
+        some = ", ".join(topics[:5]) + (", …" if len(topics) > 5 else "")
         raise InputError(
-            f"{format_count(len(topics), 'topic')} without a relevant document for {measures[m]}: {_list_some(topics)}",
+            f"{format_count(len(topics), 'topic')} without a relevant document for {measures[m]}: {some}",
             remedy=(
                 *("leave them out, or choose ", Option("no_relevant", "zero"), ", "),
                 *(Option("no_relevant", "undefined"), " or ", Option("no_relevant", "drop")),
@@ -329,7 +330,3 @@ def follow_policy(
         holes = int(np.isnan(values.isel(system=0).values).sum())
         values.attrs["undefined"] = holes * (systems or values.sizes["system"])
     return scores
-
-
-def _list_some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -157,7 +157,7 @@ def score_runs(
             for scores, barren in scored
         )
         if lacking is not None:
-            each = map(lacking.leave_out_next, each)
+            each = (lacking.leave_out(scores, next(lacking.waiting)) for scores in each)
         write_parts(each, systems, draft / NEW, _validate_store(out))
     return open_store(_validate_store(out))
 
@@ -192,10 +192,6 @@ class _Lacking:
             return scores
         present = xr.DataArray(held, {"topic": topics}, ("system", "topic"))
         return scores.map(lambda values: values.where(present).transpose(*values.dims), keep_attrs=True)
-
-    def leave_out_next(self, scores: xr.Dataset) -> xr.Dataset:
-        """Do so for the files that come next."""
-        return self.leave_out(scores, next(self.waiting))
 
 
 class _Kept:

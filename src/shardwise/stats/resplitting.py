@@ -103,7 +103,9 @@ def splits_enough(share: float, *, p: float = 0.001, factor: float = 2.0, sets: 
     """
     t = scipy.stats.norm.isf(p / 2.0)
     slope = scipy.stats.norm.pdf(t) / (p / 2.0)
-    variance = (log(factor) / (slope * _range_quantile(sets))) ** 2
+    # the upper 5 % point of the range of so many standard normal numbers
+    reach = float(scipy.stats.studentized_range.isf(0.05, sets, np.inf))
+    variance = (log(factor) / (slope * reach)) ** 2
     return max(1, ceil(min(share, 1.0 - 1e-6) * (1.0 / variance - 1.0) / (1.0 - min(share, 1.0 - 1e-6))))
 
 
@@ -118,8 +120,3 @@ def in_words(share: float, splits: int) -> str:
     percent = f"{100 * share:.0f}%" if share >= 0.01 or share == 0.0 else "less than 1%"
     many = f"{enough} splits on" if enough > 1 else "the first split on"
     return f"{percent} of the error of one split is the split's own; p-values to .001 are steady from {many}, {have}"
-
-
-def _range_quantile(sets: int) -> float:
-    """Return the upper 5 % point of the range of so many standard normal numbers."""
-    return float(scipy.stats.studentized_range.isf(0.05, sets, np.inf))

@@ -225,7 +225,10 @@ def _write_difference(result: PairResult, setting: Setting, a: str, b: str) -> s
 def _answer_best(result: PairResult, setting: Setting) -> str:
     """The best set, and by how much it beats the first system outside it."""
     names, top, labels = result.pairs.names, result.best_set, label_systems(result)
-    best = f"{labels[top[0]]} ({_write_score(result, setting, top[0])})"
+    score = _write_mean(result, setting, top[0])
+    if setting.measure not in NAMELESS:
+        score = f"{shorten_name(setting.measure)} {score}"
+    best = f"{labels[top[0]]} ({score})"
     if len(top) == len(names):
         last = names[-1]
         largest = _write_difference(result, setting, names[0], last)
@@ -249,12 +252,6 @@ def _answer_best(result: PairResult, setting: Setting) -> str:
 
 def _add_unit(gain: str, setting: Setting) -> str:
     return f"{gain} {shorten_name(setting.measure)}" if setting.measure not in NAMELESS else gain
-
-
-def _write_score(result: PairResult, setting: Setting, name: str) -> str:
-    """The measure and the mean of a system, as the answer names them first."""
-    mean = _write_mean(result, setting, name)
-    return f"{shorten_name(setting.measure)} {mean}" if setting.measure not in NAMELESS else mean
 
 
 def _write_mean(result: PairResult, setting: Setting, name: str) -> str:

@@ -10,12 +10,6 @@ from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_run(source: LogSource) -> bool:
-    """Tell whether a file is a test run."""
-    cases = source.fields.get("testCases")
-    return isinstance(cases, list) and "metricsScores" in source.fields
-
-
 def read_run(source: LogSource) -> list[Log]:
     """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
     whole = source.fields
@@ -45,4 +39,8 @@ def _read_scores(case: Mapping[str, Any]) -> dict[str, float]:
     return scores
 
 
-READER = Reader("deepeval test run", recognize_run, read_run)
+READER = Reader(
+    "deepeval test run",
+    lambda source: isinstance(source.fields.get("testCases"), list) and "metricsScores" in source.fields,
+    read_run,
+)

@@ -10,11 +10,6 @@ from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
 
 
-def recognize_details(source: LogSource) -> bool:
-    """Tell whether a file is a table of details."""
-    return {"doc", "metric", "model_response"} <= set(source.columns)
-
-
 def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file holds the means of a run."""
     known = {"config_general", "results", "config_tasks"} <= source.fields.keys()
@@ -43,4 +38,9 @@ def read_details(source: LogSource) -> list[Log]:
     return [make_log(source.path, model, rows, task=task, repeats="sample", others=others)]
 
 
-READER = Reader("lighteval details", recognize_details, read_details, explain_means)
+READER = Reader(
+    "lighteval details",
+    lambda source: {"doc", "metric", "model_response"} <= set(source.columns),
+    read_details,
+    explain_means,
+)

@@ -39,8 +39,10 @@ def _make_log(model: str, lines: list[dict[str, Any]], source: LogSource) -> Log
         # -1 stands where no grade was found
         grade = parse_verdict(line.get("score"))
         cells.setdefault((item, repeat), []).append(np.nan if grade == -1 else grade)
+    given = {key: [grade for grade in grades if not np.isnan(grade)] for key, grades in cells.items()}
     rows = [
-        Row(item, repeat, {"score": _average_grades(grades)}, {}) for (item, repeat), grades in cells.items()
+        Row(item, repeat, {"score": float(np.mean(grades)) if grades else np.nan}, {})
+        for (item, repeat), grades in given.items()
     ]
     notes = ("grades averaged over turns",)
     return make_log(source.path, model, rows, task="MT-bench", repeats="judgment", notes=notes)
@@ -76,11 +78,6 @@ def _read_pairs(source: LogSource) -> Votes:
         system_noun="model",
         notes=(*notes, f"{left_out} without a verdict left out") if left_out else notes,
     )
-
-
-def _average_grades(grades: list[float]) -> float:
-    given = [grade for grade in grades if not np.isnan(grade)]
-    return float(np.mean(given)) if given else np.nan
 
 
 READER = Reader("MT-bench judgments", recognize_judgments, read_judgments)

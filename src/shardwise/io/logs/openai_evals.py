@@ -10,11 +10,6 @@ from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_record(source: LogSource) -> bool:
-    """Tell whether the first line of a file describes a run."""
-    return "completion_fns" in as_object(source.first.get("spec"))
-
-
 def read_record(source: LogSource) -> list[Log]:
     """Read the verdicts of matches, and numbers of events of metrics."""
     spec = as_object(source.first.get("spec"))
@@ -46,4 +41,8 @@ def _read_scores(event: dict[str, Any]) -> dict[str, float]:
     return {}
 
 
-READER = Reader("OpenAI evals record", recognize_record, read_record)
+READER = Reader(
+    "OpenAI evals record",
+    lambda source: "completion_fns" in as_object(source.first.get("spec")),
+    read_record,
+)

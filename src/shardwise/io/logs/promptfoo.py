@@ -59,7 +59,16 @@ def _name_system(row: Mapping[str, Any], *, several: bool) -> str:
 
 
 def _make_log(name: str, rows: list[dict[str, Any]], source: LogSource) -> Log:
-    scored = score_answers(source.path, rows, _name_item, _read_scores, _describe_item)
+    scored = score_answers(
+        source.path,
+        rows,
+        _name_item,
+        _read_scores,
+        lambda row: {
+            **as_object(row.get("vars")),
+            **as_object(as_object(row.get("testCase")).get("metadata")),
+        },
+    )
     return make_log(
         source.path, name, scored, task="promptfoo", repeats="repeat", item="test", system="provider"
     )
@@ -70,10 +79,6 @@ def _read_scores(row: Mapping[str, Any]) -> dict[str, float]:
         f"namedScores.{key}": parse_verdict(value) for key, value in as_object(row.get("namedScores")).items()
     }
     return {"success": parse_verdict(row.get("success")), "score": parse_verdict(row.get("score")), **named}
-
-
-def _describe_item(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**as_object(row.get("vars")), **as_object(as_object(row.get("testCase")).get("metadata"))}
 
 
 def _name_item(row: Mapping[str, Any]) -> str:

@@ -46,7 +46,10 @@ def read_report(source: LogSource) -> list[Log]:
         if source.path.name == "results.json":
             model = source.folder.parent.name if source.folder.name == "results" else source.folder.name
     else:
-        scores = {key: {"resolved": _parse_resolved(value)} for key, value in whole.items()}
+        outcomes = {
+            key: value.get("resolved") if isinstance(value, dict) else value for key, value in whole.items()
+        }
+        scores = {key: {"resolved": float(bool(outcome))} for key, outcome in outcomes.items()}
         single = source.path.name == "report.json" and len(scores) == 1
         model = source.folder.parent.name if single else source.folder.name
         if source.path.name not in ("report.json", "eval_results.json"):
@@ -65,10 +68,6 @@ def read_report(source: LogSource) -> list[Log]:
             system="submission",
         )
     ]
-
-
-def _parse_resolved(value: Any) -> float:
-    return float(bool(as_object(value).get("resolved") if isinstance(value, dict) else value))
 
 
 def _read_lists(whole: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:

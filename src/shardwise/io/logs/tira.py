@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
-from shardwise.io.logs.log import Log
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource
-
-
-def recognize_nothing(source: LogSource) -> bool:
-    """Return that no file of TIRA holds scores of single items."""
-    return False
 
 
 def explain_means(source: LogSource) -> str:
@@ -20,9 +14,4 @@ def explain_means(source: LogSource) -> str:
     return "give the runs and their judgments, which shardwise scores itself" if known else ""
 
 
-def read_nothing(source: LogSource) -> list[Log]:
-    """Return no logs."""
-    return []
-
-
-READER = Reader("TIRA evaluation", recognize_nothing, read_nothing, explain_means)
+READER = Reader("TIRA evaluation", lambda source: False, lambda source: [], explain_means)

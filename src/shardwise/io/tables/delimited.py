@@ -276,7 +276,7 @@ def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool
         return False
     if any(header[k] and header[k] in cells[k] for k in labels):
         return True
-    if any(_is_known(header[k]) for k in range(len(header))):
+    if any(name and not is_number(name) and (list_roles(name) or is_score(name)) for name in header):
         return False
     if any(is_numbered([header[k], *cells[k][:20]]) for k in labels):
         return True
@@ -289,10 +289,6 @@ def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool
     )
     fractions = not np.array_equal(values, np.round(values))
     return not ((outside.all() and len(named) > 0) or (counting and fractions and len(named) > 1))
-
-
-def _is_known(name: str) -> bool:
-    return bool(name) and not is_number(name) and (bool(list_roles(name)) or is_score(name))
 
 
 def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
@@ -472,13 +468,11 @@ def is_evaluation(text: bytes) -> bool:
     if rows[0][0] in _HEAD:
         return True
     cells = [row for row in rows if len(row) == 3]
-    measures = any(sum(_is_evaluated(row[k]) for row in cells) >= len(cells) / 2 for k in (0, 1))
+    measures = any(
+        sum(is_measure(row[k]) or row[k].startswith(_COUNTS) for row in cells) >= len(cells) / 2
+        for k in (0, 1)
+    )
     return is_number(rows[0][2]) and measures
-
-
-def _is_evaluated(name: str) -> bool:
-    """Tell whether a name is that of a measure."""
-    return is_measure(name) or name.startswith(_COUNTS)
 
 
 def read_evaluation(text: bytes, path: Path) -> Sheet:

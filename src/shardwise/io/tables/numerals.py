@@ -206,7 +206,8 @@ def _strip_affixes(cells: list[str], *, alone: bool) -> tuple[list[str], list[st
     if any(bold):
         cells = [match[2].strip() if match else cell for match, cell in zip(bold, cells, strict=True)]
     marked = [cell for cell in cells if cell[-1:] in _SIGNS and _MARKS.search(cell)]
-    if marked and all(_looks_numeric(_MARKS.sub("", cell)) for cell in marked):
+    bare = [_MARKS.sub("", cell) for cell in marked]
+    if marked and all(_PLAIN.fullmatch(cell) or _COMMA.fullmatch(cell) for cell in bare):
         cells = [_MARKS.sub("", cell) for cell in cells]
         notes.append(f"marks such as {marked[0][-1]} taken away")
     if not alone or not cells:
@@ -223,10 +224,6 @@ def _strip_affixes(cells: list[str], *, alone: bool) -> tuple[list[str], list[st
             cells = [pattern.sub("", cell).strip() for cell in cells]
             notes.append(f"in {part}")
     return cells, notes
-
-
-def _looks_numeric(cell: str) -> bool:
-    return _PLAIN.fullmatch(cell) is not None or _COMMA.fullmatch(cell) is not None
 
 
 def _choose_mark(cells: Sequence[str], plain: Sequence[str], decimal: str, mixed: bool) -> tuple[str, str]:

@@ -97,7 +97,12 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
         if role in axes_of
     }
     asked = frozenset[str](nested).union(*(part.asked for part in parts))
-    labels = {role: entry for role, entry in labels.items() if _is_informative(entry, role in asked)}
+    # labels say something where there are several and, unless they were asked for, items share some
+    labels = {
+        role: entry
+        for role, entry in labels.items()
+        if len(set(entry)) > 1 and (role in asked or len(set(entry)) < len(entry))
+    }
     indexes = {dim: _make_index(dim, axes_of[dim].names) for dim in dims}
     coords = {dim: entry for index in indexes.values() for dim, entry in index.create_variables().items()}
     read_as = describe_reading(
@@ -270,11 +275,6 @@ def _is_nested(labels: _Axis, topics: _Axis) -> bool:
     """Tell whether all rows of an item have the same label."""
     pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
     return len(np.unique(pairs)) == len(np.unique(topics.codes))
-
-
-def _is_informative(labels: list[str], asked: bool) -> bool:
-    """Tell whether labels say anything: there are several and, unless they were asked for, items share some."""
-    return len(set(labels)) > 1 and (asked or len(set(labels)) < len(labels))
 
 
 def _refuse_sparse(

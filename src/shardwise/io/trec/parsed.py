@@ -85,7 +85,9 @@ class Worker:
         if len(topics) < len(rows.topics):
             order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
             docs, values = docs[order], values[order]
-        self._stamp_room()
+        if len(self._stamps) < self.interner.count:
+            more = np.zeros(2 * self.interner.count - len(self._stamps), dtype=np.uint16)
+            self._stamps = np.concatenate([self._stamps, more])
         group, repeat = self._sort_topics(docs, values, edges)
         if repeat >= 0:
             row = repeat if order is None else int(order[repeat])
@@ -174,11 +176,6 @@ class Worker:
     def _decode_name(self, code: int) -> str:
         raw: bytes = self.interner.get_words()[code].astype(">u8").tobytes()
         return raw.rstrip(b"\0").decode("utf-8", "backslashreplace")
-
-    def _stamp_room(self) -> None:
-        if len(self._stamps) < self.interner.count:
-            more = np.zeros(2 * self.interner.count - len(self._stamps), dtype=np.uint16)
-            self._stamps = np.concatenate([self._stamps, more])
 
     def _more_rows(self, room: int) -> None:
         if room > len(self._docs):

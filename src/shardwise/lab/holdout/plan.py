@@ -63,11 +63,6 @@ def check_outlook(distribution: Prediction, here: Floats, other: Floats, level: 
     )
 
 
-def decide_signs(difference: Floats, p_adjusted: Floats, alpha: float) -> Signs:
-    """Return 1 where the first system of a pair is significantly better, -1 where the second, 0 for neither."""
-    return np.asarray(np.sign(difference) * (p_adjusted <= alpha), np.int8)
-
-
 def count_outcomes(
     decided: Signs, checked: Signs, other: Floats, seen: Outlook, strict: Signs | None = None
 ) -> dict[str, Floats]:
@@ -167,7 +162,7 @@ class HoldoutPlan:
             for basis in dict.fromkeys(bases)
         }
         here_signs, there_signs = (
-            [decide_signs(d.difference, d.p_adjusted, self.alpha) for d in made]
+            [np.asarray(np.sign(d.difference) * (d.p_adjusted <= self.alpha), np.int8) for d in made]
             for made in (decided, checked)
         )
         strict = None if self.reference is None else here_signs[self.reference]

@@ -105,11 +105,12 @@ def margins_scenario(
         spread = _fresh_spread(latent.only(fresh), latent, deterministic, len(system.ravel()))[owner]
 
         tails = Tails.from_latent(w, spread)
-
-        def conditional_mean(rows: Ints, shift: Floats) -> Floats:
-            return expected_given(owner_margins.cell_probabilities(rows, shift), owner_margins, rows, tails)
-
-        shift = owner_margins.solve_shifts(means[owner], conditional_mean)
+        shift = owner_margins.solve_shifts(
+            means[owner],
+            lambda rows, shift: expected_given(
+                owner_margins.cell_probabilities(rows, shift), owner_margins, rows, tails
+            ),
+        )
     else:
         shift = owner_margins.solve_shifts(means[owner])
     cut, guide = guide_quantiles(owner_margins.cell_probabilities(np.arange(owner_margins.size), shift))

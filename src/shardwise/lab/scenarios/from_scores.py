@@ -136,7 +136,8 @@ def data_null(
         )
     if kind == "permute":
         return PermutedScenario(name, dims, claim, truth, scores)
-    level = _centred_systems(scores, system)
+    others = tuple(axis for axis in range(scores.ndim) if axis != system)
+    level = scores - scores.mean(axis=others, keepdims=True) + scores.mean()
     if kind == "resample":
         return ResampledScenario(name, dims, claim, truth, level)
     return _build_flipped(name, level, dims, claim, truth)
@@ -218,11 +219,6 @@ def _restore_axes(batch: Floats, dims: tuple[str, ...]) -> Floats:
     """Move (B, T, R, …) back to (B, *dims)."""
     topic, system = _find_axes(dims)
     return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
-
-
-def _centred_systems(y: Floats, system: int) -> Floats:
-    others = tuple(axis for axis in range(y.ndim) if axis != system)
-    return np.asarray(y - y.mean(axis=others, keepdims=True) + y.mean())
 
 
 def _add_effects(batch: Floats, dims: tuple[str, ...], effects: Floats) -> Floats:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats
 from shardwise.methods.bootstrap.atoms import enumerate_sums
 from shardwise.methods.bootstrap.draws import Draws, Spread, find_quantiles, first_where
 from shardwise.methods.bootstrap.spectrum import Pool
@@ -51,11 +51,12 @@ def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None
 def absolute_deviation(distribution: Spread) -> float:
     """Median distance from the median."""
     middle = float(find_quantiles(distribution, np.array([0.5]))[0])
-
-    def half_within(x: Floats) -> Bools:
-        return distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5
-
-    return first_where(half_within, 0.0, max(abs(end - middle) for end in distribution.span))
+    # half of the distribution lies within x of the median
+    return first_where(
+        lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
+        0.0,
+        max(abs(end - middle) for end in distribution.span),
+    )
 
 
 def kernel_bandwidth(deviation: float, n: int) -> float:

@@ -115,15 +115,13 @@ def resample_means(
     executor = None if jobs == 1 else borrow_executor()
     step = BLOCK if executor is None else max(BLOCK, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
-    parts = map_parallel(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_count_rows)
+    parts = map_parallel(
+        work, ranges, jobs=jobs, executor=executor, progress=progress, steps=lambda rows: rows[1] - rows[0]
+    )
     out = np.empty((n_resamples, systems))
     for (first, stop), part in zip(ranges, parts, strict=True):
         out[first:stop] = part
     return out
-
-
-def _count_rows(rows: tuple[int, int]) -> int:
-    return rows[1] - rows[0]
 
 
 def _resample_rows(

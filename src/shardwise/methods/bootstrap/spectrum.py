@@ -45,14 +45,11 @@ class Pool:
         True
         """
         z = np.asarray(frequencies, np.float64) * self.reach
-        order = bessel_orders(float(np.abs(z).max(initial=0.0)))
+        largest = float(np.abs(z).max(initial=0.0))
+        # from this order on the Bessel functions J_k(z) are below rounding
+        order = int(largest + 14.0 * np.cbrt(largest)) + 20
         if not self._moments or len(self._moments[0]) < order:
             self._moments[:] = [chebyshev_moments(self.values / (self.reach or 1.0), max(order, 64))]
         out = np.empty(z.shape, np.complex128)
         jacobi_anger(self._moments[0], z, out)
         return out
-
-
-def bessel_orders(z: float) -> int:
-    """Order from which on the Bessel functions J_k(z) are below rounding."""
-    return int(z + 14.0 * np.cbrt(z)) + 20

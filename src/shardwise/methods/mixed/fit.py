@@ -216,7 +216,11 @@ def mixed(
     complete = np.isfinite(table.y).all() and not (design == "nested" and table.deterministic.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
     notes = _write_notes(table.counts, table.systems, table.deterministic, design)
-    parts, fit = _closed_form(table.y, design) if complete else (_fit_general(data, l), None)
+    parts, fit = (
+        _closed_form(table.y, design)
+        if complete
+        else (fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), l), None)
+    )
     components = VarianceComponents(
         dict(zip(names, map(float, parts.variances), strict=True)),
         mean=float(parts.values.mean()),
@@ -257,10 +261,6 @@ def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
         convergence=Convergence("closed form"),
     )
     return parts, fit
-
-
-def _fit_general(data: Observations, systems: int) -> Parts:
-    return fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), systems)
 
 
 def _pose_problem(data: Observations, systems: int) -> Problem:

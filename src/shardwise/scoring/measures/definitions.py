@@ -501,11 +501,10 @@ _AS_RETRIEVED = {"NumRel", "NumQ", "Judged", "Unjudged", "RBPresidual", "infAP"}
 """Measures on grades that have no variant without unjudged documents: those on unjudged ones, and sizes."""
 
 
-def _with_judged_only(definition: Definition) -> Definition:
-    """Give a measure on grades or subtopics the parameter that takes unjudged documents out."""
-    if definition.needs == "strata" or definition.name in _AS_RETRIEVED:
-        return definition
-    return replace(definition, parameters=(*definition.parameters, _JUDGED_ONLY))
-
-
-DEFINITIONS: tuple[Definition, ...] = tuple(map(_with_judged_only, _TABLE))
+# measures on grades or subtopics have a parameter that takes unjudged documents out
+DEFINITIONS: tuple[Definition, ...] = tuple(
+    definition
+    if definition.needs == "strata" or definition.name in _AS_RETRIEVED
+    else replace(definition, parameters=(*definition.parameters, _JUDGED_ONLY))
+    for definition in _TABLE
+)
