@@ -141,16 +141,16 @@ def settle_tie(tie: tuple[str, str, float], now: Design) -> OpenTie:
     """What the items at hand could have shown of a tie, and how many of them, or of repeats, would settle it."""
     a, b, difference = tie
     rounded = float(f"{difference:.2g}")
-    found = OpenTie(a, b, rounded, float(now.detectable), now.topics, None, now.repeats or 1)
+    open_tie = OpenTie(a, b, rounded, float(now.detectable), now.topics, None, now.repeats or 1)
     if not rounded:
-        return found
+        return open_tie
     wanted = replace(now, min_diff=rounded)
     if now.repeats is None:
         needed = float(wanted.search())
-        return replace(found, items_needed=int(needed) if np.isfinite(needed) else None)
+        return replace(open_tie, items_needed=int(needed) if np.isfinite(needed) else None)
     items, repeats = plan_more(wanted)[:2]
     return replace(
-        found,
+        open_tie,
         items_needed=None if items is None else items.topics,
         repeats_needed=None if repeats is None else repeats.repeats,
     )

@@ -56,11 +56,11 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def find_command(words: list[str]) -> tuple[Command | dict[str, Command] | None, list[str]]:
     """Return the command or group that a line names, None for the program itself, and the words after it."""
-    found: Command | dict[str, Command] | None = None
+    command: Command | dict[str, Command] | None = None
     known: dict[str, Command] | dict[str, Command | dict[str, Command]] = COMMANDS
     for place, word in enumerate(words):
-        if isinstance(found, Command) or word in ("-h", "--help"):
-            return found, words[place:]
+        if isinstance(command, Command) or word in ("-h", "--help"):
+            return command, words[place:]
         if word not in known:
             kind = "option" if word.startswith("-") else "command"
             problem = (
@@ -70,9 +70,9 @@ def find_command(words: list[str]) -> tuple[Command | dict[str, Command] | None,
             raise InputError(
                 problem, where=" ".join(["shardwise", *words[:place]]) if place else "", remedy=remedy
             )
-        found = known[word]
-        known = found if isinstance(found, dict) else {}
-    return found, []
+        command = known[word]
+        known = command if isinstance(command, dict) else {}
+    return command, []
 
 
 def offer_words(words: list[str], place: int) -> list[str]:

@@ -127,16 +127,16 @@ def parse_words(method: str, first: str, last: Collection[str] = ()) -> dict[str
     if words[:1] != [first]:
         return None
     known = BOOTSTRAP if first == "bootstrap" else REPEATS
-    found: dict[str, Any] = {}
+    meanings: dict[str, Any] = {}
     for word in words[1:]:
         if word in last:
-            found["correction"] = word
+            meanings["correction"] = word
         elif word in known:
             name, value = known[word]
-            found[name] = value
+            meanings[name] = value
         else:
             raise refuse_unknown("method", word, (*known, *last), what=f"word after {first}")
-    return found
+    return meanings
 
 
 def check_kind(value: str) -> None:

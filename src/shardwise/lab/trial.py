@@ -29,7 +29,6 @@ from shardwise.lab.error_counts import (
     judge_interval,
     level_for,
 )
-from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure

@@ -85,8 +85,8 @@ class Verdict:
         """Return the verdict in plain values, as JSON takes them, for Python or for the command line."""
         advice = [{**asdict(item), "now": item.suggest_call(command)} for item in self.advice]
         states = {state: list(getattr(self, state)) for state in STATES}
-        said = {"causes": list(self.causes), "text": self.text(command)}
-        return {"claim": self.claim, "advice": advice, "use": self.use, **states, **said}
+        words = {"causes": list(self.causes), "text": self.text(command)}
+        return {"claim": self.claim, "advice": advice, "use": self.use, **states, **words}
 
     def __str__(self) -> str:
         return self.text()
