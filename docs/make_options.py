@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from shardwise.cli.commands import COMPARING, list_commands
-from shardwise.cli.options import GROUPS, TABLE, Row
+from shardwise.cli.options import GROUPS, TABLE, Param
 from shardwise.cli.schema import RESULTS, Result, field_names
 
 FOLDER = Path(__file__).parent
@@ -41,7 +41,7 @@ def uses(name: str) -> tuple[list[str], set[str]]:
     return list(rows), {default_text(row) for row in rows.values()}
 
 
-def default_text(row: Row) -> str:
+def default_text(row: Param) -> str:
     """Return the default of an option as a user writes it; nothing where there is none to write."""
     value = ", ".join(map(str, row.default)) if row.several else row.default
     return "" if value in (None, "", False) else str(value)

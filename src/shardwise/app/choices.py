@@ -8,7 +8,7 @@ from typing import Any
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
 from shardwise.cli.commands import list_commands
-from shardwise.cli.options import Row
+from shardwise.cli.options import Param
 from shardwise.cli.parsing import parse_texts
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
@@ -18,7 +18,7 @@ ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "spl
 
 FLAGS = ("lower_is_better", "higher_is_better")
 """Options without a value."""
-ROWS: dict[str, dict[str, Row]] = {
+ROWS: dict[str, dict[str, Param]] = {
     kind: {name: row for name, row in list_commands()[kind,].rows.items() if kind in row.web.split()}
     for kind in ("compare", "calibrate", "repeat")
 }

@@ -13,7 +13,7 @@ from shardwise.cli.options import (
     PLAN,
     TABLE,
     Format,
-    Row,
+    Param,
     refuse_absent_file,
     refuse_file,
     refuse_unwritable_store,
@@ -30,7 +30,7 @@ class Command:
     words: tuple[str, ...]
     help: str
     function: str
-    rows: dict[str, Row]
+    rows: dict[str, Param]
     changed: frozenset[str]
     ignored: tuple[str, ...] = ()
 
@@ -40,7 +40,7 @@ class Command:
         return " ".join(self.words)
 
     @property
-    def argument(self) -> Row | None:
+    def argument(self) -> Param | None:
         """The row of its argument, if it has one."""
         return next((row for row in self.rows.values() if row.positional), None)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shardwise.cli.commands import Command
-from shardwise.cli.options import TABLE, Row
+from shardwise.cli.options import TABLE, Param
 from shardwise.cli.wording import suggest_name
 from shardwise.core.errors import InputError
 
@@ -126,7 +126,7 @@ class AnalysisFile:
             remedy=suggest_name(key, known) or f"see shardwise {command.title} --help",
         )
 
-    def _read_option(self, value: Any, row: Row, keys: tuple[str, ...]) -> Any:
+    def _read_option(self, value: Any, row: Param, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
         where = self.locate_key(*keys)
         if row.kind is bool:
@@ -148,7 +148,7 @@ class AnalysisFile:
             remedy = hint or " ".join(("see shardwise", *keys[:-1], "--help"))
             raise InputError(f"{row.key}: {problem}", where=where, remedy=remedy) from None
 
-    def _locate_file(self, text: str, row: Row) -> str:
+    def _locate_file(self, text: str, row: Param) -> str:
         """Return the path of a file relative to this one's folder, and any other text as it is."""
         if row.kind is Path:
             return self._resolve_path(text)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, Command
-from shardwise.cli.options import BUILT_IN, COMMON, GROUPS, OUTPUT, TABLE, Row
+from shardwise.cli.options import BUILT_IN, COMMON, GROUPS, OUTPUT, TABLE, Param
 from shardwise.cli.parsing import list_rows
 
 TAGLINE = "Find out which systems are really different, and what you may claim."
@@ -38,9 +38,9 @@ def _print_group(words: list[str], console: Console) -> None:
     """Print the commands of the program, or of one of its groups."""
     console.print(f"\n Usage: {' '.join(['shardwise', *words])} COMMAND [ARGS]...\n", markup=False)
     console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
-    version = [Row("version", OUTPUT, default=False, kind=bool, help="Show the version and stop.")]
+    version = [Param("version", OUTPUT, default=False, kind=bool, help="Show the version and stop.")]
     completion = [
-        Row(
+        Param(
             "completion", OUTPUT, metavar="SHELL", help="Print what bash, zsh or fish completes by, and stop."
         )
     ]
@@ -76,7 +76,7 @@ def _print_command(command: Command, console: Console) -> None:
     for paragraph in command.help.split("\n\n"):
         console.print(Text(f" {' '.join(paragraph.split())}\n"))
     rows = order_rows(command)
-    panels: dict[str, list[Row]] = {}
+    panels: dict[str, list[Param]] = {}
     for row in rows:
         title = "Arguments" if row.positional else COMMON if row.common else row.group.title
         panels.setdefault(title, []).append(row)
@@ -84,11 +84,11 @@ def _print_command(command: Command, console: Console) -> None:
         console.print(_make_panel(title, map(_describe_row, members)))
 
 
-def order_rows(command: Command) -> list[Row]:
+def order_rows(command: Command) -> list[Param]:
     """Return the options of a command in the order of its help: arguments, common ones, then group by group."""
     order = list(TABLE)
 
-    def rank(row: Row) -> tuple[int, bool, int]:
+    def rank(row: Param) -> tuple[int, bool, int]:
         place = order.index(row.name) if row.name in TABLE else len(order)
         if row.positional:
             return -1, False, place
@@ -99,7 +99,7 @@ def order_rows(command: Command) -> list[Row]:
     return sorted(list_rows(command), key=rank)
 
 
-def _describe_row(row: Row) -> tuple[str, str, str]:
+def _describe_row(row: Param) -> tuple[str, str, str]:
     """Return names, value and help of an option, with the default and whether it is repeatable."""
     text = row.help
     if row.several and not row.positional:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
 from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, AnalysisFile, NothingGiven, to_toml
-from shardwise.cli.options import BUILT_IN, TABLE, Format, Margin, Row, format_of
+from shardwise.cli.options import BUILT_IN, TABLE, Format, Margin, Param, format_of
 from shardwise.cli.wording import suggest_name
 from shardwise.core.errors import InputError, Option
 
@@ -178,7 +178,7 @@ def parse_texts(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[st
     return values
 
 
-def list_rows(command: Command) -> list[Row]:
+def list_rows(command: Command) -> list[Param]:
     """Return the options of a command, with those that the parser answers itself."""
     built_in = {row.name: row for row in BUILT_IN}
     if "format" not in command.rows:
@@ -226,7 +226,7 @@ def split_words(command: Command, words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _join_values(
-    words: Sequence[str], rows: Sequence[Row], arguments: list[str], program: str
+    words: Sequence[str], rows: Sequence[Param], arguments: list[str], program: str
 ) -> Iterator[str]:
     """Yield the options, each with its value in one word, whatever it begins with; arguments go to the list."""
     flags = {flag: row for row in rows if not row.positional for flag in row.flags}

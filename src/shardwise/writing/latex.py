@@ -8,7 +8,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.writing import answer
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
-from shardwise.writing.table import Column, format_math, set_table
+from shardwise.writing.table import TypedColumn, format_math, set_table
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
 MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system
@@ -31,22 +31,26 @@ def systems_latex(content: Analysis) -> str:
         )
         for k, name in enumerate(systems)
     ]
-    means = Column("", list(lead.intervals["estimate"]), "number", content.decimals).set_tex()
+    means = TypedColumn("", list(lead.intervals["estimate"]), "number", content.decimals).set_tex()
     means = [mean + (f"$^{{{mark}}}$" if mark else "") for mean, mark in zip(means, marks, strict=True)]
     ends = list(zip(lead.intervals["lower"], lead.intervals["upper"], strict=True))
     noun, labels = answer.capitalize_sentence(content.noun_for("system")), label_systems(lead, NAME)
     columns = [
-        Column("", range(1, len(systems) + 1), "d"),
-        Column(escape_tex(noun), [labels[name] for name in systems]),
-        Column(escape_tex(content.measure), means, "tex"),
-        Column(f"{_format_level(content)} CI", ends, "interval", content.decimals),
+        TypedColumn("", range(1, len(systems) + 1), "d"),
+        TypedColumn(escape_tex(noun), [labels[name] for name in systems]),
+        TypedColumn(escape_tex(content.measure), means, "tex"),
+        TypedColumn(f"{_format_level(content)} CI", ends, "interval", content.decimals),
     ]
     if lead.pairs.complete:
-        columns.append(Column("Rank", format_ranks(lead.pairs.ranks(1.0 - content.alpha).loc[list(systems)])))
+        columns.append(
+            TypedColumn("Rank", format_ranks(lead.pairs.ranks(1.0 - content.alpha).loc[list(systems)]))
+        )
     lettered = all(result.letters is not None for result in claims)
     for result in claims if lettered else ():
         claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(claims) > 1 else ""
-        columns.append(Column(f"Group{claim}", [shorten_letters(names) for names in result.letters or ()]))
+        columns.append(
+            TypedColumn(f"Group{claim}", [shorten_letters(names) for names in result.letters or ()])
+        )
     return set_table(columns, _systems_caption(content, lettered), "tab:systems")
 
 
@@ -91,14 +95,14 @@ def pairs_latex(content: Analysis) -> str:
     a, b = ([names[k] for k in ends[shown]] for ends in (pairs.ia, pairs.ib))
     asked = set(a) if len(shown) < len(pairs) else None
     columns = [
-        Column("Better", [labels[name] for name in a]),
-        Column("Worse", [labels[name] for name in b]),
-        Column("Difference", pairs.difference[shown].tolist(), "number", content.decimals),
+        TypedColumn("Better", [labels[name] for name in a]),
+        TypedColumn("Worse", [labels[name] for name in b]),
+        TypedColumn("Difference", pairs.difference[shown].tolist(), "number", content.decimals),
     ]
     for result in results:
         claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(results) > 1 else ""
         texts = _by_name(result, asked)
-        columns.append(Column(f"$p${claim}", [texts[pair] for pair in zip(a, b, strict=True)], "tex"))
+        columns.append(TypedColumn(f"$p${claim}", [texts[pair] for pair in zip(a, b, strict=True)], "tex"))
     systems = escape_tex(content.nouns_for("system"))
     which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
     caption = (
@@ -131,11 +135,11 @@ def anova_latex(content: Analysis) -> str:
     table = content.fit.table
     shown = {"ss": ("SS", ".4g"), "df": ("df", ".0f"), "ms": ("MS", ".4g"), "F": ("$F$", ".2f")}
     shown |= {"p": ("$p$", "tex"), "omega_sq": (r"$\hat\omega^2$", ".3f")}
-    columns = [Column("Source", [str(term) for term in table.index])]
+    columns = [TypedColumn("Source", [str(term) for term in table.index])]
     for name, (head, kind) in shown.items():
         values = table[name].astype(float).tolist()
         cells = [format_math(format_p(p)) if np.isfinite(p) else "" for p in values]
-        columns.append(Column(head, cells if kind == "tex" else values, kind))
+        columns.append(TypedColumn(head, cells if kind == "tex" else values, kind))
     caption = (
         rf"Analysis of variance of {escape_tex(content.measure)}, {escape_tex(content.fit.model.title, 200)}."
     )

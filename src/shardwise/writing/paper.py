@@ -20,7 +20,7 @@ from shardwise.writing import answer
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
-from shardwise.writing.table import Column, format_math, set_float, set_tabular
+from shardwise.writing.table import TypedColumn, format_math, set_float, set_tabular
 from shardwise.writing.words import shorten_letters
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
@@ -132,7 +132,7 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
     shown = [_format_name(labels[name], letters.get(name, ""), bool(marked)) for name in names]
     heads = [rf"\multicolumn{{1}}{{r}}{{{escape_tex(analysis.measure, HEAD)}}}" for analysis in analyses]
     texts = [[cell.text for cell in column] for column in cells]
-    measures = [Column(head, column, "tex") for head, column in zip(heads, texts, strict=True)]
+    measures = [TypedColumn(head, column, "tex") for head, column in zip(heads, texts, strict=True)]
     # As many measures as the width has room for, and panels of systems side by side where these are many.
     wide = max(_estimate_width(cell) for column in cells for cell in column)
     wide = max(wide, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
@@ -146,7 +146,7 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
     kind, layout = "table*" if across else "table", r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
     floats: list[str] = []
     for first_measure in range(0, len(analyses), most):
-        block = [Column(noun, shown, "tex"), *measures[first_measure : first_measure + most]]
+        block = [TypedColumn(noun, shown, "tex"), *measures[first_measure : first_measure + most]]
         for page in _cut_range(range(len(names)), ROWS * panels):
             parts = [set_tabular(block, rows, share) for rows in _cut_range(page, -(-len(page) // panels))]
             lines = [line for part in parts for line in (r"\hfill", *part)][1:]

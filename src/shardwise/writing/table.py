@@ -29,7 +29,7 @@ An interval is a pair; limits of a difference also say whether it is significant
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TypedColumn:
     """A column of a table: its heading, its values, and their kind: one of `TEXTS`, "p", "tex", or a format.
 
     A p-value at the resolution of resamples is only known to be as small; cells of kind "tex" are LaTeX already, as
@@ -59,12 +59,12 @@ class Column:
         return [" to ".join(map(format_math, text.split(" to "))) for text in self.show()]
 
 
-def show_columns(columns: Sequence[Column]) -> pd.DataFrame:
+def show_columns(columns: Sequence[TypedColumn]) -> pd.DataFrame:
     """Return columns as a table of texts."""
     return pd.DataFrame({column.head: column.show() for column in columns})
 
 
-def set_table(columns: Sequence[Column], caption: str, label: str) -> str:
+def set_table(columns: Sequence[TypedColumn], caption: str, label: str) -> str:
     """Return a table in LaTeX with booktabs, a longtable where it does not fit on a page."""
     sides, head, rows = _set_lines(columns)
     if len(rows) <= LONG:
@@ -81,7 +81,7 @@ def set_float(kind: str, layout: str, caption: str, label: str, lines: Sequence[
     return "\n".join([rf"\begin{{{kind}}}", *(f"  {line}" for line in inside), rf"\end{{{kind}}}", ""])
 
 
-def set_tabular(columns: Sequence[Column], rows: range | None = None, width: str = "") -> list[str]:
+def set_tabular(columns: Sequence[TypedColumn], rows: range | None = None, width: str = "") -> list[str]:
     """Return all rows, or some, as lines of LaTeX; where a width is given, names in the first column wrap."""
     sides, head, body = _set_lines(columns)
     start, end = rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\end{tabular}"
@@ -92,7 +92,7 @@ def set_tabular(columns: Sequence[Column], rows: range | None = None, width: str
     return [start, *(f"  {line}" for line in (*head, *shown, r"\bottomrule")), end]
 
 
-def _set_lines(columns: Sequence[Column]) -> tuple[str, list[str], list[str]]:
+def _set_lines(columns: Sequence[TypedColumn]) -> tuple[str, list[str], list[str]]:
     """Sides of the columns, text on the left and numbers on the right, the heading with its rules, and the rows."""
     sides = "".join("l" if column.kind == "text" else "r" for column in columns)
     head = [r"\toprule", " & ".join(column.head for column in columns) + r" \\", r"\midrule"]

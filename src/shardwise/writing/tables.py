@@ -24,7 +24,7 @@ from shardwise.writing.answer import (
 )
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
-from shardwise.writing.table import Column, show_columns
+from shardwise.writing.table import TypedColumn, show_columns
 
 MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
 """Marks of verdicts against a baseline."""
@@ -116,22 +116,24 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
     verdicts = list(frame["verdict"]) if "verdict" in frame.columns else [""] * len(frame)
     columns = []
     for name in frame.columns:
-        column = Column(str(name), list(frame[name]), KINDS.get(name, "text"), decimals)
+        column = TypedColumn(str(name), list(frame[name]), KINDS.get(name, "text"), decimals)
         if name == "lower":
             found = [verdict in ("better", "worse") for verdict in verdicts]
             limits = list(zip(frame["lower"], frame["upper"], found, strict=True))
-            column = Column(f"{format_percent(1.0 - alpha)} CI", limits, "limits", decimals)
+            column = TypedColumn(f"{format_percent(1.0 - alpha)} CI", limits, "limits", decimals)
         elif name == "rank_best":
-            column = Column("rank", format_ranks(frame))
+            column = TypedColumn("rank", format_ranks(frame))
         elif name == "win_rate":
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
-            column = Column("win rate", [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates])
+            column = TypedColumn("win rate", [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates])
         elif name == "p_adjusted":
             tested = frame["lower"].notna() | frame[name].notna()
             shown = zip(frame[name], tested, strict=True)
-            column = Column("p", [format_p(p, resolution) if known else "not tested" for p, known in shown])
+            column = TypedColumn(
+                "p", [format_p(p, resolution) if known else "not tested" for p, known in shown]
+            )
         elif name == "verdict":
-            column = Column("", [MARKS[verdict] for verdict in verdicts])
+            column = TypedColumn("", [MARKS[verdict] for verdict in verdicts])
         if name not in ("upper", "rank_worst", "win_lower", "win_upper"):
             columns.append(column)
     return show_columns(columns)
@@ -153,23 +155,23 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
     table, digits = board.table, board.decimals[board.measure]
     ends, labels = list(zip(table["lower"], table["upper"], strict=True)), label_systems(board.result)
     columns = [
-        Column(board.noun, list(table["system"])),
-        Column(board.measure, list(table["mean"]), "number", digits),
-        Column(f"{format_percent(board.level)} CI", ends, "interval", digits),
-        Column("rank", format_ranks(table)),
-        *([Column("group", list(table["group"]))] if board.has_letters else []),
-        Column("to best", list(table["to_best"]), "number", digits),
+        TypedColumn(board.noun, list(table["system"])),
+        TypedColumn(board.measure, list(table["mean"]), "number", digits),
+        TypedColumn(f"{format_percent(board.level)} CI", ends, "interval", digits),
+        TypedColumn("rank", format_ranks(table)),
+        *([TypedColumn("group", list(table["group"]))] if board.has_letters else []),
+        TypedColumn("to best", list(table["to_best"]), "number", digits),
     ]
     for name, frame in board.others.items():
-        columns.append(Column(name, list(frame["mean"]), "number", board.decimals[name]))
+        columns.append(TypedColumn(name, list(frame["mean"]), "number", board.decimals[name]))
     for name, frame in board.against.items():
-        differences = Column("", list(frame["difference"]), "signed", digits).show()
+        differences = TypedColumn("", list(frame["difference"]), "signed", digits).show()
         marked = zip(differences, frame["verdict"], strict=True)
         columns.append(
-            Column(f"vs {labels[name]}", [f"{text} {MARKS[word]}".strip() for text, word in marked])
+            TypedColumn(f"vs {labels[name]}", [f"{text} {MARKS[word]}".strip() for text, word in marked])
         )
         columns.append(
-            Column(f"p vs {labels[name]}", list(frame["p_adjusted"]), "p", resolution=board.resolution)
+            TypedColumn(f"p vs {labels[name]}", list(frame["p_adjusted"]), "p", resolution=board.resolution)
         )
     return show_columns(columns)
 
