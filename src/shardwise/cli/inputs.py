@@ -396,7 +396,7 @@ class InputReader:
         picked = scores[list(named) or known]
         if notes and VOTES not in scores[known[0]].attrs:
             lower = [str(name) for name in picked if direction_of(picked[name])[0]]
-        notes[0] += f"; lower is better: {', '.join(lower)}" if lower else "; higher is better"
+            notes[0] += f"; lower is better: {', '.join(lower)}" if lower else "; higher is better"
         return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.options.human)
 
 
