@@ -330,5 +330,5 @@ def test_intervals_of_holm_are_those_of_bonferroni() -> None:
     y = rng.normal(size=(1, 20, 4)) + np.array([0.0, 0.0, 3.0, 3.0])
     holm = parse_procedure("t holm").decide(Tables(y, TABLE))
     assert 0 < (holm.p_adjusted <= 0.05).sum() < 6
-    critical = stats.t.isf(0.05 / 6 / 2, holm.outcome.df)
-    np.testing.assert_allclose(holm.half_widths(0.05), critical * holm.outcome.se, rtol=1e-12)
+    critical = stats.t.isf(0.05 / 6 / 2, holm.pairs.df)
+    np.testing.assert_allclose(holm.half_widths(0.05), critical * holm.pairs.se, rtol=1e-12)

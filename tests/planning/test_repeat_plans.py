@@ -182,7 +182,7 @@ def test_plans_speak_the_words_of_the_table(command: str, tmp_path: Path) -> Non
     if command in ("interval", "table"):
         frame = pd.read_csv(path).groupby(["question", "model"])["score"].mean().reset_index()
         frame.to_csv(path, index=False)
-    more = {"budget": ("--judgments", "500"), "equivalence": ("--margin", "0.3")}.get(command, ())
+    more = {"budget": ("--budget", "500"), "equivalence": ("--margin", "0.3")}.get(command, ())
     done = shardwise("design", command, str(path), *more)
     assert done.returncode == 0, done.stderr
     words = set(re.findall(r"[a-z]+", done.stdout + done.stderr))

@@ -664,7 +664,7 @@ def design_curve(
     """
     how: dict[str, Any] = {"min_diff": [min_diff], "alpha": [alpha], "power": [power], "method": method}
     grid = design_table(variances, systems=systems, **how).droplevel(["alpha", "min_diff"])
-    rows: pd.DataFrame = grid[power].melt(ignore_index=False, value_name="topics").reset_index()
+    rows = pd.Series(grid[power].unstack(), name="topics").reset_index()
     return rows[["measure", "systems", "topics"]]
 
 

@@ -108,7 +108,7 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
         lack = lacking.get(wanted, "")
         raise InputError(
             f"chart {kind!r} needs {lack}" if lack else f"unknown chart {kind!r}",
-            remedy=f"choose {' or '.join(kinds)}",
+            remedy=f"choose {' or '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}",
             argument="kind",
             value=kind,
             choices=tuple(kinds),
