@@ -29,7 +29,7 @@ from shardwise.cli.main import run_command
 from shardwise.cli.simulate import LIST
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.papers.exhibit import Exhibit, Form, Replication
-from shardwise.papers.steps import run_steps
+from shardwise.papers.experiment import run_steps
 from shardwise.plot.saving import save_chart
 
 Write = Callable[[Path, int], object]  # into a folder, the state with this number
@@ -76,7 +76,7 @@ def writers(folder: Path) -> dict[str, Write]:
         shutil.rmtree(folder / "gone", ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             (out / "steps" / "key").rename(folder / "gone")
-        run_steps({"step": lambda: {"rows": frames[k]}}, "key", out, None)
+        run_steps({"step": lambda: {"rows": frames[k]}}, out / "steps" / "key", None)
 
     small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "500", "--relevant", "3")
     return {
