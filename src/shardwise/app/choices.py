@@ -119,7 +119,9 @@ def validate_choices(given: Any, kind: str, *, typed: bool = False) -> Choices:
                     if file != str(sanitize_name(file)):
                         raise not_sent(file)
             choices[name] = kept
-    parse_texts(list_commands()[kind,], {name: texts for name, texts in choices.items() if name != "files"})
+    # files are those that were sent, which stand elsewhere
+    texts_of = {name: texts for name, texts in choices.items() if name not in ("files", "human")}
+    parse_texts(list_commands()[kind,], texts_of)
     return choices
 
 
