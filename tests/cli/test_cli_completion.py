@@ -29,10 +29,10 @@ def offered(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("compare", "scores.csv", "--method", "moderated h"), "moderated holm"),
+        (("compare", "scores.csv", "--method", "moder"), "moderated"),
         (("compare", "scores.csv", "--model", "MD"), "MD6"),
         (("leaderboard", "qrels.txt", "runs", "-m", "nDC"), "nDCG@10"),
-        (("calibrate", "scores.csv", "--method", "t h"), "t holm"),
+        (("calibrate", "scores.csv", "--method", "wil"), "wilcoxon"),
     ],
 )
 def test_names_are_offered(words: tuple[str, ...], expected: str) -> None:

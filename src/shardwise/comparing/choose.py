@@ -109,6 +109,8 @@ def _use_model(model: Model | str, correction: str | Procedure | None) -> Proced
             argument="method",
         )
     method = make_anova(Model.parse(model) if isinstance(model, str) else model)
+    if not method.layouts_by_claim:
+        raise InputError(f"model {model} compares no systems", remedy="add the term system", argument="model")
     return Procedure(method, correction or "hsd", method.default_claim)
 
 
