@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import partial
 from pathlib import Path
 
@@ -88,6 +89,8 @@ def offer_words(words: list[str], place: int) -> list[str]:
     last = rows.get(before[-1])
     if last is not None and last.complete is not None:
         return last.complete(word)
+    if last is not None and isinstance(last.kind, type) and issubclass(last.kind, Enum):
+        return [str(choice.value) for choice in last.kind if str(choice.value).startswith(word)]
     return filter_names(word, rows) if word.startswith("-") else []
 
 

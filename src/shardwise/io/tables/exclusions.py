@@ -344,8 +344,14 @@ def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
         return np.zeros(0, dtype=np.int64)
     table = np.full((len(items.names), len(systems.names)), np.nan)
     table[items.codes, systems.codes] = sheet.columns[reading.scores[0]].values
+    others = np.flatnonzero(~np.isin(items.codes, codes))
+    outside = {}
+    for k in codes:
+        own_rows = np.flatnonzero(items.codes == k)
+        outside[k] = bool(own_rows.min() > others.max() or own_rows.max() < others.min())
     rows = [items.find_row(name) for name in items.names]
-    return np.flatnonzero(np.isin(items.codes, _sift_rows(sheet, items.names, table, codes, (), rows)))
+    dropped = _sift_rows(sheet, items.names, table, codes, (), rows, outside)
+    return np.flatnonzero(np.isin(items.codes, dropped))
 
 
 def _sift_rows(
@@ -355,6 +361,7 @@ def _sift_rows(
     candidates: Sequence[int],
     edge: Sequence[int],
     rows: Sequence[int] = (),
+    outside: Mapping[int, bool] | None = None,
 ) -> list[int]:
     """Return those of some rows that sum up others, by a word and by numbers or place; refuse where one sign speaks."""
     body = np.delete(table, candidates, axis=0)
@@ -372,9 +379,13 @@ def _sift_rows(
         if not name and not statistic:
             raise InputError("a row has no name", where=sheet.place(row), remedy="fill it in")
         # below or above all items, and not between them
-        outside = all(j in candidates for j in range(k, len(names))) or all(j in candidates for j in range(k))
+        at_end = (
+            outside[k]
+            if outside is not None
+            else all(j in candidates for j in range(k, len(names))) or all(j in candidates for j in range(k))
+        )
         formulas = bool(np.isinf(table[k]).any())
-        if statistic or (outside and (apart or formulas) and (is_summary(name) or _sums_up(name))):
+        if statistic or (at_end and (apart or formulas) and (is_summary(name) or _sums_up(name))):
             dropped.append(k)
         elif is_summary(name) or k in edge:
             raise _doubt_row(sheet, row, name)
