@@ -213,22 +213,68 @@ class Method:
         return self.sound and not self.of_items
 
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
-        """Return the layouts of tables that can support a claim."""
+        """Return the layouts of tables that can support a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        tuple
+            Dimensions of each.
+        """
         return dict(self.layouts_by_claim).get(claim, ())
 
     def corrections_for(self, claim: Claim) -> tuple[str, ...]:
-        """Return the corrections that can follow for a claim."""
+        """Return the corrections that can follow for a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(name for name in self.corrections if name != JOINT or claim not in self.jointless)
 
     def choose_correction(self, claim: Claim) -> str:
-        """Return the correction that is meant where none is named."""
+        """Return the correction that is meant where none is named.
+
+        Parameters
+        ----------
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        str
+            Its name.
+        """
         offered = self.corrections_for(claim)
         return next(
             name for name in (self.default_correction, JOINT, "hsd", "holm", *offered) if name in offered
         )
 
     def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
-        """Return the rules that make one answer of several splits; none where all are taken at once."""
+        """Return the rules that make one answer of several splits; none where all are taken at once.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction, empty for one by construction.
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         layouts, rules = self.layouts_for(claim), []
         if self.averages_splits and SHARDS in layouts and SPLITS not in layouts and correction != JOINT:
             rules.append("mean")
@@ -239,28 +285,100 @@ class Method:
         return tuple(rules)
 
     def takes_gaps_for(self, claim: Claim) -> bool:
-        """Return whether scores may be missing for a claim."""
+        """Return whether scores may be missing for a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        bool
+            True where they may.
+        """
         return self.takes_gaps and claim not in self.gapless
 
     def draws(self, correction: str) -> bool:
-        """Return whether p-values come from resamples."""
+        """Return whether p-values come from resamples.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction, empty for one by construction.
+
+        Returns
+        -------
+        bool
+            True where they do.
+        """
         return self.drawn and (correction == JOINT or not self.joint)
 
     def default_resamples(self, systems: int) -> int:
-        """Return how many resamples are drawn where no number is asked for."""
+        """Return how many resamples are drawn where no number is asked for.
+
+        Parameters
+        ----------
+        systems : int
+            Number of systems.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         some, fewer, many = self.resamples
         return some if systems <= many else fewer
 
     def uses_normal_theory(self, correction: str) -> bool:
-        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter."""
+        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction, empty for one by construction.
+
+        Returns
+        -------
+        bool
+            True where they do.
+        """
         return self.normal and not self.draws(correction)
 
     def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one of the five does."""
+        """Return the tag of the paper that uses it, if one of the five does.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction, empty for one by construction.
+        claim : Claim
+            What is generalised over.
+
+        Returns
+        -------
+        str
+            The tag, empty for none.
+        """
         return dict(self.papers).get(correction, "") if claim == self.default_claim else ""
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
-        """Say what pairs of so many systems are compared with, before any correction for their number."""
+        """Say what pairs of so many systems are compared with, before any correction for their number.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction, empty for one by construction.
+        claim : Claim
+            What is generalised over.
+        systems : int
+            Number of systems.
+
+        Returns
+        -------
+        Clause
+            Words and citations.
+        """
         return (
             Clause(self.text, self.citations)
             if self.describe is None

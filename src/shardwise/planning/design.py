@@ -149,7 +149,20 @@ class Design:
         return np.shape(self.topics)
 
     def take(self, which: Ints, **sizes: Floats) -> Design:
-        """Some of the designs, as flat arrays, with other sizes."""
+        """Take some of the designs, as flat arrays, with other sizes.
+
+        Parameters
+        ----------
+        which : array of int
+            Their places.
+        **sizes : array
+            Sizes in place of theirs.
+
+        Returns
+        -------
+        Design
+            As many designs as places.
+        """
         arrays: dict[str, Any] = {name: np.ravel(value)[which] for name, value in self._numbers().items()}
         return replace(self, **{**arrays, **sizes})
 

@@ -655,7 +655,27 @@ def design_curve(
     power: float = 0.8,
     method: str | None = None,
 ) -> pd.DataFrame:
-    """Topics needed against the number of systems to be compared, one row a point: S14 Figure 2.
+    """List the topics needed against the number of systems to be compared, one row a point: S14 Figure 2.
+
+    Parameters
+    ----------
+    variances : mapping or VarianceEstimate
+        Variance of each measure.
+    systems : iterable of int
+        Numbers of systems.
+    min_diff : float
+        Difference to detect.
+    alpha : float
+        Significance level.
+    power : float
+        Power to reach.
+    method : str, optional
+        Test that is planned for.
+
+    Returns
+    -------
+    DataFrame
+        `measure, systems, topics`.
 
     >>> design_curve({"Q": .0387}, systems=[10, 200], method="sakai")
       measure  systems  topics
@@ -677,7 +697,27 @@ def reach_curve(
     power: float = 0.8,
     method: str | None = None,
 ) -> pd.DataFrame:
-    """What a number of topics can reach, one row a point: detectable range and interval width (S14 Figure 3).
+    """List what a number of topics can reach, one row a point: detectable range and interval width (S14 Figure 3).
+
+    Parameters
+    ----------
+    variances : mapping or VarianceEstimate
+        Variance of each measure.
+    topics : iterable of int
+        Numbers of topics.
+    systems : iterable of int
+        Numbers of systems.
+    alpha : float
+        Significance level.
+    power : float
+        Power of the detectable difference.
+    method : str, optional
+        Test that is planned for.
+
+    Returns
+    -------
+    DataFrame
+        `measure, topics, goal, value`.
 
     >>> reach_curve({"D-nDCG": .0375}, topics=[50], systems=[2, 10, 100]).round(2)
       measure  topics                goal  value
