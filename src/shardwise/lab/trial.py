@@ -109,7 +109,7 @@ def decide_tables(
     pairs: Sequence[tuple[Ints, Ints] | None] | None = None,
     **how: Any,
 ) -> list[Any]:
-    """Return what each method says of (B, P) pairs of a batch of tables; whatever the laboratory asks, it asks here."""
+    """Return what each method says of (B, P) pairs of a batch of tables; every part of the laboratory calls this."""
     tables = Tables(y, dims, **how)
     asked = [None] * len(methods) if pairs is None else pairs
     return [method.decide(tables, which) for method, which in zip(methods, asked, strict=True)]

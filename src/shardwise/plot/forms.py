@@ -231,7 +231,7 @@ def draw_curves(
 
 
 def name_field(field: str) -> Channel:
-    """A field of text that is read out or told apart, without a scale."""
+    """A field of text that is read out or used to separate groups, without a scale."""
     return {"field": field, "type": "nominal"}
 
 

@@ -190,7 +190,7 @@ def agreement_chart(
     below : Stability or sequence of Comparisons, optional
         What fills the half below the diagonal, such as the same for another measure.
     alpha : float, optional
-        The level at which systems are told apart; by default that of a Stability, else 0.05.
+        The significance level; by default that of a Stability, else 0.05.
     names : tuple of str
         What the halves above and below are called.
 

@@ -442,7 +442,7 @@ def _format_tau(first: Comparisons, other: Comparisons) -> str:
     return f"{kendall_tau(means, reference):.4f}"
 
 
-MOST_NAMED = 30  # systems whose names and bars can still be told apart on one axis
+MOST_NAMED = 30  # systems whose names and bars are legible on one axis
 ON_SIDE = 24  # characters of a name beside the axis
 BAR, LINE, ROW = 0.45, 0.8, 1.0  # distances of bars, from the last bar to the first name, and of names
 
@@ -460,7 +460,7 @@ def critical_chart(
     comparisons : Comparisons
         Comparisons of all pairs of up to 30 systems.
     alpha : float
-        Level at which pairs are told apart.
+        Significance level.
     measure : str
         What the means are of.
 

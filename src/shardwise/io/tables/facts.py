@@ -448,7 +448,7 @@ def quote_column(sheet: Sheet, name: str) -> str:
 
 
 def refuse_words(sheet: Sheet, name: str) -> InputError:
-    """Return the refusal of a column of scores for its cells that are no numbers, with their count.
+    """Return the refusal of a column of scores for its cells that are not numbers, with their count.
 
     Parameters
     ----------

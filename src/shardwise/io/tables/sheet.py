@@ -127,7 +127,7 @@ class Column:
 
     @cached_property
     def values(self) -> Floats:
-        """The cells as numbers: NaN where there is none, infinite where a word stands that is no score."""
+        """The cells as numbers: NaN where there is none, infinite where a word is not a score."""
         kind = self.data.type
         if is_text(kind):
             return self.parsed.values[self.labels.codes]
