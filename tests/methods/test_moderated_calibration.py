@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
+from shardwise.lab.scenarios.from_scores import similar_systems, tilted_scenario
 from shardwise.methods.moderated.cells import cell_statistics
 from shardwise.methods.moderated.joint import ResampledDistribution
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
