@@ -25,8 +25,8 @@ from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
-from shardwise.lab.scenarios.from_scores import ResampledScenario
-from shardwise.lab.scenarios.tilt import SHARE, TiltedScenario, tilted_scenario
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
 from shardwise.lab.trial import count_tables, number_baselines, p_values
 from shardwise.methods.bounded import BoundedScores, find_range
 from shardwise.methods.procedure import Procedure
@@ -206,13 +206,13 @@ def _check_margin(
             yield _make_row(statement, kind, nominal, np.array(passed))
 
 
-def _tilt_pair(table: Floats, difference: float) -> TiltedScenario | None:
+def _tilt_pair(table: Floats, difference: float) -> Scenario | None:
     """Return chances of topics under which two systems differ by so much; None where few topics would be left."""
     try:
         scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
     except InputError:
         return None
-    return scenario if scenario.effective >= SHARE * len(table) else None
+    return scenario if effective_topics(scenario.facts["weights"]) >= SHARE * len(table) else None
 
 
 def _passes_gate(table: Floats, bounds: Range | None, margin: float, alpha: float) -> bool:
@@ -239,7 +239,9 @@ def _check_resampled(
     seed: int,
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
-    scenario = ResampledScenario("", TABLE, Claim("topic"), np.zeros(y.shape[1]), y)
+    scenario = Scenario(
+        "resample", TABLE, y.shape, Claim("topic"), np.zeros(y.shape[1]), draw_resampled, {"scores": y}
+    )
     truth = y.mean(axis=0)
     parts: list[Figures] = []
     for first in range(0, repetitions, BATCH):
