@@ -24,7 +24,7 @@ from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import LAYOUTS, SPLITS, TABLE, Dims
 from shardwise.methods.votes.scores import score_votes
-from shardwise.writing.sources import find_source
+from shardwise.writing.methods import find_source
 
 METHODS = {method.name: method for method in list_methods()}
 RESAMPLES = 499

@@ -293,7 +293,7 @@ def test_every_measure_has_its_results_in_the_methods() -> None:
 def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     """The measured error rates are those of docs/bench/moderated_methods.md, and the rows those of compare."""
     from shardwise.lab.recorded import recorded_rates
-    from shardwise.writing.why_not import explain_choice
+    from shardwise.writing.remarks import explain_choice
 
     page = Path(__file__).parents[2] / "docs" / "bench" / "moderated_methods.md"
     names, *rows = [

@@ -35,6 +35,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.notes import is_about
 from shardwise.core.scores import (
+    HUMAN,
     Scores,
     as_scores,
     is_unpaired,
@@ -47,8 +48,9 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.unified import seeds_or_samples
-from shardwise.methods.tables import SHARDS
+from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
 
@@ -472,3 +474,48 @@ def _scale_progress(progress: Progress | None, part: int, parts: int, steps: int
     if progress is None:
         return None
     return lambda done, total: progress(part * steps + done, parts * steps)
+
+
+CLASSIC = {
+    TABLE: ("t bonferroni", "MD1 hsd topic"),
+    SHARDS: ("t bonferroni", "MD6 hsd topic"),
+}
+"""t-tests with Bonferroni's correction and Tukey's HSD for new topics, by layout."""
+MOST_PAIRS = 50_000
+"""Pairs beyond which they are not run again."""
+
+
+def compare_classic(analysis: Analysis) -> tuple[ClaimResult, ...]:
+    """Compare all pairs by t-tests with Bonferroni's correction and by Tukey's HSD.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of all pairs whose claim is about new topics.
+
+    Returns
+    -------
+    tuple of ClaimResult
+        Empty where the classic methods do not apply: other claims, baselines, people's scores, two systems.
+    """
+    lead, table = analysis.lead, analysis.analysed
+    if "split" in table.dims:
+        table = table.mean("split", keep_attrs=True)
+    names = CLASSIC.get(layout_of(table), ())
+    applies = lead.procedure.claim == Claim("topic") and lead.pairs.complete
+    if not applies or HUMAN in table.coords or not 1 < len(lead.pairs) <= MOST_PAIRS:
+        return ()
+    results = []
+    for name in names:
+        procedure = parse_procedure(name)
+        try:
+            pairs = run_procedure(procedure, table, only=analysis.systems)
+        except InputError:
+            # a gap that a classic method cannot take
+            continue
+        results.append(
+            ClaimResult(
+                key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
+            )
+        )
+    return tuple(results)

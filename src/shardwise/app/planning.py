@@ -13,7 +13,7 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.design import Design, count_topics
 from shardwise.planning.plans import RepeatPlan, design_repeats, plan_more
-from shardwise.writing.axis import WIDTH, make_axis
+from shardwise.writing.assets import WIDTH, make_axis
 from shardwise.writing.planning import REPEAT_NOUNS, write_repeat_plan
 
 AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy

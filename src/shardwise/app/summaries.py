@@ -13,7 +13,7 @@ from shardwise.app.choices import spell_settings
 from shardwise.core.claim import format_count
 from shardwise.lab.calibrate import Calibration
 from shardwise.writing import answer
-from shardwise.writing.axis import WIDTH, Axis, make_axis
+from shardwise.writing.assets import WIDTH, Axis, make_axis
 from shardwise.writing.calibration import write_calibration
 from shardwise.writing.numbers import format_number, format_percent, format_signed
 from shardwise.writing.remarks import write_trust

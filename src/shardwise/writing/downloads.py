@@ -20,8 +20,8 @@ from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.latex import render_latex
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
+from shardwise.writing.paper import render_latex
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one
