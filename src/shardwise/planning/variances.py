@@ -24,7 +24,7 @@ from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.kinds import KINDS, infer_repeats
 from shardwise.methods.repeats.pairs import Source, pair_of
 from shardwise.methods.repeats.unified import instance_spread
-from shardwise.stats.rank_sets import pair_variances
+from shardwise.stats.moderation import pair_variances
 from shardwise.stats.units import additive_residuals
 
 TWO_WAY = ("topic", "system")

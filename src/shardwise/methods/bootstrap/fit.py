@@ -31,8 +31,8 @@ from shardwise.methods.bootstrap.draws import Draws, Spread
 from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
 from shardwise.methods.bootstrap.montecarlo import Sample, resample_means, smooth_draws
 from shardwise.methods.bootstrap.spectrum import Pool
+from shardwise.stats.balanced import ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.error_terms import ERROR
 from shardwise.stats.least_squares import EMPTY, solve_table
 
 Density = Literal["exact", "kde"]

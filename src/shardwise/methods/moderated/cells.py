@@ -21,8 +21,8 @@ from shardwise.methods.moderated.moments import sums_by_topic
 from shardwise.methods.moderated.noise import SHARDS, with_cells
 from shardwise.methods.moderated.statistics import Statistics, moderate_variances, pairs_of
 from shardwise.stats.balanced import all_terms, decompose
+from shardwise.stats.least_squares import fit_incomplete
 from shardwise.stats.student import NOISE
-from shardwise.stats.unbalanced import fit_incomplete
 
 
 def cell_residuals(y: Floats) -> Floats:

@@ -38,7 +38,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.model import MD6
 from shardwise.methods.repeats.unified import InstanceSpread
 from shardwise.stats.balanced import Decomposition
-from shardwise.stats.unbalanced import fit_incomplete
+from shardwise.stats.least_squares import fit_incomplete
 
 SHARDS = ("topic", "system", "shard")
 

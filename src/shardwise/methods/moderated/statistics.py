@@ -9,9 +9,9 @@ import numpy as np
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
-from shardwise.stats.clusters import ClusterCare, care_for_clusters
 from shardwise.stats.moderation import get_prior_df, own_share, shrink_variances
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, student_critical, t_statistic, two_sided
+from shardwise.stats.units import ClusterCare, care_for_clusters
 
 FEWEST_COMMON = 5  # topics that a pair must share to be tested where scores are missing
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.stats.clusters import cluster_variance
 from shardwise.stats.stepdown import TIE
+from shardwise.stats.units import cluster_variance
 
 PERMUTATIONS = 1_999
 MANY_EVENTS = 100
