@@ -23,8 +23,7 @@ import scipy
 from shardwise.core.arrays import Floats, Ints
 from shardwise.io.scores import read_scores
 from shardwise.lab.scenarios.from_scores import effective_topics, tilted_weights
-from shardwise.methods.moderated.noise import of_instances
-from shardwise.methods.moderated.statistics import moderated_statistics
+from shardwise.methods.moderated.statistics import moderated_statistics, of_instances
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.stats import intervals, power, sequential, units
 from shardwise.stats.stepdown import find_critical

@@ -15,15 +15,18 @@ from scipy import stats
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
-from shardwise.comparing.split_tables import (
+from shardwise.comparing.over_splits import (
     agreement_matrix,
     agreement_over_splits,
+    combined_p,
     found_over_splits,
     half_width,
+    majority,
+    over_splits,
     summary_over_splits,
+    unanimous,
 )
-from shardwise.comparing.within_across import within_across
+from shardwise.comparing.stability import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova

@@ -26,7 +26,7 @@ from shardwise.analysis.power import (
 from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.split_noise import SplitNoise
+from shardwise.comparing.over_splits import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
@@ -35,7 +35,7 @@ from shardwise.core.scores import DETERMINISTIC, HUMAN, is_unpaired, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.repeats.kinds import Repeats
+from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.registry import parse_procedure
-from shardwise.methods.repeats.kinds import KINDS
 from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
 from shardwise.methods.repeats.pairs import InstancePair, pair_of
+from shardwise.methods.repeats.unified import KINDS
 from shardwise.methods.tables import INSTANCES
 from shardwise.stats.student import t_statistic, two_sided
 

@@ -20,9 +20,8 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.kinds import KINDS
 from shardwise.methods.repeats.pairs import Source, pair_of
-from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
+from shardwise.methods.repeats.unified import KINDS, complete_moments, instance_spread, run_unified
 from shardwise.planning.design import (
     Design,
     choose_method,

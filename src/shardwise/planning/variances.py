@@ -21,9 +21,8 @@ from shardwise.methods.anova.variance_components import mean_squares
 from shardwise.methods.anova.variance_components import variance_components as estimate_components
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.kinds import KINDS, infer_repeats
 from shardwise.methods.repeats.pairs import Source, pair_of
-from shardwise.methods.repeats.unified import instance_spread
+from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
 from shardwise.stats.moderation import pair_variances
 from shardwise.stats.units import additive_residuals
 
