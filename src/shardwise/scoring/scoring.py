@@ -108,7 +108,7 @@ def count_changes(scores: xr.Dataset, other: xr.Dataset) -> dict[str, int | floa
         Attributes ``changed_systems`` and ``largest_change``; empty where nothing changes.
     """
     before, after = scores.to_dataarray(), other.to_dataarray()
-    moved = np.abs(after.mean("topic") - before.sel(system=after["system"]).mean("topic")).values
+    moved = abs(after.mean("topic") - before.sel(system=after["system"]).mean("topic")).values
     # sums of the same numbers in another order differ in the last digits
     changed = int((moved > 1e-12).any(axis=0).sum())
     return {"changed_systems": changed, "largest_change": float(np.nanmax(moved))} if changed else {}
