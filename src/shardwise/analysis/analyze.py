@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +45,6 @@ from shardwise.core.scores import (
     nouns_of,
     undefined_cells,
 )
-from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
@@ -208,12 +208,20 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
     unpaired = is_unpaired(first)
     # the fit describes the scores even where another method decides
-    model = _choose_model(procedures[0], first)
+    shards = "shard" in first.dims
+    model = procedures[0].method.model
+    if unpaired:
+        model = Model.of("system")
+    elif not isinstance(model, Model) or (model == MD1 and shards):
+        model = MD6 if shards else MD1
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
-    claims, lead = _order_results(
-        [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures], chosen, nouns
-    )
+    results = [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures]
+    # the result asked for leads, or the last; all have their systems in its order
+    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
+    first_of = next((k for k, item in enumerate(results) if item.procedure.claim == asked), -1)
+    claims = tuple(replace(item, order=results[first_of].pairs.names) for item in results)
+    lead = claims[first_of]
     plain = Scores(first).human is None and Scores(first).votes is None
     repeats, doubt = _describe_repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
@@ -364,18 +372,13 @@ def _describe_repeats(
     except InputError:  # no system has a second instance
         return None, []
     declared = chosen.repeats is not None or chosen.method is not None
-    taken = RepeatsTaken(kind, declared, effect, _find_components(table, kind))
+    components = None
+    with suppress(InputError):  # seeds have gaps
+        components = repeat_components(table, kind)[0]
+    taken = RepeatsTaken(kind, declared, effect, components)
     if kind == "seeds" or not effect.shown:
         return taken, []
     return taken, [Remark("seeds, not samples", True, {"effect": effect}, nouns_of(table))]
-
-
-def _find_components(table: xr.DataArray, kind: str) -> VarianceComponents | None:
-    """What scores with repeats vary by; None where seeds have gaps."""
-    try:
-        return repeat_components(table, kind)[0]
-    except InputError:
-        return None
 
 
 def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
@@ -403,25 +406,6 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
         else f"{lead.method.name} supports claims about {HERE.phrase(nouns)} only"
     )
     return procedures, unsupported
-
-
-def _order_results(
-    claims: list[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]
-) -> tuple[tuple[ClaimResult, ...], ClaimResult]:
-    """Put the systems of all results into the order of the leading result, the one asked for or the last."""
-    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
-    lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
-    ordered = tuple(replace(result, order=lead.pairs.names) for result in claims)
-    return ordered, ordered[claims.index(lead)]
-
-
-def _choose_model(procedure: Procedure, scores: xr.DataArray) -> Model:
-    if is_unpaired(scores):
-        return Model.of("system")
-    model = procedure.method.model
-    if isinstance(model, Model):
-        return model if not (model == MD1 and "shard" in scores.dims) else MD6
-    return MD6 if "shard" in scores.dims else MD1
 
 
 def _fill_scores(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:

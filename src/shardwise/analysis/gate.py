@@ -18,7 +18,6 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import validate_level
-from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     DETERMINISTIC,
@@ -329,7 +328,10 @@ def _judge_candidate(
     # the default method's test: difference, standard error and degrees of freedom for this layout
     pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
     share, margin = question.share, question.margin
-    pair, turned = _find_pair(pairs, new, base)
+    labels = pairs.estimates.labels
+    compared = [(labels[a], labels[b]) for a, b in zip(pairs.ia, pairs.ib, strict=True)]
+    turned = (new, base) not in compared  # the difference is base - new
+    pair = compared.index((base, new) if turned else (new, base))
     every = pairs.weigh_differences(np.full(len(pairs), turned))
     if not (np.isfinite(every.se[pair]) and np.isfinite(every.df[pair])):
         raise InputError(
@@ -382,15 +384,6 @@ def _judge_candidate(
         passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
         uninformative=uninformative, candidates=question.candidates,
     )  # fmt: skip
-
-
-def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, bool]:
-    """Where two systems are compared, and whether their difference is base - new."""
-    names = [
-        (pairs.estimates.labels[a], pairs.estimates.labels[b])
-        for a, b in zip(pairs.ia, pairs.ib, strict=True)
-    ]
-    return (names.index((new, base)), False) if (new, base) in names else (names.index((base, new)), True)
 
 
 def _count_needed(
@@ -507,6 +500,11 @@ class SequentialGate(Shown):
         return self.state.verdict
 
     @property
+    def alpha(self) -> float:
+        """One less the level of the interval."""
+        return self.state.alpha
+
+    @property
     def margin(self) -> float:
         """The largest loss that does not matter, on the scale of the scores."""
         return self.state.margin * self.bounds.width
@@ -621,9 +619,28 @@ def gate_sequentially(
         nouns_of(two).get("topic", "topic"),
     )  # fmt: skip
     if previous is not None:
-        _check_same(previous, started, Path(path))
+        # what is asked must not change between looks
+        for name in ("base", "new", "measure", "bounds", "margin", "alpha"):
+            before, after = (getattr(gate, name) for gate in (previous, started))
+            if before != after:
+                fact = "range" if name == "bounds" else name
+                shown = [tuple(value) if name == "bounds" else value for value in (before, after)]
+                raise InputError(
+                    f"was begun with {fact} {shown[0]}, and now it is {shown[1]}",
+                    where=str(path),
+                    remedy="keep it, or name another file to begin anew",
+                )
         started = previous
-    units, gaps = _list_units(two, bounded)
+    # independent units: items, or clusters by their means
+    gaps = bounded.scores[:, 0] - bounded.scores[:, 1]
+    known = np.isfinite(gaps)
+    units, gaps = (
+        [str(name) for name in np.array(level_names(two, "topic"), dtype=object)[known]],
+        gaps[known],
+    )
+    if bounded.cluster is not None:
+        labels, code = np.unique(np.asarray(two["cluster"].values).astype(str)[known], return_inverse=True)
+        units, gaps = [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)
     digests = [hashlib.sha256(unit.encode()).hexdigest()[:16] for unit in units]
     fresh = np.array([digest not in started.seen for digest in digests], dtype=bool)
     state = replace(
@@ -634,18 +651,6 @@ def gate_sequentially(
     )
     state.save(path)
     return state
-
-
-def _list_units(two: xr.DataArray, bounded: BoundedScores) -> tuple[list[str], Floats]:
-    """Names and mean differences of independent units: items, or clusters."""
-    gaps = bounded.scores[:, 0] - bounded.scores[:, 1]
-    known = np.isfinite(gaps)
-    names = np.array(level_names(two, "topic"), dtype=object)[known]
-    gaps = gaps[known]
-    if bounded.cluster is None:
-        return [str(name) for name in names], gaps
-    labels, code = np.unique(np.asarray(two["cluster"].values).astype(str)[known], return_inverse=True)
-    return [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)
 
 
 def _load_state(path: Path) -> SequentialGate:
@@ -666,22 +671,3 @@ def _load_state(path: Path) -> SequentialGate:
             where=str(path),
             remedy="name another file, or remove it to begin anew",
         ) from None
-
-
-def _check_same(previous: SequentialGate, now: SequentialGate, path: Path) -> None:
-    """Refuse a state of another question: what is asked must not change between looks."""
-    facts: tuple[tuple[str, Any, Any], ...] = (
-        ("base", previous.base, now.base),
-        ("new", previous.new, now.new),
-        ("measure", previous.measure, now.measure),
-        ("range", tuple(previous.bounds), tuple(now.bounds)),
-        ("margin", previous.margin, now.margin),
-        ("alpha", previous.state.alpha, now.state.alpha),
-    )
-    for name, before, after in facts:
-        if before != after:
-            raise InputError(
-                f"was begun with {name} {before}, and now it is {after}",
-                where=str(path),
-                remedy="keep it, or name another file to begin anew",
-            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from dataclasses import dataclass
 from functools import cache
@@ -147,3 +148,21 @@ def make_axis(values: ArrayLike, most: int = 6) -> Axis:
     first, last = int(np.ceil(low / step)), int(np.floor(high / step))
     decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     return Axis(low, high, tuple(round(k * step, decimals) + 0.0 for k in range(first, last + 1)), decimals)
+
+
+LEVEL = 6  # of compression: 9 takes twice as long for a hundredth less
+
+
+def pack_bytes(content: bytes) -> str:
+    """Return bytes compressed (without a time stamp, so that equal pages are equal) and as text."""
+    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A file of a report or a paper: what it is about, its bytes, and its media type."""
+
+    name: str
+    about: str
+    content: bytes
+    kind: str = ""

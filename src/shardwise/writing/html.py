@@ -22,9 +22,9 @@ from shardwise.io.atomic import write_atomically
 from shardwise.io.globs import write_paths
 from shardwise.plot.theme import list_records
 from shardwise.writing import answer, words
-from shardwise.writing.assets import Axis, hash_script, load_templates, make_axis, read_asset
+from shardwise.writing.assets import Axis, hash_script, load_templates, make_axis, pack_bytes, read_asset
 from shardwise.writing.charts import draw_charts
-from shardwise.writing.downloads import MOST_PAIRS, list_downloads, pack_bytes, round_figures
+from shardwise.writing.downloads import MOST_PAIRS, list_downloads, round_figures
 from shardwise.writing.item_view import LONG, cut_names, render_items
 from shardwise.writing.methods import (
     explain_method,
@@ -123,7 +123,9 @@ def render_report(content: Analysis) -> str:
         "alpha": content.alpha,
         "decimals": content.decimals,
         "claims": [_describe_pairs(claim, content) for claim in claims],
-        "files": [{"name": file.name, "kind": file.kind, "packed": file.packed} for file in files],
+        "files": [
+            {"name": file.name, "kind": file.kind, "packed": pack_bytes(file.content)} for file in files
+        ],
     }
     return (
         load_templates()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.theme import COLUMN
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
+from shardwise.writing.assets import ReportFile
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
@@ -36,18 +36,9 @@ DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
 PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
-@dataclass(frozen=True, slots=True)
-class PaperFile:
-    """A file of a paper, and what it holds."""
-
-    name: str
-    holds: str
-    content: bytes
-
-
 def write_paper(
     folder: str | os.PathLike[str], *analyses: Analysis, columns: int | None = None
-) -> tuple[PaperFile, ...]:
+) -> tuple[ReportFile, ...]:
     """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
 
     Parameters
@@ -67,7 +58,7 @@ def write_paper(
     return files
 
 
-def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]:
+def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
     """Return the files of a paper.
 
     Parameters
@@ -88,31 +79,25 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFi
                 f"{analysis.measure} was analysed for other systems or baselines than {first.measure}",
                 remedy="give analyses of the same ones",
             )
-    pdf, svg = _draw_figure(first)
+    # the forest of differences from the baselines, or of the best from the others, in a column of a paper
+    most = MOST_DRAWN // max(len(first.baselines), 1)
+    specification = specify_chart(first.plot("forest", width=COLUMN, most=most))
+    # A column has no room for margins, and its fonts are embedded.
+    specification["padding"] = 2
+    converter = import_converter()
+    pdf, svg = converter.vegalite_to_pdf(specification), converter.vegalite_to_svg(specification)
 
-    def text(name: str, holds: str, content: str) -> PaperFile:
-        return PaperFile(name, holds, content.encode("utf-8", "backslashreplace"))
+    def text(name: str, about: str, content: str) -> ReportFile:
+        return ReportFile(name, about, content.encode("utf-8", "backslashreplace"))
 
     return (
         text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
-        PaperFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
+        ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
         text("figure.svg", "the same for other uses", svg),
         text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
         text("refs.bib", "its sources", format_bibliography(*analyses)),
         text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(analyses)),
     )
-
-
-def _draw_figure(analysis: Analysis) -> tuple[bytes, str]:
-    """Draw the forest of differences from the baselines, or of the best from the others, in a column of a paper."""
-    most = MOST_DRAWN // max(len(analysis.baselines), 1)
-    specification = specify_chart(analysis.plot("forest", width=COLUMN, most=most))
-    # A column has no room for margins, and its fonts are embedded.
-    specification["padding"] = 2
-    converter = import_converter()
-    pdf: bytes = converter.vegalite_to_pdf(specification)
-    svg: str = converter.vegalite_to_svg(specification)
-    return pdf, svg
 
 
 def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str:
@@ -126,18 +111,18 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
         As for `write_paper`.
     """
     first = analyses[0]
-    names, marked = first.systems, _list_marked(first)
-    cells = [_format_cells(analysis, names, marked) for analysis in analyses]
+    names = first.systems
+    # the systems that have a letter: the baselines, or all of few
+    marked = first.baselines or (names if len(names) <= LETTERED else ())
+    texts, widths = zip(*(_format_cells(analysis, names, marked) for analysis in analyses), strict=True)
     letters = {name: name_group(k) for k, name in enumerate(marked)}
     labels = label_systems(first.lead, NAME)
     noun = escape_tex(answer.capitalize_sentence(first.noun_for("system")))
     shown = [_format_name(labels[name], letters.get(name, ""), bool(marked)) for name in names]
     heads = [rf"\multicolumn{{1}}{{r}}{{{escape_tex(analysis.measure, HEAD)}}}" for analysis in analyses]
-    texts = [[cell.text for cell in column] for column in cells]
     measures = [TypedColumn(head, column, "tex") for head, column in zip(heads, texts, strict=True)]
     # As many measures as the width has room for, and panels of systems side by side where these are many.
-    wide = max(_estimate_width(cell) for column in cells for cell in column)
-    wide = max(wide, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
+    wide = max(*widths, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
     across = columns == 2 or (columns is None and (len(analyses) > fits[0] or len(names) > ROWS))
     room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
@@ -162,31 +147,14 @@ def _cut_range(whole: range, size: int) -> list[range]:
     return [range(k, min(k + size, whole.stop)) for k in range(whole.start, whole.stop, size)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A mean with what it beats above and what it is beaten by below."""
+def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> tuple[list[str], float]:
+    """One cell a system in the order of the table, and the points that the widest takes.
 
-    text: str
-    digits: int
-    above: int
-
-
-def _estimate_width(cell: _Cell) -> float:
-    return DIGIT * cell.digits + SMALL * cell.above + GAP
-
-
-def _list_marked(analysis: Analysis) -> tuple[str, ...]:
-    """The systems that have a letter: the baselines, or all of few."""
-    if analysis.baselines:
-        return analysis.baselines
-    return analysis.systems if len(analysis.systems) <= LETTERED else ()
-
-
-def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
-    """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
+    A cell is a mean, bold where it is the best, with whom it beats above and whom it is beaten by below.
+    """
     means, d = analysis.lead.intervals["estimate"], analysis.decimals
     best = format_number(float(means.min() if analysis.comparisons.lower_is_better else means.max()), d)
-    cells = []
+    cells, wide = [], 0.0
     for name, signs in zip(names, analysis.lead.direction_matrix(tuple(names)), strict=True):
         shown = format_number(float(means[name]), d)
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
@@ -202,8 +170,9 @@ def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str
         below = "".join(lost) if analysis.baselines else ""
         text += rf"\textsuperscript{{{above}}}" if above else ""
         text += rf"\textsubscript{{{below}}}" if below else ""
-        cells.append(_Cell(text, len(shown), len(above) + len(below)))
-    return cells
+        cells.append(text)
+        wide = max(wide, DIGIT * len(shown) + SMALL * (len(above) + len(below)) + GAP)
+    return cells, wide
 
 
 def _format_name(label: str, letter: str, lettered: bool) -> str:
