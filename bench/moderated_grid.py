@@ -41,7 +41,7 @@ from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
 from shardwise.lab.scenarios.vine import vine_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.methods.decisions import Decisions
+from shardwise.methods.pairs import Pairs
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
@@ -220,7 +220,7 @@ def simulated_tables(scenario: Scenario, repetitions: int) -> Iterator[Tables]:
         yield Tables(scenario.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
 
 
-def top_of(decided: Decisions) -> Bools:
+def top_of(decided: Pairs) -> Bools:
     """(B, R) the best sets of tables."""
     systems = decided.systems
     significant = decided.p_adjusted <= ALPHA

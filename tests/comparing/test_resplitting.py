@@ -1,4 +1,4 @@
-"""Estimates averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
+"""Means averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
 
 from __future__ import annotations
 

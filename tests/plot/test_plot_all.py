@@ -38,7 +38,7 @@ NOT_DRAWN = {
     "Method",
     "StatementCheck",
     "Collection",
-    "Estimates",
+    "Means",
     "InstanceRuns",
     "Measure",
     "Model",

@@ -14,13 +14,12 @@ from shardwise.core.arguments import lend_executor, validate_choice, validate_co
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import as_scores, average_dimensions
-from shardwise.methods.base import Estimates
 from shardwise.methods.clusters import by_units
 from shardwise.methods.method import TOPICS
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 from shardwise.methods.moments.fit import ScoreMoments
 from shardwise.methods.paired.method import TESTS, take_one_side
-from shardwise.methods.pairs import JOINT
+from shardwise.methods.pairs import JOINT, Means
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, parse_procedure
 from shardwise.methods.tables import TABLE
@@ -48,7 +47,7 @@ def compare(
     Parameters
     ----------
     source : object
-        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
+        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Means`; or `ScoreMoments`.
     method : str or Procedure, optional
         For scores a procedure or its name: a method, perhaps with a correction and a claim, such as ``t``, ``t holm``,
         ``MD6 hsd topic+shard`` or ``max-t`` (see ``sw.methods``); or a correction alone, of the default test, or of the
@@ -104,7 +103,7 @@ def compare(
             return compare_moments(
                 source, method, generalize, pairs, **draws, lower_is_better=lower_is_better
             )
-        if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if isinstance(source, Means) or hasattr(source, "estimates"):
             _refuse_choices("a fit", {"columns": columns, "range": range})
             options |= {} if repeats is None else {"repeats": repeats}
             return _compare_fit(source, method, generalize, pairs, lower_is_better, options)
@@ -139,9 +138,7 @@ def _compare_fit(
     estimates = _get_estimates(source, generalize, options)
     if lower_is_better is not None:
         estimates = replace(estimates, lower_is_better=lower_is_better)
-    # as V17 and FF21 do, where there is no Student's t
-    default = "hsd" if estimates.distribution is None else "bh"
-    return compare_estimates(estimates, default if method is None else method, **pairs)
+    return compare_estimates(estimates, method, **pairs)
 
 
 def compare_moments(
@@ -192,9 +189,9 @@ def compare_moments(
     return replace(compared, resamples=resamples if procedure.draws else None)
 
 
-def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Estimates:
+def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Means:
     chosen_claim = {} if generalize is None else {"generalize": generalize}
-    if isinstance(source, Estimates):
+    if isinstance(source, Means):
         if chosen_claim or options:
             names = ", ".join([*chosen_claim, *options])
             raise InputError(
@@ -202,8 +199,8 @@ def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Est
             )
         return source
     estimates = source.estimates(**chosen_claim, **options)
-    if not isinstance(estimates, Estimates):
-        raise InputError(f"{type(source).__name__}.estimates() gave no Estimates")
+    if not isinstance(estimates, Means):
+        raise InputError(f"{type(source).__name__}.estimates() gave no Means")
     return estimates
 
 

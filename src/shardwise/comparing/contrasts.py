@@ -97,7 +97,7 @@ def compare_groups(
     Returns
     -------
     Contrasts
-        Estimates with corrected p-values and simultaneous intervals.
+        Means with corrected p-values and simultaneous intervals.
     """
     alpha = 1.0 - validate_level(level, "level")
     names = pairs.names
@@ -108,7 +108,7 @@ def compare_groups(
     means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
     estimate = weights @ means
     estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
-    resampled = pairs.decisions.pairs.resampled
+    resampled = pairs.pairs.resampled
     if resampled is not None and np.allclose(resampled.scores.mean(axis=0), means, rtol=1e-9, atol=0.0):
         figures = _resample_contrasts(weights, estimate, resampled, alpha)
     else:

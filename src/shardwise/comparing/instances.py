@@ -189,23 +189,24 @@ def _compare_by_mixed_model(both: xr.DataArray, design: str, df: str | None) -> 
     if fixed.all():
         compared = _run_test(UNIFIED.name, both, {})
         return _compare_deterministic(
-            compared, "the limit of the mixed model, as the instances are identical"
+            compared, both, "the limit of the mixed model, as the instances are identical"
         )
     paper = design == "paper"
     if paper:
         design = "crossed" if fixed.any() else "nested"
     fit = mixed(both, "crossed" if design == "crossed" else "nested")
     freedom = df or ("paper" if paper else "auto")
+    a, b = level_names(both, "system")
     few = "the instance variance cancels from a crossed comparison: with few instances it finds too much"
     notes = (*fit.notes, few) if design == "crossed" and fixed.any() else fit.notes
 
-    def draw_posterior(a: str, b: str, draws: int, seed: int) -> Any:
-        return posterior(fit, draws if fit.balanced else None, seed).difference(a, b)
+    def draw_posterior(first: str, second: str, draws: int, seed: int) -> Any:
+        return posterior(fit, draws if fit.balanced else None, seed).difference(first, second)
 
     return compare_estimates(
         replace(fit.estimates(df=freedom), notes=notes, posterior=draw_posterior, error=""),
         "none",
-        only=[level_names(both, "system")],
+        only=[(a, b)],
         title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {fit.describe_df(freedom)}",
         directed=True,
     )

@@ -6,8 +6,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.methods.base import Estimates
-from shardwise.methods.decisions import Decisions
+from shardwise.methods.pairs import Means, Pairs
 from shardwise.stats import studentized_range
 from shardwise.stats.corrections import uncorrected_level
 from shardwise.stats.student import student_critical
@@ -17,20 +16,19 @@ PAPER_KINDS = ("tukey", "anova", "sem")
 KINDS = ("mean", "comparison", "difference", *PAPER_KINDS)
 
 
-def estimate_own_variances(estimates: Estimates) -> Floats:
+def estimate_own_variances(estimates: Means) -> Floats:
     """(R,) variances v_u of the single means, such that v_u + v_v is the variance of a difference.
 
     Where the pairs are unlike, the v_u are their least-squares fit (quasi-variances, Firth & de Menezes 2004).
 
     >>> pairs = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
-    >>> estimate_own_variances(Estimates(("x", "y", "z"), np.zeros(3), 2.0, 9.0, "", difference_variance=pairs))
+    >>> estimate_own_variances(Means(("x", "y", "z"), np.zeros(3), pairs, 9.0))
     array([1., 2., 3.])
     """
-    r = len(estimates.labels)
-    if estimates.difference_variance is None or r == 2:
-        both = estimates.variance_of_differences()[..., 0, 1].item()
-        return np.full(r, both / 2)
-    square = estimates.difference_variance.reshape(r, r)
+    r = estimates.size
+    square = estimates.variance_of_differences().reshape(r, r)
+    if np.size(estimates.variance) == 1 or r == 2:
+        return np.full(r, square[0, 1] / 2)
     return _shared_out(np.where(np.eye(r, dtype=bool), 0.0, square))
 
 
@@ -59,37 +57,36 @@ def _shared_out(pairs: Floats) -> Floats:
     return np.asarray(np.maximum((rows - total) / (r - 2), 0.0))
 
 
-def has_common_spread(estimates: Estimates) -> bool:
+def has_common_spread(estimates: Means, pairs: Pairs) -> bool:
     """Return whether the model gives single means a variance or a distribution."""
-    return estimates.test is None and (
-        estimates.distribution is not None or bool(np.isfinite(estimates.variance).all())
-    )
+    by_variance = estimates.pairs is None and bool(np.isfinite(estimates.error_variance).all())
+    return by_variance or pairs.critical is not None
 
 
-def halve_critical_difference(estimates: Estimates, decisions: Decisions, alpha: float) -> Floats:
+def halve_critical_difference(estimates: Means, pairs: Pairs, alpha: float) -> Floats:
     """(R,) half-widths by which two intervals overlap exactly when a pair is not significant.
 
     Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
     quasi-variances.
     """
-    level = uncorrected_level(decisions.correction, decisions.p, alpha)
-    if estimates.distribution is not None:
-        return np.full(estimates.size, np.ravel(estimates.distribution.critical(level[..., 0]))[0] / 2)
-    t = np.ravel(decisions.critical_t(level, np.ravel(estimates.df)[:1], alpha))[0]
+    level = uncorrected_level(pairs.correction, pairs.p, alpha)
+    if pairs.critical is not None:
+        return np.full(estimates.size, np.ravel(pairs.critical(level[..., 0]))[0] / 2)
+    t = np.ravel(pairs.critical_t(level, np.ravel(estimates.error_df)[:1], alpha))[0]
     return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 
-def tukey_half_widths(estimates: Estimates, systems: int, alpha: float) -> Floats:
+def tukey_half_widths(estimates: Means, systems: int, alpha: float) -> Floats:
     """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "tukey")
     return np.asarray(
-        studentized_range.isf(alpha, systems, np.ravel(estimates.df)[0])
+        studentized_range.isf(alpha, systems, np.ravel(estimates.error_df)[0])
         / 2
         * np.sqrt(estimate_own_variances(estimates))
     )
 
 
-def sem_half_widths(estimates: Estimates, alpha: float) -> Floats:
+def sem_half_widths(estimates: Means, alpha: float) -> Floats:
     """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
     if estimates.own_sd is None or estimates.own_count is None:
         raise InputError(
@@ -100,16 +97,16 @@ def sem_half_widths(estimates: Estimates, alpha: float) -> Floats:
     return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
 
 
-def anova_half_widths(estimates: Estimates, alpha: float) -> Floats:
+def anova_half_widths(estimates: Means, alpha: float) -> Floats:
     """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "anova")
     return np.asarray(
-        student_critical(alpha, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates))
+        student_critical(alpha, np.ravel(estimates.error_df)[0]) * np.sqrt(estimate_own_variances(estimates))
     )
 
 
-def _needs_variance(estimates: Estimates, kind: str) -> None:
-    if not (np.isfinite(estimates.variance).all() and np.ravel(estimates.df)[0] > 0):
+def _needs_variance(estimates: Means, kind: str) -> None:
+    if not (np.isfinite(estimates.error_variance).all() and np.ravel(estimates.error_df)[0] > 0):
         raise InputError(
             f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
             " lacks",

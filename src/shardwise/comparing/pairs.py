@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 
 
 def check_systems(labels: Sequence[str], values: Floats) -> None:
@@ -34,17 +35,17 @@ def check_systems(labels: Sequence[str], values: Floats) -> None:
         )
 
 
-def sort_estimates(estimates: Estimates) -> Estimates:
+def sort_estimates(estimates: Means) -> Means:
     """Return the same estimates with the best system first, ties in the order given.
 
     Parameters
     ----------
-    estimates : Estimates
-        Of one table. A test of pairs knows its systems by number, so estimates with one must be sorted already.
+    estimates : Means
+        Of one table.
 
     Returns
     -------
-    Estimates
+    Means
         Best system first.
     """
     labels, values = estimates.labels, np.ravel(np.asarray(estimates.values, dtype=float))
@@ -52,17 +53,16 @@ def sort_estimates(estimates: Estimates) -> Estimates:
     order = np.argsort(-estimates.sign * values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return estimates
-    if estimates.test is not None:
-        raise InputError("estimates with a test of pairs are not sorted", remedy="put the best system first")
-
     names = tuple(labels[k] for k in order)
     bounded = None if estimates.bounded is None else estimates.bounded.select_systems(names)
-    ordered = estimates.map_arrays(
-        lambda number: number,
-        lambda array: np.asarray(array, dtype=float)[..., order],
-        lambda array: np.asarray(array, dtype=float)[..., order, :][..., order],
-    )
-    return replace(ordered, labels=names, bounded=bounded)
+
+    def reorder(array: Any) -> Any:
+        whole = np.asarray(array, dtype=float)
+        return array if whole.ndim == 0 else whole[order] if whole.ndim == 1 else whole[np.ix_(order, order)]
+
+    test = estimates.pairs
+    pairs = None if test is None else lambda ia, ib: test(order[ia], order[ib])
+    return replace(estimates.apply(reorder), labels=names, bounded=bounded, pairs=pairs)
 
 
 def choose_pairs(

@@ -278,8 +278,8 @@ def _cover_differences(
     """(B, P) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones, if any."""
     if not decided.has_intervals:
         return None
-    plain, outcome = decided.limits(alpha), decided.pairs
-    known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
+    plain = decided.limits(alpha)
+    known = [np.broadcast_to(x, plain[0].shape) for x in (decided.difference, decided.se, decided.df)]
     significant = decided.p_adjusted <= alpha
     limits = [
         limit_differences(

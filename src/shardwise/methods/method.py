@@ -8,8 +8,7 @@ from typing import Any
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
-from shardwise.methods.base import Estimates
-from shardwise.methods.pairs import JOINT, Pairs
+from shardwise.methods.pairs import JOINT, Means, Pairs
 from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
@@ -103,6 +102,8 @@ class Method:
         Whether cells that all systems lack may be missing in any case.
     uses_people, uses_votes : bool
         Whether it needs scores by people beside those of a judge; the votes behind scores that are strengths.
+    of_ranks : bool
+        Whether means and differences are those of ranks, not of scores.
     of_items : bool
         Whether it looks at single items, so that neither clusters nor tasks may stand for them.
     takes_single_items : bool
@@ -128,7 +129,7 @@ class Method:
     name: str
     title: str
     layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...]
-    means: Callable[[Tables, Claim], Estimates]
+    means: Callable[[Tables, Claim], Means]
     pairs: Callable[[Tables, Claim, Ints, Ints], Pairs] | None = None
     text: str = ""
     citations: tuple[str, ...] = ()
@@ -154,6 +155,7 @@ class Method:
     takes_common_gaps: bool = False
     uses_people: bool = False
     uses_votes: bool = False
+    of_ranks: bool = False
     of_items: bool = False
     takes_single_items: bool = False
     repeats_kind: str = ""

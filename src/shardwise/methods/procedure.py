@@ -10,18 +10,16 @@ import numpy as np
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Words
-from shardwise.methods.base import Estimates
-from shardwise.methods.decisions import Decisions, decide
 from shardwise.methods.method import Clause, Method
-from shardwise.methods.pairs import JOINT
+from shardwise.methods.pairs import JOINT, Means, Pairs
 from shardwise.methods.splits import (
     COMBINED,
     RULES,
     average_splits,
-    combine_decisions,
+    combine_pairs,
     pool_splits,
-    stack_decisions,
-    stack_estimates,
+    stack_means,
+    stack_pairs,
 )
 from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
@@ -58,14 +56,15 @@ class Procedure:
     def name(self) -> str:
         """What a user types: ``MD6 hsd topic+shard``, ``t holm``, ``max-t``."""
         claim = self.claim.name if self.claim != self.method.default_claim else ""
-        return " ".join(part for part in (self.rule, self.method.name, self.correction, claim) if part)
+        correction = self.correction if len(self.method.corrections) > 1 else ""
+        return " ".join(part for part in (self.rule, self.method.name, correction, claim) if part)
 
     @property
     def plain_title(self) -> str:
         """The procedure in words, without its claim."""
         words = self.method.title
         if self.correction in SIMULTANEOUS:
-            words += f", {CORRECTIONS[self.correction].title}"
+            words += f", {CORRECTIONS[self.correction].title}" if len(self.method.corrections) > 1 else ""
         elif self.correction not in (JOINT, "none"):
             words += f" with {CORRECTIONS[self.correction].title}"
         elif self.correction == "none" and JOINT in self.method.corrections:
@@ -127,7 +126,7 @@ class Procedure:
         """
         return self.method.clause(self.correction, self.claim, systems)
 
-    def estimate(self, tables: Tables) -> Estimates:
+    def estimate(self, tables: Tables) -> Means:
         """Estimate the means of many tables for the claim, made once for all corrections.
 
         Parameters
@@ -137,7 +136,7 @@ class Procedure:
 
         Returns
         -------
-        Estimates
+        Means
             Arrays with one entry a table.
         """
         self._check_layout(tables)
@@ -149,14 +148,14 @@ class Procedure:
             )
         return tables.once(("estimates", self.method, self.claim), lambda: self._estimate_once(tables))
 
-    def _estimate_once(self, tables: Tables) -> Estimates:
-        """Estimates by the method, with the number of scores behind each mean."""
+    def _estimate_once(self, tables: Tables) -> Means:
+        """Means by the method, with the number of scores behind each mean."""
         method = self.method
         if method.needs_all:
             tables.require_complete(f"the {method.title}")
         estimates = method.means(tables, self.claim)
         if method.pairs is not None:
-            estimates = replace(estimates, test=partial(method.pairs, tables, self.claim))
+            estimates = replace(estimates, pairs=partial(method.pairs, tables, self.claim))
         if estimates.own_count is not None:
             return estimates
         over_topics = "topic" in self.claim
@@ -164,19 +163,19 @@ class Procedure:
         others = tuple(k for k in range(1, y.ndim) if k != axis)
         return replace(estimates, own_count=np.isfinite(y).sum(axis=others).astype(np.float64))
 
-    def _estimate_splits(self, tables: Tables) -> Estimates:
-        """Estimates of every split averaged, with their variance where the rule averages."""
+    def _estimate_splits(self, tables: Tables) -> Means:
+        """Means of every split averaged, with their variance where the rule averages."""
         each, splits = tables.each_split(), tables.shape["split"]
         if each.complete or not self.method.fits_cells:
             estimates = self.on_one_split.estimate(each)
         else:
             # a model with gaps is fitted to one table at a time
-            estimates = stack_estimates([self.on_one_split.estimate(table) for table in each.single_tables()])
+            estimates = stack_means([self.on_one_split.estimate(table) for table in each.single_tables()])
         if self.rule in AVERAGED:
             return average_splits(estimates, splits)
         return pool_splits(estimates, splits, tables.topic_means())
 
-    def decide(self, tables: Tables, pairs: tuple[Ints, Ints] | None = None) -> Decisions:
+    def decide(self, tables: Tables, pairs: tuple[Ints, Ints] | None = None) -> Pairs:
         """Decide pairs of systems of many tables; ``compare`` has a batch of one.
 
         Parameters
@@ -189,8 +188,8 @@ class Procedure:
 
         Returns
         -------
-        Decisions
-            (B, P) figures of the pairs asked for.
+        Pairs
+            (B, P) figures of the pairs asked for, corrected.
         """
         self._check_layout(tables)
         if pairs is None and self.correction == "dunnett":
@@ -199,29 +198,28 @@ class Procedure:
             return self.on_one_split.decide(tables.first_split(), pairs)
         if self.rule not in AVERAGED:
             return self._decide_splits(tables, pairs)
-        if pairs is not None:
-            return decide(self.estimate(tables), self.correction, *pairs)
         estimates = self.estimate(tables)
-        tested = tables.once(
-            ("pairs", self.rule, self.method, self.claim),
-            lambda: decide(estimates, self.correction, *tables.pairs).pairs,
-        )
-        return decide(estimates, self.correction, *tables.pairs, tested)
+        if pairs is None:
+            key = ("pairs", self.rule, self.method, self.claim)
+            tested = tables.once(key, lambda: estimates.test_pairs(*tables.pairs))
+        else:
+            tested = estimates.test_pairs(*pairs)
+        return tested.correct(self.correction, *(pairs or tables.pairs), estimates.variance_of_differences)
 
-    def _decide_splits(self, tables: Tables, pairs: tuple[Ints, Ints] | None) -> Decisions:
+    def _decide_splits(self, tables: Tables, pairs: tuple[Ints, Ints] | None) -> Pairs:
         """One decision on each pair out of those on every split."""
         combined = self.rule in COMBINED
         inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
         each = tables.each_split()
 
-        def decide_each() -> Decisions:
+        def decide_each() -> Pairs:
             if each.complete or not self.method.fits_cells:
                 return inner.decide(each, pairs)
-            return stack_decisions([inner.decide(table, pairs) for table in each.single_tables()])
+            return stack_pairs([inner.decide(table, pairs) for table in each.single_tables()])
 
         asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
-        decisions = tables.once(("splits", inner, asked), decide_each)
-        return combine_decisions(self.rule, decisions, tables.shape["split"], self.correction)
+        each_pair = tables.once(("splits", inner, asked), decide_each)
+        return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
 
     def _check_layout(self, tables: Tables) -> None:
         if tables.dims not in self.layouts:

@@ -148,6 +148,8 @@ OF_VOTES = "bradley-terry"
 """The default for votes on pairs of systems."""
 OF_UNPAIRED = "games-howell"
 """The default where no item has scores of two systems."""
+PLAIN = {"friedman": "friedman nemenyi"}
+"""Names that stand for a method of more words."""
 _ADDED: list[Method] = []
 
 
@@ -174,6 +176,7 @@ def _family_methods(family: str) -> dict[str, Method]:
 
 def _find_method(name: str) -> Method | None:
     """Return the method of a name in small letters."""
+    name = PLAIN.get(name, name)
     for method in _ADDED:
         if method.name.casefold() == name:
             return method

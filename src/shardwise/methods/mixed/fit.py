@@ -25,7 +25,6 @@ from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
-from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import BalancedFit, Design
 from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
@@ -39,6 +38,7 @@ from shardwise.methods.mixed.restricted import (
     refuse_without_error,
     singular_note,
 )
+from shardwise.methods.pairs import Means
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,9 +63,7 @@ class FactorFit(RestrictedFit):
         """What a significant difference is about, in words."""
         return self.over.sentence(self.sizes, self.nouns)
 
-    def estimates(
-        self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None
-    ) -> Estimates:
+    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
         """System means for `compare`.
 
         Parameters
@@ -368,7 +366,7 @@ class MixedFit(Shown, RestrictedFit):
 
     def estimates(
         self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")
-    ) -> Estimates:
+    ) -> Means:
         """System means for `compare`.
 
         Parameters

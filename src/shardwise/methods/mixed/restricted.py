@@ -20,7 +20,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.balanced import Lines
 from shardwise.methods.mixed.reml import (
@@ -33,6 +32,7 @@ from shardwise.methods.mixed.reml import (
     prepare_problem,
     restricted_deviance,
 )
+from shardwise.methods.pairs import Means
 from shardwise.stats.threads import one_thread
 
 
@@ -265,7 +265,7 @@ class RestrictedFit:
 
     def _build_estimates(
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
-    ) -> Estimates:
+    ) -> Means:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
         if df not in FREEDOMS:
             raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
@@ -278,17 +278,15 @@ class RestrictedFit:
         variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
         pairs = np.triu_indices(len(self.systems), 1)
         blurs = [name for name in self.variance_components if name not in shared]
-        return Estimates(
+        return Means(
             labels=self.systems,
             values=self.values,
-            variance=float(variance[pairs].mean()) / 2.0,
-            df=float(np.median(table[pairs])),
+            variance=float(variance[pairs].mean()) / 2.0 if alike else variance,
+            df=float(np.median(table[pairs])) if alike else table,
             claim=claim,
             model=model,
             error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
             scale=self.residual_sd,
-            difference_variance=None if alike else variance,
-            difference_df=None if alike else table,
             over=over,
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,

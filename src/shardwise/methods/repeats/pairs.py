@@ -125,7 +125,7 @@ def _read_system(source: Source, name: str, own_name: bool) -> xr.DataArray:
             f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
         )
     present = present[:1] if fixed else present
-    coords = {"topic": list(level_names(source, "topic")), "instance": [labels[k] for k in present]}
+    levels = {"topic": list(level_names(source, "topic")), "instance": [labels[k] for k in present]}
     return xr.DataArray(
-        y[present], dims=("instance", "topic"), coords=coords, name=title, attrs={DETERMINISTIC: fixed}
+        y[present], dims=("instance", "topic"), coords=levels, name=title, attrs={DETERMINISTIC: fixed}
     )
