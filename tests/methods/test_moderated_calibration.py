@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
+from shardwise.lab.scenarios.from_scores import similar_systems, tilted_scenario
 from shardwise.methods.moderated.joint import ResampledDistribution, resample_topics
 from shardwise.methods.moderated.statistics import (
     Noise,

@@ -20,7 +20,7 @@ from shardwise.stats import corrections, student
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, correction_title
 from shardwise.stats.dunnett import fit_loadings
 from shardwise.stats.evidence import least_two_sided
-from shardwise.stats.vote_units import WinShare
+from shardwise.stats.units import WinShare
 
 if TYPE_CHECKING:
     from shardwise.methods.bounded import BoundedScores

@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.notes import Note
 from shardwise.methods.pairs import ARRAYS, Means, Pairs, student_pairs
-from shardwise.stats import combining
+from shardwise.stats import corrections
 from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
 
@@ -81,9 +81,9 @@ RULES = {
 }
 """How several splits become one answer, by name; without a name the method takes all splits at once."""
 COMBINED = {
-    "harmonic": combining.harmonic_mean_p,
-    "cauchy": combining.cauchy_p,
-    "quantile": combining.quantile_p,
+    "harmonic": corrections.harmonic_mean_p,
+    "cauchy": corrections.cauchy_p,
+    "quantile": corrections.quantile_p,
 }
 """Rules that combine uncorrected p-values, which are corrected afterwards."""
 
@@ -111,12 +111,14 @@ def combine_p_values(
     tuple of arrays
         (…, P) uncorrected and corrected p-values.
     """
-    p = combining.direct_p(p, agrees)
+    p = corrections.direct_p(p, agrees)
     if rule in COMBINED:
         combined = COMBINED[rule](p)
         return combined, STEPWISE[correction].adjust(combined)
     needed = len(p) if rule == "unanimous" else len(p) // 2 + 1
-    return combining.agreed_p(p, needed), combining.agreed_p(combining.direct_p(p_adjusted, agrees), needed)
+    return corrections.agreed_p(p, needed), corrections.agreed_p(
+        corrections.direct_p(p_adjusted, agrees), needed
+    )
 
 
 def combine_pairs(rule: str, each: Pairs, splits: int, correction: str) -> Pairs:

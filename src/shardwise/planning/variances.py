@@ -23,7 +23,7 @@ from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.pairs import Source, join_pair
 from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
-from shardwise.stats.rank_sets import pair_variances
+from shardwise.stats.moderation import pair_variances
 from shardwise.stats.units import additive_residuals
 
 TWO_WAY = ("topic", "system")
