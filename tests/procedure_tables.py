@@ -12,9 +12,8 @@ import xarray as xr
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import Pairs
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import Dims, Tables
 from shardwise.stats.evidence import follow_test
 

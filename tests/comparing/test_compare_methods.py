@@ -16,9 +16,9 @@ from statsmodels.stats.multitest import multipletests
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
-from shardwise.comparing.intervals import estimate_own_variances
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.methods.intervals import estimate_own_variances
 from shardwise.methods.pairs import Means, Pairs, ranked_pairs
 from shardwise.stats import groups
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE

@@ -19,13 +19,12 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.methods.judges.method import with_human
+from shardwise.methods.names import DEFAULTS, Procedure
+from shardwise.methods.names import list_procedures as procedures
+from shardwise.methods.names import parse_procedure as parse_procedure
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired.method import METHODS, estimate_means
 from shardwise.methods.pairs import Means
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS
-from shardwise.methods.registry import list_procedures as procedures
-from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
 from shardwise.stats import studentized_range
 from shardwise.stats.corrections import STEPWISE

@@ -27,13 +27,13 @@ from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
-from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.globs import write_paths
 from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.pairs import list_baselines
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,

@@ -18,7 +18,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.measure import is_lower_better
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 
 MARGINAL = "MD1"
 """Method that needs means and variances only, which take less time than cross-products."""

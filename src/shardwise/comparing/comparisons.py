@@ -9,16 +9,23 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing import intervals
-from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
-from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
-from shardwise.methods.pairs import JOINT, KNOWN_DF, Means, Pairs
+from shardwise.methods import intervals
+from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
+from shardwise.methods.pairs import (
+    JOINT,
+    KNOWN_DF,
+    Means,
+    Pairs,
+    choose_pairs,
+    list_baselines,
+    sort_estimates,
+)
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test

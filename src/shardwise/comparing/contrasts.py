@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.bounded_intervals import limit_differences
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
+from shardwise.methods.intervals import limit_differences
 from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
 from shardwise.stats.evidence import least_two_sided

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
@@ -25,12 +24,12 @@ from shardwise.core.scores import (
     nouns_of,
     require_complete,
 )
-from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import by_units
+from shardwise.methods.intervals import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.means import add_mean_errors
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
-from shardwise.methods.pairs import Pairs
-from shardwise.methods.procedure import AVERAGED, Procedure
+from shardwise.methods.names import AVERAGED, Procedure
+from shardwise.methods.pairs import Pairs, check_systems, choose_pairs, list_baselines
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import TABLE, Dims, Tables
 from shardwise.stats.intervals import top_share

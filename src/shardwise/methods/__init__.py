@@ -7,7 +7,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "method": ["Clause", "Method"],
         "pairs": ["Means", "Pairs"],
-        "procedure": ["Procedure"],
-        "registry": ["list_methods", "list_procedures", "parse_procedure", "register_method"],
+        "names": ["Procedure", "list_methods", "list_procedures", "parse_procedure", "register_method"],
     },
 )

@@ -244,24 +244,6 @@ class Method:
         """
         return tuple(name for name in self.corrections if name != JOINT or claim not in self.jointless)
 
-    def choose_correction(self, claim: Claim) -> str:
-        """Return the correction that is meant where none is named.
-
-        Parameters
-        ----------
-        claim : Claim
-            What is generalised over.
-
-        Returns
-        -------
-        str
-            Its name.
-        """
-        offered = self.corrections_for(claim)
-        return next(
-            name for name in (self.default_correction, JOINT, "hsd", "holm", *offered) if name in offered
-        )
-
     def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
         """Return the rules that make one answer of several splits; none where all are taken at once.
 
@@ -331,38 +313,6 @@ class Method:
         """
         some, fewer, many = self.resamples
         return some if systems <= many else fewer
-
-    def uses_normal_theory(self, correction: str) -> bool:
-        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction, empty for one by construction.
-
-        Returns
-        -------
-        bool
-            True where they do.
-        """
-        return self.normal and not self.draws(correction)
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one of the five does.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction, empty for one by construction.
-        claim : Claim
-            What is generalised over.
-
-        Returns
-        -------
-        str
-            The tag, empty for none.
-        """
-        return dict(self.papers).get(correction, "") if claim == self.default_claim else ""
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs of so many systems are compared with, before any correction for their number.

@@ -47,14 +47,10 @@ READINGS: dict[str, tuple[Null, int, Density]] = {
 }
 USUAL_READINGS = tuple(READINGS)[:5]  # ours, and those of the papers
 WORDS = {
-    "difference": "distribution of a difference",
-    "marginal-1": "distribution of one system, one tail",
-    "marginal-2": "distribution of one system, two tails",
-    "kde-1": "distribution of one system, one tail, kernel density",
-    "kde-2": "distribution of one system, two tails, kernel density",
-    "difference-1": "distribution of a difference, one tail",
-    "difference-kde": "distribution of a difference, kernel density",
-    "difference-kde-1": "distribution of a difference, one tail, kernel density",
+    name: f"distribution of {'a difference' if null == 'difference' else 'one system'}"
+    + ("" if (null, tails) == ("difference", 2) else ", one tail" if tails == 1 else ", two tails")
+    + ", kernel density" * (density == "kde")
+    for name, (null, tails, density) in READINGS.items()
 }
 SOURCES = {
     ("marginal-1", "bh"): "V17",
