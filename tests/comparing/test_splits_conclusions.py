@@ -15,21 +15,24 @@ from scipy import stats
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
-from shardwise.comparing.split_tables import (
+from shardwise.comparing.over_splits import (
     agreement_matrix,
     agreement_over_splits,
+    combined_p,
     found_over_splits,
     half_width,
+    majority,
+    over_splits,
     summary_over_splits,
+    unanimous,
 )
-from shardwise.comparing.within_across import within_across
+from shardwise.comparing.stability import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.stats.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
+from shardwise.stats.corrections import _harmonic_factor, cauchy_p, harmonic_mean_p
 
 
 def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float = 0.03) -> xr.DataArray:

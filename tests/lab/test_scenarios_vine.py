@@ -14,8 +14,8 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.bounded import vine_of, vine_scenario
 from shardwise.lab.scenarios.kernels import draw_quantiles
-from shardwise.lab.scenarios.vine import vine_of, vine_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
 

@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.atoms import Atoms, enumerate_sums
-from shardwise.methods.bootstrap.draws import Draws, find_quantiles
-from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.bootstrap.ideal import (
+from shardwise.methods.bootstrap.distributions import (
     JOIN,
+    Atoms,
+    Draws,
     Inverted,
+    Pool,
+    enumerate_sums,
+    find_quantiles,
     ideal_distribution,
     invert_characteristic,
     smooth_distribution,
 )
-from shardwise.methods.bootstrap.spectrum import Pool
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 
 
 def skewed(size: int, seed: int = 1) -> NDArray[np.float64]:

@@ -13,8 +13,8 @@ from shardwise.comparing.compare import compare
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
+from shardwise.methods.bootstrap.distributions import Sample, smooth_draws
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.bootstrap.montecarlo import Sample, smooth_draws
 
 M = 20_000
 SIGMAS = 4.5  # some 600 binomial counts are checked below

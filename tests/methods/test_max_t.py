@@ -18,7 +18,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import sign_flips
-from shardwise.methods.paired.max_t import flip_topics, u_of
+from shardwise.methods.paired.statistics import flip_topics, u_of
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.stats.resampling import key_of
 from shardwise.stats.stepdown import TIE

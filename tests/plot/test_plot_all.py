@@ -33,6 +33,7 @@ NOT_DRAWN = {
     "Clause",
     "RankFit",
     "Design",
+    "Scenario",
     "ScenarioKind",
     "Pairs",
     "Method",

@@ -24,10 +24,9 @@ from shardwise.analysis.provenance import Recipe, hash_files, list_versions, sco
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.choose import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
 from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
-from shardwise.comparing.split_noise import split_noise
-from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
@@ -48,7 +47,7 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
-from shardwise.methods.repeats.kinds import seeds_or_samples
+from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS
 from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
@@ -410,7 +409,7 @@ def _order_results(
     """Put the systems of all results into the order of the leading result, the one asked for or the last."""
     asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
     lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
-    ordered = tuple(result.in_order(lead.pairs.names) for result in claims)
+    ordered = tuple(replace(result, order=lead.pairs.names) for result in claims)
     return ordered, ordered[claims.index(lead)]
 
 

@@ -25,7 +25,7 @@ from shardwise.core.scores import (
 )
 from shardwise.core.shown import Shown
 from shardwise.methods.bounded import BoundedScores
-from shardwise.methods.repeats.kinds import infer_repeats
+from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals
 from shardwise.stats.evidence import follow_test

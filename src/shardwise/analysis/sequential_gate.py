@@ -22,7 +22,7 @@ from shardwise.core.scores import declare_measure, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.bounded import BoundedScores, bound_scores
-from shardwise.methods.repeats.kinds import infer_repeats
+from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import SequentialState, update_state
 

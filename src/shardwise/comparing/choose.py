@@ -25,7 +25,7 @@ from shardwise.methods.registry import (
     list_claims,
     parse_procedure,
 )
-from shardwise.methods.repeats.kinds import KINDS, infer_repeats
+from shardwise.methods.repeats.unified import KINDS, infer_repeats
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
 from shardwise.stats.corrections import CORRECTIONS
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,13 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import FRAME, inflate_zstd
-from shardwise.io.logs.zipped import DAMAGE
 
 Array = npt.NDArray[Any]
+DAMAGE = (
+    OSError, ValueError, OverflowError, EOFError, NotImplementedError, RuntimeError, struct.error, zlib.error,
+    zipfile.BadZipFile,
+)  # fmt: skip
+"""What comes of an archive that is damaged, or made to look like one."""
 
 
 def save_arrays(

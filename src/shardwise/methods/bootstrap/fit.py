@@ -26,13 +26,21 @@ from shardwise.core.model import Model
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.base import Estimates
-from shardwise.methods.bootstrap.distributions import EffectDistribution, Null, PairDistribution
-from shardwise.methods.bootstrap.draws import Draws, Spread
-from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
-from shardwise.methods.bootstrap.montecarlo import Sample, resample_means, smooth_draws
-from shardwise.methods.bootstrap.spectrum import Pool
+from shardwise.methods.bootstrap.distributions import (
+    Draws,
+    EffectDistribution,
+    Null,
+    PairDistribution,
+    Pool,
+    Sample,
+    Spread,
+    ideal_distribution,
+    resample_means,
+    smooth_distribution,
+    smooth_draws,
+)
+from shardwise.stats.balanced import ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.error_terms import ERROR
 from shardwise.stats.least_squares import EMPTY, solve_table
 
 Density = Literal["exact", "kde"]

@@ -13,8 +13,15 @@ from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED, Model
 from shardwise.methods.anova.fit import batch_of_one, estimates_of
 from shardwise.methods.anova.method import select_cells
 from shardwise.methods.base import Estimates
-from shardwise.methods.bootstrap.distributions import Null, PairDistribution
-from shardwise.methods.bootstrap.draws import Draws, Spread
+from shardwise.methods.bootstrap.distributions import (
+    Draws,
+    Null,
+    PairDistribution,
+    Pool,
+    Spread,
+    ideal_distribution,
+    smooth_distribution,
+)
 from shardwise.methods.bootstrap.fit import (
     PAPER_RESAMPLES,
     Density,
@@ -24,8 +31,6 @@ from shardwise.methods.bootstrap.fit import (
     refuse_generalize,
     usual_residuals,
 )
-from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
-from shardwise.methods.bootstrap.spectrum import Pool
 from shardwise.methods.method import THESE, Method
 from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
 from shardwise.stats.balanced import Decomposition

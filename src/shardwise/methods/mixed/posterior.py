@@ -21,9 +21,9 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
-from shardwise.methods.mixed import balanced, blocks, reml
+from shardwise.methods.mixed import balanced, reml
+from shardwise.methods.mixed.balanced import Order, draw_ordered
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.mixed.posterior_draws import Order, draw_ordered
 from shardwise.stats.threads import one_thread
 
 DRAWS, DRAWS_GENERAL = 10_000, 2_000
@@ -228,7 +228,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     ll = len(fit.systems)
     centre = float(data.y.mean())
     codes = (data.topic, data.system_topic, data.instance)
-    problem = blocks.prepare_problem(data.y - centre, np.eye(ll)[data.system], codes)
+    problem = reml.prepare_problem(data.y - centre, np.eye(ll)[data.system], codes)
     inside = float((data.instance >= 0).sum())
     per_topic, per_cell = (problem.n / (int(code.max()) + 1) for code in codes[:2])
     per_instance = inside / (int(data.instance.max()) + 1)

@@ -14,23 +14,26 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Clause, Method
-from shardwise.methods.moderated.cells import cell_statistics, of_cells, run_stratified
-from shardwise.methods.moderated.joint import ResampledDistribution
-from shardwise.methods.moderated.noise import (
+from shardwise.methods.moderated.joint import (
+    ResampledDistribution,
+    normal_limit,
+    resample_single,
+    resample_topics,
+)
+from shardwise.methods.moderated.statistics import (
+    FEWEST_COMMON,
     Noise,
+    Statistics,
     batch_noise,
+    cell_statistics,
+    has_gaps,
+    moderated_statistics,
+    of_cells,
     of_instances,
     of_shards,
     of_shards_with_gaps,
     over_splits,
-)
-from shardwise.methods.moderated.normal import normal_limit
-from shardwise.methods.moderated.resample import resample_single, resample_topics
-from shardwise.methods.moderated.statistics import (
-    FEWEST_COMMON,
-    Statistics,
-    has_gaps,
-    moderated_statistics,
+    run_stratified,
 )
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_means

@@ -21,8 +21,7 @@ from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
 from shardwise.io.tables.facts import Columns
 from shardwise.methods.base import Estimates
-from shardwise.methods.moderated.joint import ResampledDistribution
-from shardwise.methods.moderated.normal import gram_statistics, normal_limit
+from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
 from shardwise.methods.moments.gram import (
     ColumnMargins,
     Gram,

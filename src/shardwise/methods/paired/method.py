@@ -16,7 +16,6 @@ from shardwise.core.notes import Note
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import moderated_statistics
-from shardwise.methods.paired import max_t
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
 from shardwise.methods.pairs import JointDraws, Pairs, ranked_pairs, student_pairs
@@ -115,12 +114,12 @@ def largest_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     tables_y = tables.topic_means()
     mean, se = paired.pair_moments(tables_y, ia, ib)
     flips = [
-        max_t.flip_topics(y, ia, ib, d, s, key, tables.n_resamples, jobs=1 if tables.keyed else None)
+        paired.flip_topics(y, ia, ib, d, s, key, tables.n_resamples, jobs=1 if tables.keyed else None)
         for y, d, s, key in zip(tables_y, mean, se, tables.keys, strict=True)
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [[max_t.critical_t(table_flips.maxima, alpha, tables.topics)] for table_flips in flips]
+        critical = [[paired.critical_t(table_flips.maxima, alpha, tables.topics)] for table_flips in flips]
         return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (

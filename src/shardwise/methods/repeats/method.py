@@ -16,8 +16,8 @@ from shardwise.core.rng import make_generator
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.mixed import balanced
+from shardwise.methods.mixed.balanced import draw_ordered
 from shardwise.methods.mixed.posterior import Mixture
-from shardwise.methods.mixed.posterior_draws import draw_ordered
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
