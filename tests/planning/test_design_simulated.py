@@ -12,9 +12,8 @@ from scipy import stats
 
 from designs import power_at, width_at
 from moderated_by_hand import moderated_t
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.planning import simulated as design_simulated
 from shardwise.planning.simulated import (
     count_occurrences,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.notes import Note
+from shardwise.core.shown import Note
 from shardwise.methods.base import NUMBERS, SQUARES, VECTORS, Estimates
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.pairs import Pairs, student_pairs

@@ -16,10 +16,9 @@ from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arguments import validate_level as check_level
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of

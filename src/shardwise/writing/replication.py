@@ -15,9 +15,8 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.claim import format_count
-from shardwise.core.text import escape_controls
+from shardwise.core.text import escape_controls, guard_frame
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
 from shardwise.writing.names import escape_tex
 
