@@ -22,17 +22,14 @@ from command_line import options_of, shardwise
 from designs import min_diff_at, power_at
 from shardwise.analysis.analyze import analyze
 from shardwise.app import uploads
-from shardwise.app.answering import describe_plan
-from shardwise.app.calibrating import describe_calibration_page
-from shardwise.app.choices import from_form, validate_choices
+from shardwise.app.choices import from_form, spell_settings, validate_choices
 from shardwise.app.examples import EXAMPLES
-from shardwise.app.pages import read_packaged
+from shardwise.app.handlers import describe_result, read_packaged
 from shardwise.app.planning import PlanForm, compute_figures
 from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
-from shardwise.app.together import compare_reports
-from shardwise.app.wording import describe_result, spell_settings
+from shardwise.app.summaries import compare_reports, describe_calibration_page, describe_plan
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of

@@ -18,7 +18,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
-from shardwise.stats.combining import quantile_p
+from shardwise.stats.corrections import quantile_p
 from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")

@@ -32,7 +32,7 @@ from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.stats.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
+from shardwise.stats.corrections import _harmonic_factor, cauchy_p, harmonic_mean_p
 
 
 def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float = 0.03) -> xr.DataArray:

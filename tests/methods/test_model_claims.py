@@ -15,7 +15,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
-from shardwise.stats.error_terms import error_term
+from shardwise.stats.balanced import error_term
 
 GOLD = Path(__file__).parent.parent / "gold"
 DIMS = ("topic", "system", "shard")

@@ -27,7 +27,7 @@ from shardwise.methods.registry import DEFAULTS
 from shardwise.methods.registry import list_procedures as procedures
 from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
-from shardwise.stats import studentize, studentized_range
+from shardwise.stats import studentized_range
 from shardwise.stats.corrections import STEPWISE
 
 FIELDS = ("difference", "p", "p_adjusted", "lower", "upper")
@@ -244,8 +244,8 @@ def test_corrections_are_those_of_statsmodels(method: str, theirs: str, p: list[
 
 
 def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
-    tail = studentized_range._tabulate_tail(r)
-    return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
+    tail = studentized_range.range_tail(r)
+    return studentized_range.ratio_sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
 
 
 @pytest.mark.slow

@@ -17,8 +17,7 @@ from shardwise.methods.moderated.joint import resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.stats.clusters import care_for_clusters
-from shardwise.stats.units import unit_df, unit_scores
+from shardwise.stats.units import care_for_clusters, unit_df, unit_scores
 
 
 @pytest.fixture(scope="module")

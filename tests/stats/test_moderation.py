@@ -10,8 +10,8 @@ import shardwise as sw
 from shardwise.methods.registry import parse_procedure
 from shardwise.planning.simulated import run_tests
 from shardwise.stats import moderation
-from shardwise.stats.clusters import care_for_clusters
 from shardwise.stats.power import joint_critical, moderated_df, pilot_power
+from shardwise.stats.units import care_for_clusters
 
 RNG = np.random.default_rng(7)
 TABLE = xr.DataArray(

@@ -409,7 +409,7 @@ def _order_results(
     """Put the systems of all results into the order of the leading result, the one asked for or the last."""
     asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
     lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
-    ordered = tuple(result.in_order(lead.pairs.names) for result in claims)
+    ordered = tuple(replace(result, order=lead.pairs.names) for result in claims)
     return ordered, ordered[claims.index(lead)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import IO
 
-from shardwise.app.settings import MEGABYTE
+from shardwise.app.store import MEGABYTE
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.files import LEAST_TEXT

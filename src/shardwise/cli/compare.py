@@ -37,7 +37,6 @@ from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,
-    BareSetting,
     write_answer,
     write_contrasts,
     write_next_step,
@@ -409,7 +408,7 @@ def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | No
     if options.chosen_format in (Format.csv, Format.json):
         return table
     if decimals is None:
-        decimals = BareSetting(PairResult(pairs=pairs, alpha=options.alpha)).decimals
+        decimals = PairResult(pairs=pairs, alpha=options.alpha).decimals
     return show_table(table, options.alpha, decimals, pairs.resolution)
 
 

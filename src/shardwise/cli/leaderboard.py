@@ -59,8 +59,8 @@ def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboar
     """Rank by a mixed model with random factors."""
     _, pairs = compare_by_factors(scores, options)
     baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
-    result = PairResult(pairs=pairs, alpha=options.alpha)
-    return rank_pairs(result, str(scores.name or "score"), baselines, options.baseline), pairs
+    result = PairResult(pairs=pairs, alpha=options.alpha, measure=str(scores.name or "score"))
+    return rank_pairs(result, result.measure, baselines, options.baseline), pairs
 
 
 def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:

@@ -27,9 +27,8 @@ from shardwise.core.shown import Shown
 from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
 from shardwise.stats.evidence import least_two_sided
-from shardwise.stats.rank_sets import upper_quantile
 from shardwise.stats.resampling import topic_counts
-from shardwise.stats.stepdown import TIE, step_down
+from shardwise.stats.stepdown import TIE, find_critical, step_down
 
 DRAWS = 100_000
 """Samples of the multivariate t distribution."""
@@ -148,7 +147,8 @@ def _resample_contrasts(
     df = np.full(len(t), units - 1.0)
     largest = np.abs(drawn).max(axis=1)
     critical = (
-        np.maximum(upper_quantile(largest, alpha), student.student_critical(alpha, df)) * resampled.care
+        np.maximum(find_critical(np.sort(largest), alpha), student.student_critical(alpha, df))
+        * resampled.care
     )
     return {
         "se": se,

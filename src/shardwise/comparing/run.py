@@ -34,7 +34,7 @@ from shardwise.methods.procedure import AVERAGED, Procedure
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import TABLE, Dims, Tables
 from shardwise.stats.intervals import top_share
-from shardwise.stats.rank_sets import NOISY, noise_factors, pair_variances
+from shardwise.stats.moderation import NOISY, noise_factors, pair_variances
 
 FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
 """Items and named systems for remarks, and the share of the differences that few items carry."""

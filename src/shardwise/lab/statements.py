@@ -26,18 +26,15 @@ from shardwise.core.shown import Shown
 from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
-from shardwise.lab.trial import count_tables, number_baselines, p_values
+from shardwise.lab.trial import FEW_RESAMPLES, count_tables, number_baselines, p_values
 from shardwise.methods.bounded import BoundedScores, find_range
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE
 from shardwise.stats import power
-from shardwise.stats.intervals import Range
-from shardwise.stats.proportions import clopper_pearson
+from shardwise.stats.intervals import Range, clopper_pearson
 from shardwise.stats.student import student_critical
 
-RESAMPLES = 239
-"""Resamples of the default test in each simulated table."""
 BATCH = 25
 """Tables that are held at a time."""
 MOST_PAIRS = 30
@@ -246,7 +243,7 @@ def _check_resampled(
     for first in range(0, repetitions, BATCH):
         tables = scenario.draw(repetitions + first, min(BATCH, repetitions - first), seed)
         cover = partial(_cover_differences, tables=tables, bounds=bounds, alpha=alpha)
-        how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": RESAMPLES}
+        how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": FEW_RESAMPLES}
         (figures,) = count_tables(tables, TABLE, [procedure], truth, alpha, baselines, **how)
         means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
         parts.append({**figures, "means": np.array(means)})
@@ -317,7 +314,7 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     for first in range(0, repetitions, BATCH):
         tables = pool[rng.integers(topics, size=(min(BATCH, repetitions - first), topics))]
         tables[:, :, a] += difference
-        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=RESAMPLES)[DEFAULT]
+        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=FEW_RESAMPLES)[DEFAULT]
         ahead = tables[:, :, a].mean(axis=1) > tables[:, :, b].mean(axis=1)
         detections.append((p[:, 0] <= alpha) & ahead)
     yield _make_row("planned power of 80% reached", "about", PLANNED, np.concatenate(detections))

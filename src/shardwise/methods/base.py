@@ -16,7 +16,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.pairs import Pairs
-from shardwise.stats.vote_units import WinShare
+from shardwise.stats.units import WinShare
 
 NUMBERS = ("variance", "df", "scale")
 VECTORS = ("values", "own_sd", "own_count", "mean_se", "mean_df")

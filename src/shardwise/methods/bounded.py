@@ -10,7 +10,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.scores import level_names, measure_of
-from shardwise.stats import clusters, intervals
+from shardwise.stats import intervals, units
 from shardwise.stats.intervals import BoundedMoments, PairMoments, Range
 
 # differences of pairs on items that are held at a time
@@ -217,13 +217,13 @@ class BoundedScores:
         cluster = np.arange(len(values)) if self.cluster is None else self.cluster
         known = np.isfinite(values)
         if known.all():
-            return clusters.design_effect(values.T, cluster, self.weights, failure)
+            return units.design_effect(values.T, cluster, self.weights, failure)
         effects = np.empty(values.shape[1])
         for k in range(values.shape[1]):
             known_items = known[:, k]
             code = np.unique(cluster[known_items], return_inverse=True)[1]
             weights = self.weights[known_items]
-            effects[k] = clusters.design_effect(
+            effects[k] = units.design_effect(
                 values[known_items, k], code, weights / weights.mean(), failure[k]
             )
         return effects

@@ -14,7 +14,7 @@ from shardwise.core.shown import Note
 from shardwise.methods.base import NUMBERS, SQUARES, VECTORS, Estimates
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.pairs import Pairs, student_pairs
-from shardwise.stats import combining
+from shardwise.stats import corrections
 from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
 
@@ -83,9 +83,9 @@ RULES = {
 }
 """How several splits become one answer, by name; without a name the method takes all splits at once."""
 COMBINED = {
-    "harmonic": combining.harmonic_mean_p,
-    "cauchy": combining.cauchy_p,
-    "quantile": combining.quantile_p,
+    "harmonic": corrections.harmonic_mean_p,
+    "cauchy": corrections.cauchy_p,
+    "quantile": corrections.quantile_p,
 }
 """Rules that combine uncorrected p-values, which are corrected afterwards."""
 
@@ -113,12 +113,14 @@ def combine_p_values(
     tuple of arrays
         (…, P) uncorrected and corrected p-values.
     """
-    p = combining.direct_p(p, agrees)
+    p = corrections.direct_p(p, agrees)
     if rule in COMBINED:
         combined = COMBINED[rule](p)
         return combined, STEPWISE[correction].adjust(combined)
     needed = len(p) if rule == "unanimous" else len(p) // 2 + 1
-    return combining.agreed_p(p, needed), combining.agreed_p(combining.direct_p(p_adjusted, agrees), needed)
+    return corrections.agreed_p(p, needed), corrections.agreed_p(
+        corrections.direct_p(p_adjusted, agrees), needed
+    )
 
 
 def combine_decisions(rule: str, each: Decisions, splits: int, correction: str) -> Decisions:

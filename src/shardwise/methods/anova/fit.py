@@ -20,9 +20,16 @@ from shardwise.core.model import Model, Term, format_term
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of, sizes_of
 from shardwise.core.shown import Note, Shown
 from shardwise.methods.base import Estimates
-from shardwise.stats.balanced import Decomposition, decompose, error_df, rounding_floor
-from shardwise.stats.error_terms import ERROR, combine_squares, error_term
-from shardwise.stats.unbalanced import IncompleteFit, fit_incomplete
+from shardwise.stats.balanced import (
+    ERROR,
+    Decomposition,
+    combine_squares,
+    decompose,
+    error_df,
+    error_term,
+    rounding_floor,
+)
+from shardwise.stats.least_squares import IncompleteFit, fit_incomplete
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 

@@ -14,8 +14,8 @@ from shardwise.methods.anova.fit import anova, batch_of_one, estimates_of
 from shardwise.methods.base import Estimates
 from shardwise.methods.method import Method
 from shardwise.methods.tables import LAYOUTS, SHARDS, TABLE, Tables
+from shardwise.stats.balanced import supports_claim
 from shardwise.stats.corrections import SIMULTANEOUS
-from shardwise.stats.error_terms import supports_claim
 
 CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
 ERROR_TERMS = dict(

@@ -39,8 +39,8 @@ from shardwise.methods.bootstrap.distributions import (
     smooth_distribution,
     smooth_draws,
 )
+from shardwise.stats.balanced import ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.error_terms import ERROR
 from shardwise.stats.least_squares import EMPTY, solve_table
 
 Density = Literal["exact", "kde"]

@@ -52,10 +52,10 @@ from shardwise.core.model import MD6
 from shardwise.methods.moderated.moments import pair_moments, sums_by_topic
 from shardwise.methods.repeats.unified import InstanceSpread
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
-from shardwise.stats.clusters import ClusterCare, care_for_clusters
+from shardwise.stats.least_squares import fit_incomplete
 from shardwise.stats.moderation import get_prior_df, own_share, shrink_variances
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, student_critical, t_statistic, two_sided
-from shardwise.stats.unbalanced import fit_incomplete
+from shardwise.stats.units import ClusterCare, care_for_clusters
 
 SHARDS = ("topic", "system", "shard")
 

@@ -14,8 +14,8 @@ import xarray as xr
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import as_scores, is_unpaired, measure_of, note_measure
-from shardwise.stats.clusters import cluster_variance
 from shardwise.stats.stepdown import TIE
+from shardwise.stats.units import cluster_variance
 
 PERMUTATIONS = 1_999
 MANY_EVENTS = 100

@@ -36,7 +36,7 @@ from shardwise.stats import student
 from shardwise.stats.moderation import own_share, shrink_variances, spread_share
 from shardwise.stats.resampling import key_of, topic_counts
 from shardwise.stats.stepdown import adjust_counts, find_critical, order_targets
-from shardwise.stats.vote_units import VoteUnits
+from shardwise.stats.units import VoteUnits
 
 BLOCK = 2_000_000
 """Numbers that a block of bootstrap samples holds."""
