@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardwise.comparing.compare import compare
-from shardwise.core.arrays import Ints
+from shardwise.core.arrays import Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_tables

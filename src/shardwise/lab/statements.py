@@ -17,10 +17,9 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures

@@ -12,10 +12,9 @@ import pandas as pd
 from shardwise.comparing.instances import Source, join_pair, own_scores
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
