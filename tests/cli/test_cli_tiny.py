@@ -115,7 +115,7 @@ def test_every_command_answers_or_refuses_in_one_line(
         folder.mkdir()
         monkeypatch.chdir(folder)
         make_table(topics, systems).to_csv("t.csv")
-        sizes = ("--topics", topics, "--systems", systems, "--depth", 10, "--corpus", 300, "--relevant", 3)
+        sizes = ("--topics", topics, "--systems", systems, "--depth", 10, "--corpus", "300,relevant=3")
         made = shardwise("simulate", *sizes, "--out", "made", "--quiet")
         assert made.returncode == 0, made.stderr
         before = set(folder.iterdir())

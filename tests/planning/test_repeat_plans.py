@@ -170,7 +170,7 @@ def test_one_command_says_more_questions_or_more_samples(tmp_path: Path) -> None
     assert "more samples of each question (" in done.stdout
     budget = shardwise("design", "budget", str(path), "--budget", "500")
     assert "500 answers are best spent on" in budget.stdout, budget.stderr
-    priced = shardwise("design", "repeats", str(path), "--min-diff", "0.1", "--answer-cost", "0.5")
+    priced = shardwise("design", "repeats", str(path), "--min-diff", "0.1", "--cost", "answer=0.5")
     assert "costing" in priced.stdout
 
 
