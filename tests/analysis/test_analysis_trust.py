@@ -18,11 +18,11 @@ import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.trust import default_budget, find_record, list_findings, trust_in
+from shardwise.comparing.pairs import choose_pairs
 from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.scores import as_scores
 from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates
-from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import make_anova
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
@@ -275,7 +275,7 @@ def test_pairs_with_a_baseline_are_decided_as_compare_does() -> None:
     for name in ("t holm", "MD1 dunnett topic", "MD1 bh topic", "moderated"):
         procedure = sw.methods.parse_procedure(name)
         tables = make_tables(procedure, scores)
-        pairs = choose_numbered_pairs(tables.systems, (2,))
+        pairs = choose_pairs(tuple(map(str, range(tables.systems))), None, ["2"])
         assert pairs is not None
         ia, ib = pairs
         found = procedure.decide(tables, pairs)

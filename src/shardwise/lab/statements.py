@@ -8,6 +8,7 @@ which one system loses exactly the margin (exponential tilting), so that no scor
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,10 +25,18 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
-from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
-from shardwise.lab.trial import FEW_RESAMPLES, count_tables, number_baselines, p_values
+from shardwise.lab.trial import (
+    FEW_RESAMPLES,
+    SAME,
+    Figures,
+    Truth,
+    count_tables,
+    join_figures,
+    number_baselines,
+    p_values,
+)
 from shardwise.methods.bounded import BoundedScores, find_range
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
@@ -193,32 +202,25 @@ def _check_margin(
         ("no worse, at a loss of the margin", -margin, "at most", alpha / 2.0),
         ("no worse, of equal systems", 0.0, "power", float("nan")),
     ):
-        tilted = [_tilt_pair(table, difference) for table in tables]
-        scenarios = [scenario for scenario in tilted if scenario is not None]
-        passed = [
-            _passes_gate(scenarios[k % len(scenarios)].draw(k, 1, seed)[0], bounds, margin, alpha)
-            for k in range(repetitions if scenarios else 0)
-        ]
+        # chances of topics under which two systems differ by so much, unless few topics would be left
+        scenarios = []
+        for table in tables:
+            with suppress(InputError):
+                scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
+                if effective_topics(scenario.facts["weights"]) >= SHARE * len(table):
+                    scenarios.append(scenario)
+        passed = []
+        for k in range(repetitions if scenarios else 0):
+            # a gate on the first system of a table against the second
+            table = scenarios[k % len(scenarios)].draw(k, 1, seed)[0]
+            gaps = table[:, 0] - table[:, 1]
+            se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
+            mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
+            pair = np.array([0]), np.array([1])
+            evidence = weigh_pairs(_bound(table, bounds), *pair, mean, error, df, units)
+            passed.append(bool(evidence.p_above(-margin)[0] <= alpha / 2.0))
         if passed:
             yield _make_row(statement, kind, nominal, np.array(passed))
-
-
-def _tilt_pair(table: Floats, difference: float) -> Scenario | None:
-    """Return chances of topics under which two systems differ by so much; None where few topics would be left."""
-    try:
-        scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
-    except InputError:
-        return None
-    return scenario if effective_topics(scenario.facts["weights"]) >= SHARE * len(table) else None
-
-
-def _passes_gate(table: Floats, bounds: Range | None, margin: float, alpha: float) -> bool:
-    """Return whether a gate finds the first system of a table to be no worse than the second."""
-    gaps = table[:, 0] - table[:, 1]
-    se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
-    mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
-    evidence = weigh_pairs(_bound(table, bounds), np.array([0]), np.array([1]), mean, error, df, units)
-    return bool(evidence.p_above(-margin)[0] <= alpha / 2.0)
 
 
 def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:

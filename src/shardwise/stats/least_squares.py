@@ -186,7 +186,15 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
     )
     among = [np.hstack([table.overlap_weights(block, other) for other in rest]) for block in rest]
     schur = np.vstack(among) - (cross * inverse) @ cross.T if rest else np.zeros((0, 0))
-    pivots, factor, ties = _pivoted_cholesky(schur)
+    pivots, factor, ties = np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
+    if schur.size:
+        limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
+        lower, order, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
+        pivots, factor, ties = (
+            np.asarray(order, np.int64) - 1,
+            np.tril(lower[:rank, :rank]),
+            lower[rank:, :rank],
+        )
     right_first = table.weighted_sums(first)
     right_rest = np.vstack([np.zeros((0, responses)), *(table.weighted_sums(block) for block in rest)])
     right_rest = right_rest - cross @ (inverse[:, None] * right_first)
@@ -205,14 +213,6 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
         parameters=np.vstack([solved_first, solved_rest]),
         rank=int(np.count_nonzero(diagonal)) + len(factor),
     )
-
-
-def _pivoted_cholesky(schur: Floats) -> tuple[Ints, Floats, Floats]:
-    if not schur.size:
-        return np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
-    limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
-    return np.asarray(pivots, np.int64) - 1, np.tril(factor[:rank, :rank]), factor[rank:, :rank]
 
 
 def _inverse_or_zero(weights: Floats) -> Floats:

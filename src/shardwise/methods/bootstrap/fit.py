@@ -39,9 +39,9 @@ from shardwise.methods.bootstrap.distributions import (
     smooth_distribution,
     smooth_draws,
 )
-from shardwise.stats.balanced import ERROR
+from shardwise.stats.balanced import EMPTY, ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.least_squares import EMPTY, solve_table
+from shardwise.stats.least_squares import solve_table
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
