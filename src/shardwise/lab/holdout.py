@@ -358,7 +358,10 @@ def split_half(
             steps=lambda first: min(per, repeats - first),
         )
         results = list(chunks)
-    forth, back = (join_tallies([result[k] for result in results]) for k in (0, 1))
+    # all repeats of either direction
+    forth, back = (
+        {key: join_figures([result[k][key] for result in results]) for key in results[0][k]} for k in (0, 1)
+    )
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     nouns = nouns_of(as_scores(scores))
     setting = (
@@ -630,11 +633,6 @@ class HoldoutPlan:
                 name: np.asarray(values.sum(axis=1), np.float64) for name, values in columns.items()
             }
         return tally
-
-
-def join_tallies(parts: Sequence[Tally]) -> Tally:
-    """Join all repeats."""
-    return {key: join_figures([part[key] for part in parts]) for key in parts[0]}
 
 
 def add_tallies(first: Tally, other: Tally) -> Tally:

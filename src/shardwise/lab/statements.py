@@ -248,7 +248,13 @@ def _check_resampled(
         cover = partial(_cover_differences, tables=tables, bounds=bounds, alpha=alpha)
         how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": FEW_RESAMPLES}
         (figures,) = count_tables(tables, TABLE, [procedure], truth, alpha, baselines, **how)
-        means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
+        means = []
+        for table in tables:
+            topics = len(table)
+            se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(len(truth), topics - 1.0)
+            evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
+            ends = evidence.limits(float(student_critical(alpha, topics - 1)))
+            means.append(_holds(truth, *ends).mean())
         parts.append({**figures, "means": np.array(means)})
     figures = join_figures(parts)
     confidence = 1.0 - alpha
@@ -263,14 +269,6 @@ def _check_resampled(
         yield _make_row("all rank ranges cover", "at least", confidence, figures["ranks"])
         yield _make_row("best set holds a best system", "at least", confidence, figures["best"] > 0.0)
     yield _make_row("significantly better, but worse", "at most", alpha / 2.0, figures["wrong_way"] > 0.0)
-
-
-def _cover_means(table: Floats, bounds: Range | None, truth: Floats, alpha: float) -> Bools:
-    """(R,) whether the interval of each mean of a table holds the true one."""
-    topics = len(table)
-    se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(len(truth), topics - 1.0)
-    evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
-    return _holds(truth, *evidence.limits(float(student_critical(alpha, topics - 1))))
 
 
 def _cover_differences(
