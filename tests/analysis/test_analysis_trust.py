@@ -18,14 +18,13 @@ import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.trust import default_budget, find_record, list_findings, trust_in
-from shardwise.comparing.pairs import choose_pairs
 from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.scores import as_scores
 from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates
 from shardwise.methods.anova.method import make_anova
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import choose_pairs
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
 from shardwise.writing.remarks import describe_finding, write_trust

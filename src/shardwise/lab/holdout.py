@@ -28,18 +28,16 @@ from shardwise.core import late
 from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arguments import count_workers as workers_of
 from shardwise.core.arguments import validate_level as level_of
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import NAMED, Model
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.trial import Figures, decide_tables, join_figures
 from shardwise.methods.anova.variance_components import complete_table
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.stats.balanced import error_df
 from shardwise.stats.student import NOISE
 

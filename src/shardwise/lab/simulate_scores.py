@@ -11,10 +11,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import Scenario, check_layout, effects_of, normal_scenario

@@ -18,14 +18,13 @@ import pandas as pd
 import scipy
 from scipy import special
 
-from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, map_parallel, validate_count
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.lab.cases import Case
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import choose_pairs
 from shardwise.methods.tables import RESAMPLES, TABLE, Tables
 from shardwise.stats.groups import count_wins
 from shardwise.stats.intervals import clopper_pearson
@@ -111,7 +110,7 @@ def count_errors(
             detected[:, g] = right[:, of_size].mean(axis=1)
     first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, systems)
     return {
-        "raw": (decided.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
+        "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
         "family": false.any(axis=1).astype(float) if equal.any() else none,
         "discovery": false.sum(axis=1) / np.maximum(n_called, 1),
         "smallest": decided.p_adjusted[:, equal].min(axis=1) if equal.any() else none,

@@ -19,10 +19,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.rng import make_generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits

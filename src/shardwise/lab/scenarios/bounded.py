@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import (
     OWN,

@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.simulate_scores import label_table
 
