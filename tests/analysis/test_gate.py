@@ -79,7 +79,7 @@ def test_bounded_scores_have_the_generalised_interval() -> None:
     moments = intervals.pair_moments(scores.to_numpy()[:, 1], scores.to_numpy()[:, 0])
     limits = intervals.difference_limits(moments, stats.t.isf(0.025, 49))
     assert [found.lower, found.upper] == pytest.approx([float(x) for x in limits])
-    assert found.p == pytest.approx(float(intervals.p_above(moments, -0.1)))
+    assert found.p == pytest.approx(float(intervals.one_sided_p(moments, -0.1)))
 
 
 def test_ten_right_answers_do_not_pass() -> None:
@@ -318,7 +318,7 @@ def test_no_rare_failures_is_named_where_it_decides() -> None:
     scores = table(0.0, 0.05, items=60)
     found = judged(scores, margin=0.02)
     assert (found.verdict, found.passes_as_seen) == ("inconclusive", True)
-    assert "--no-rare-failures" in found.to_sentence()
+    assert ":no-rare-failures" in found.to_sentence()
     bold = judged(scores, margin=0.02, no_rare_failures=True)
     assert (bold.verdict, bold.assumes_seen) == ("no worse", True)
     assert "Assumes no failures rarer or larger than those seen." in bold.to_sentence()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.arrays import Floats
-from shardwise.lab.error_counts import (
+from shardwise.lab.trial import (
     Truth,
     count_errors,
     estimate_rate,
@@ -35,7 +35,7 @@ def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Simp
     """Decisions whose intervals all have the same half-width."""
     return SimpleNamespace(
         difference=difference,
-        p=p,
+        single_p=p,
         p_adjusted=p_adjusted,
         half_widths=lambda alpha: np.full(p.shape, half),
     )

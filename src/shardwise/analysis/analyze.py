@@ -23,10 +23,9 @@ from shardwise.analysis.diagnostics import (
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.choose import choose_procedure, list_claims_on, refuse_claim
+from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
-from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
@@ -34,7 +33,6 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.notes import is_about
 from shardwise.core.scores import (
     HUMAN,
     Scores,
@@ -45,10 +43,11 @@ from shardwise.core.scores import (
     nouns_of,
     undefined_cells,
 )
+from shardwise.core.shown import is_about
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.planning.variances import repeat_components

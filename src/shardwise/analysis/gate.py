@@ -30,7 +30,7 @@ from shardwise.core.scores import (
 )
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
-from shardwise.methods.bounded import BoundedScores, bound_scores
+from shardwise.methods.intervals import BoundedScores, bound_scores
 from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals

@@ -14,7 +14,7 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
-from shardwise.io.spreadsheets import guard_frame
+from shardwise.core.text import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure

@@ -13,8 +13,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import shorten_name
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import list_methods
+from shardwise.methods.names import Procedure, list_methods
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 from shardwise.writing.answer import FEW_NAMED, capitalize_sentence, describe_claim, join_names
@@ -48,7 +47,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
         return f"{text}, at the level {result.alpha:g}", clause.citations
     citations = clause.citations
     correction = CORRECTIONS.get(procedure.correction)
-    if correction is not None and correction.text:
+    if correction is not None and correction.text and len(procedure.method.corrections) > 1:
         joined = " and" if procedure.correction in SIMULTANEOUS else ", with"
         text, citations = f"{text}{joined} {correction.text}", (*citations, *correction.citations)
     return f"{text}, {ERROR_RATES[procedure.error_rate].format(alpha=result.alpha)}", citations
@@ -56,7 +55,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
 
 def explain_test(result: ClaimResult, analysis: Analysis) -> str:
     """Write how the differences of a claim were tested, as a sentence."""
-    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+    if result.procedure.method.model is not None and result.pairs.pairs.critical is None:
         return f"{capitalize_sentence(result.procedure.plain_title)}; error term: {_describe_error(result)}."
     return f"{capitalize_sentence(describe_test(result, analysis)[0])}."
 
@@ -211,7 +210,7 @@ def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
 def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> Sentence:
     """What came out for one claim."""
     opening = f"For {result.claim}, "
-    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+    if result.procedure.method.model is not None and result.pairs.pairs.critical is None:
         opening += f"with the {_describe_error(result)} as error term, "
     if len(result.pairs) == 1:
         return f"{opening}{_describe_pair(result, analysis, measure)}", ()
@@ -315,7 +314,7 @@ def explain_method(procedure: Procedure, nouns: Mapping[str, str] | None = None)
     str
         A clause.
 
-    >>> from shardwise.methods.registry import parse_procedure
+    >>> from shardwise.methods.names import parse_procedure
     >>> explain_method(parse_procedure("moderated"), {"system": "model"})
     'holds its error rate even when some models are more variable than others'
     >>> explain_method(parse_procedure("t holm"))

@@ -25,7 +25,7 @@ The bootstrap by resampling: compiled, parallel, each replicate from (seed, inde
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
@@ -39,6 +39,8 @@ from shardwise.core.arguments import CHUNKS, Progress, borrow_executor, map_para
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.bootstrap.kernels import chebyshev_moments, jacobi_anger, means_of_draws
+from shardwise.methods.pairs import Means, Pairs
+from shardwise.stats import student
 from shardwise.stats.resampling import key_of
 
 Complex = npt.NDArray[np.complex128]
@@ -303,17 +305,20 @@ def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None
     distribution = ideal_distribution(draws) if distribution is None else distribution
     if draws.variance == 0.0:
         return distribution
-    return invert_characteristic(draws, kernel_bandwidth(absolute_deviation(distribution), n))
-
-
-def absolute_deviation(distribution: Spread) -> float:
-    """Median distance from the median."""
+    # median distance from the median
     middle = float(find_quantiles(distribution, np.array([0.5]))[0])
-    # half of the distribution lies within x of the median
-    return first_where(
-        lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
-        0.0,
-        max(abs(end - middle) for end in distribution.span),
+    return invert_characteristic(
+        draws,
+        kernel_bandwidth(
+            (
+                first_where(
+                    lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
+                    0.0,
+                    max(abs(end - middle) for end in distribution.span),
+                )
+            ),
+            n,
+        ),
     )
 
 
@@ -334,16 +339,7 @@ def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
         k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
         sides.append((support, *_saddlepoint_tail(NODES / sd, k0, sign * k1, k2)))
     half = 1.02 * max(_find_reach(support, x, bound) for support, x, bound, _ in sides)
-    pdf, cdf = _transform_grid(draws, half, blur)
-    tails = [
-        _join_tail(support, x, log, half, values)
-        for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
-    ]
-    return Inverted(half, pdf, cdf, *tails)
-
-
-def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
-    """Density and distribution function on GRID points from -half on, by one Fourier transform each."""
+    # density and distribution function on GRID points from -half on, by one Fourier transform each
     parts = []
     for first in range(0, GRID // 2, BATCH):
         t = np.arange(first, first + BATCH, dtype=np.float64) * (np.pi / half)
@@ -363,8 +359,12 @@ def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Flo
     spectrum[1 : len(phi)] /= 1j * t[1:]
     wave = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))
     cdf = np.arange(GRID) / GRID + wave - wave[0]
-    # the transform of a pool of a few values rings: a distribution function never falls
-    return pdf, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
+    cdf = np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
+    tails = [
+        _join_tail(support, x, log, half, values)
+        for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
+    ]
+    return Inverted(half, pdf, cdf, *tails)
 
 
 def _group_residuals(pool: Pool) -> tuple[Floats, Floats, Floats]:
@@ -696,6 +696,24 @@ class PairDistribution:
     tails: int
     scale: float  # by which the resampled error is multiplied
     name: str  # what distribution this is
+    variance: Floats  # of one mean, (…,)
+
+    def test_pairs(self, values: Floats, ia: Ints, ib: Ints) -> Pairs:
+        """Test pairs of (…, R) means."""
+        size = np.abs(values)
+        difference = student.drop_noise(
+            values[..., ia] - values[..., ib], np.maximum(size[..., ia], size[..., ib])
+        )
+        p, nothing = self.p_values(np.abs(difference)), np.full(difference.shape, np.nan)
+        se = np.sqrt(2.0 * np.asarray(self.variance))[..., None]
+        se = np.broadcast_to(student.drop_noise(se, size.max(axis=-1, keepdims=True)), difference.shape)
+        return Pairs(difference, se, nothing, nothing, p, critical=self.critical, words=self.name)
+
+    def describe_means(self, means: Means) -> Means:
+        """Return means whose differences are measured by this distribution."""
+        nothing = np.full(np.shape(self.variance), np.nan)
+        pairs = partial(self.test_pairs, means.values)
+        return replace(means, variance=self.variance, df=nothing, error="residuals", pairs=pairs)
 
     def p_values(self, differences: Floats) -> Floats:
         """(…, P) P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""
