@@ -140,8 +140,8 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     residuals = np.asarray(fit.scores.values, np.float64) - fitted
     finite = np.isfinite(residuals)
     fitted, residuals = fitted[finite], residuals[finite]
-    expected, found = normal_quantiles(residuals)
-    rows = [{"expected": x, "found": y} for x, y in zip(expected, found, strict=True)]
+    expected, actual = normal_quantiles(residuals)
+    rows = [{"expected": x, "found": y} for x, y in zip(expected, actual, strict=True)]
     end = float(np.abs(expected).max())
     ends = [{"expected": -end, "found": -end}, {"expected": end, "found": end}]
     channels = {
