@@ -265,15 +265,11 @@ def methods_latex(*analyses: Analysis) -> str:
     sentences = []
     for text, keys in list_sentences(*analyses):
         cite = f"~\\cite{{{','.join(keys)}}}" if keys else ""
-        sentences.append(f"{_escape_tex(text)}{cite}.")
+        quoted = text.replace("“", "``").replace("”", "''")
+        sentences.append(f"{escape_tex(quoted, most=len(quoted) * 8)}{cite}.")
     version = analyses[0].versions["shardwise"]
     sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
     return "\n".join(sentences) + "\n"
-
-
-def _escape_tex(text: str) -> str:
-    quoted = text.replace("“", "``").replace("”", "''")
-    return escape_tex(quoted, most=len(quoted) * 8)
 
 
 def format_bibliography(*analyses: Analysis) -> str:
