@@ -17,9 +17,8 @@ from scipy import linalg, special
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import Order, draw_ordered

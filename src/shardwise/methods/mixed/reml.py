@@ -18,9 +18,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg, sparse
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.stats.threads import one_thread
 
 
