@@ -32,7 +32,7 @@ from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import list_baselines
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (

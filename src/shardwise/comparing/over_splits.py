@@ -24,7 +24,7 @@ from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
