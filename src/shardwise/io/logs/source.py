@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from shardwise.core.errors import InputError
 from shardwise.io.files import bare_name, read_text
-from shardwise.io.tables.json_rows import parse_json_lines
+from shardwise.io.tables.formats import parse_json_lines
 from shardwise.io.tables.sheet import first_line, strip_endings
 
 HEAD = 1 << 16  # bytes of a file that tell what it is
