@@ -322,18 +322,14 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     listed = repeat is not None and facts[repeat].unique and repeat not in facts.taken
     tasks = [facts[name].distinct for name in facts.by_word("task") if name not in names]
     unnamed = 0 if any(map(words.is_score, scores)) else min(2, max(0, len(scores) - 2))
-    nested = any(
-        "system" in column.roles and column.plain and facts.is_nested(system.name, column.name)
-        for column in others
-    )
-    texts = [
-        column.name
-        for column in others
-        if column.name not in facts.taken and not column.is_numeric and 1 < column.distinct <= item.distinct
-    ]
+    systems = [column.name for column in others if "system" in column.roles and column.plain]
+    nested = any(facts.is_nested(system.name, name) for name in systems)
+    texts = [column for column in others if column.name not in facts.taken and not column.is_numeric]
+    texts = [column for column in texts if 1 < column.distinct <= item.distinct]
     described = not item.unique and any(
-        facts.count(item.name, name) == item.distinct and facts.count(system.name, name) > system.distinct
-        for name in texts[:MOST_PAIRS]
+        facts.count(item.name, column.name) == item.distinct
+        and facts.count(system.name, column.name) > system.distinct
+        for column in texts[:MOST_PAIRS]
     )
     held = {
         "all items have all systems": share > 0.95,
@@ -355,16 +351,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
         "several numbers beside systems that no word names": (len(scores) > 1 and not known) * (1 + unnamed),
     }
     features = pair.features | {name: float(times) for name, times in held.items()}
-    return replace(
-        pair,
-        repeat=repeat,
-        task=task,
-        scores=scores,
-        features=features,
-        unique=unique,
-        factor=factor,
-        apart=apart,
-    )
+    return Candidate("long", *names, repeat, task, scores, features, unique, factor, apart)
 
 
 def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:

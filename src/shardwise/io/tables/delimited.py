@@ -314,7 +314,6 @@ def _finish_sheet(
         table,
         str(path),
         place,
-        system=strip_endings(path),
         decimal=decimal,
         mixed=dialect.delimiter == ";",
         text=not typed,

@@ -61,10 +61,8 @@ class Reading:
     scores: tuple[str, ...]  # of a long table measures, of a wide one systems
     wide: bool
     omitted: dict[str, str] = field(default_factory=dict)  # column -> why
-    flat: tuple[str, ...] = ()  # systems that have the same score everywhere
     parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
-    measure: str = ""  # of a wide table, where its columns share the name of one
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property

@@ -104,9 +104,7 @@ def _read_lines(text: bytes, path: Path) -> Sheet:
     except pa.ArrowException:
         table = _table_of_rows(list(parse_json_lines(text, path)))
         numbers = np.flatnonzero([bool(line.strip()) for line in text.split(b"\n")]) + 1
-    return make_sheet(
-        table.flatten(), str(path), lambda row: f"{path}:{numbers[row]}", system=strip_endings(path)
-    )
+    return make_sheet(table.flatten(), str(path), lambda row: f"{path}:{numbers[row]}")
 
 
 def parse_json_lines(text: bytes, path: Path) -> Iterable[dict[str, Any]]:
@@ -174,7 +172,7 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
                 where=source,
                 remedy="give {system: {item: score}}, which names the items",
             )
-        return make_sheet(_table_of_columns(whole), source, lambda k: f"{source}:row {k + 1}", system=system)
+        return make_sheet(_table_of_columns(whole), source, system=system)
     if all(isinstance(value, dict) for value in whole.values()):
         return _sheet_of_mappings(whole, source, system)
     fields = ", ".join(f"{key} ({type(value).__name__})" for key, value in list(whole.items())[:6])
@@ -198,7 +196,7 @@ def _sheet_of_rows(rows: Sequence[Any], source: str, system: str) -> Sheet:
             raise InputError(
                 "not a table of scores", where=f"{source}:row {row}", remedy="give a list of objects"
             )
-    return make_sheet(_table_of_rows(rows), source, lambda row: f"{source}:row {row + 1}", system=system)
+    return make_sheet(_table_of_rows(rows), source, system=system)
 
 
 def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -278,9 +276,8 @@ def read_parquet(path: Path) -> Sheet:
                 where=str(path),
                 remedy="it may be damaged: fetch it again",
             ) from None
-        return sheet_of_frame(frame, str(path), system=strip_endings(path))
-    sheet = make_sheet(table, str(path), lambda row: f"{path}:row {row + 1}", system=strip_endings(path))
-    return replace(sheet, empty=empty)
+        return sheet_of_frame(frame, str(path))
+    return replace(make_sheet(table, str(path)), empty=empty)
 
 
 def _as_it_is(table: pa.Table) -> bool:

@@ -21,7 +21,6 @@ from shardwise.io.tables.candidates import (
     are_both_items,
     are_same,
     list_candidates,
-    name_measure,
     prefer_id,
 )
 from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows, find_number_sign, find_word_sign
@@ -87,7 +86,13 @@ def choose_reading(
     """
 
     def read_with(more: Columns, without: Sequence[str]) -> Reading:
-        return _read_sheet(sheet, {**(columns or {}), **more}, measure, single, factors, (*exclude, *without))
+        left_out = (*exclude, *without)
+        facts, notes = _gather_facts(
+            sheet, {**(columns or {}), **more}, (*factors, *left_out), measure, single
+        )
+        several = len(facts.named.get("system", ())) > 1
+        reading = _read_named_columns(facts) if several else _settle(facts, _choose_candidate(facts))
+        return drop_summary_rows(replace(reading, notes=(*sheet.notes, *notes, *reading.notes)), left_out)
 
     def leads_to_scores(more: Columns, without: Sequence[str]) -> bool:
         try:
@@ -121,41 +126,32 @@ def choose_reading(
     return replace(reading, perhaps=next((c for c in choices if leads_to_scores(c, ())), None))
 
 
-def _read_sheet(
-    sheet: Sheet,
-    columns: Columns,
-    measure: str | None,
-    single: bool,
-    factors: Sequence[str],
-    exclude: Sequence[str],
-) -> Reading:
-    """Return the reading of a table, or raise the doubt that there is."""
+def _gather_facts(
+    sheet: Sheet, columns: Columns, dropped: Sequence[str], measure: str | None, single: bool
+) -> tuple[Facts, tuple[str, ...]]:
+    """Return a table with what the caller says of it, without columns that are left out, and notes on merged cells."""
     named = find_named(sheet, columns)
     if sheet.headerless and not named:
         raise _doubt_header(sheet)
     spared = {name for names in named.values() for name in names}
-    sheet = sheet.without_columns([*factors, *(name for name in exclude if name not in spared)])
-    sheet, notes = fill_down(sheet)
+    sheet, notes = fill_down(sheet.without_columns(name for name in dropped if name not in spared))
     for role in ("topic", "system"):
         names = named.get(role, ())
         if len(names) > 1 and (role == "topic" or not any(sheet.columns[n].is_numeric for n in names)):
             sheet, joined = join_columns(sheet, names)
             named = named | {role: (joined,)}
-    facts = Facts(sheet, named, measure, single)
-    systems = named.get("system", ())
-    if len(systems) > 1:
-        # of a wide table the caller names the columns
-        every = list_candidates(replace(facts, named={**named, "value": systems}))
-        wide = [candidate for candidate in every if candidate.shape == "wide"]
-        best = prefer_id(facts, wide[0], wide) if wide else Candidate("wide", facts.given.get("topic"))
-        roles, _ = _assign_roles(facts, replace(best, scores=systems))
-        others = [name for name in sheet.columns if name not in (*systems, *roles.values())]
-        omitted = dict.fromkeys(others, "not named")
-        reading = Reading(sheet, roles, systems, True, omitted, measure=name_measure(systems))
-    else:
-        reading = _settle(facts, _choose_candidate(facts))
-    reading = replace(reading, notes=(*sheet.notes, *notes, *reading.notes))
-    return drop_summary_rows(reading, exclude)
+    return Facts(sheet, named, measure, single), notes
+
+
+def _read_named_columns(facts: Facts) -> Reading:
+    """Return the reading of a wide table of which the caller names the columns."""
+    systems = facts.named["system"]
+    candidates = list_candidates(replace(facts, named={**facts.named, "value": systems}))
+    wide = [candidate for candidate in candidates if candidate.shape == "wide"]
+    best = prefer_id(facts, wide[0], wide) if wide else Candidate("wide", facts.given.get("topic"))
+    roles, _ = _assign_roles(facts, replace(best, scores=systems))
+    others = [name for name in facts.columns if name not in (*systems, *roles.values())]
+    return Reading(facts.sheet, roles, systems, True, dict.fromkeys(others, "not named"))
 
 
 def _has_one_score_a_cell(reading: Reading) -> bool:
@@ -546,15 +542,7 @@ def _settle_wide(
             [{"item": item, "repeat": str(fold)}, {"item": [item, str(fold)]}],
         )
     scores, others, parts = choose_systems(sheet, rest, numbers, named="topic" in roles)
-    flat = _list_flat(sheet, scores)
-    measure = name_measure(scores)
-    return Reading(sheet, roles, scores, not parts, omitted | others, flat, parts, measure=measure)
-
-
-def _list_flat(sheet: Sheet, scores: Sequence[str]) -> tuple[str, ...]:
-    """Return systems that have the same score everywhere."""
-    filled = [name for name in scores if name not in sheet.empty and sheet.rows >= FEW]
-    return tuple(name for name in filled if sheet.columns[name].constant)
+    return Reading(sheet, roles, scores, not parts, omitted | others, parts)
 
 
 def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
@@ -581,4 +569,4 @@ def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
             raise Doubt(problem, [{"system": label}], exclude=name)
     scores = tuple(name for name in names if name not in omitted)
     notes = ("rows are systems, columns are items",)
-    return Reading(turned, {"topic": "item"}, scores, True, omitted, _list_flat(turned, scores), notes=notes)
+    return Reading(turned, {"topic": "item"}, scores, True, omitted, notes=notes)

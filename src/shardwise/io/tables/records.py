@@ -17,7 +17,8 @@ from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
-from shardwise.io.tables.facts import Columns, Reading, find_factors, refuse_words
+from shardwise.io.tables.candidates import name_measure
+from shardwise.io.tables.facts import FEW, Columns, Reading, find_factors, refuse_words
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import SAMPLED, find_headline, is_value, simplify_header
@@ -142,10 +143,9 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         values.append(
             np.where(odd, np.nan if wishes.missing == "leave" else 0.0, cells) if odd.any() else cells
         )
-    notes = [
-        *reading.notes,
-        *(f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat),
-    ]
+    filled = [sheet.columns[name] for name in reading.scores if name not in sheet.empty]
+    flat = [column for column in filled if wide and sheet.rows >= FEW and column.constant]
+    notes = [*reading.notes, *(f"{column.name} has {column.values[0]:g} in every row" for column in flat)]
     notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
     omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
     if omitted:
@@ -184,7 +184,7 @@ def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, co
         kinds = reading.sheet.require_labels(reading.roles["measure"]).take_rows(rows)
         return Labels(np.tile(kinds.codes, len(scores)), kinds.names)
     if reading.wide or reading.parts:
-        common = measure or reading.measure or "score"
+        common = measure or name_measure(scores) or "score"
         names = [reading.parts.get(name, (name, common))[1] for name in scores]
     else:
         called = measure if measure and len(scores) == 1 else "score"

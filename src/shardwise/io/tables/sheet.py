@@ -379,7 +379,7 @@ class Sheet:
 def make_sheet(
     table: pa.Table,
     source: str,
-    place: Callable[[int], str],
+    place: Callable[[int], str] | None = None,
     *,
     system: str = "",
     decimal: str = "",
@@ -397,9 +397,9 @@ def make_sheet(
     source
         What to call the table in errors.
     place
-        Where a row stands, in words.
+        Where a row stands, in words; its number, where nothing is said.
     system
-        What to call the one system, should no column name it.
+        What to call the one system, should no column name it; by the source, where nothing is said.
     decimal
         The decimal mark, "point" or "comma", where the caller says it.
     mixed
@@ -427,7 +427,8 @@ def make_sheet(
             where=header or source,
             remedy="rename one",
         )
-    sheet = Sheet(source, system or Path(source).stem, by_name, place, notes=tuple(notes))
+    place = place or (lambda row: f"{source}:row {row + 1}")
+    sheet = Sheet(source, system or strip_endings(Path(source)), by_name, place, notes=tuple(notes))
     # rows in which nothing stands, as spreadsheets leave them
     blank = np.ones(len(table), dtype=bool)
     for column in columns:
@@ -512,7 +513,7 @@ def sheet_of_frame(
     names = [str(name) for name in frame.columns]
     arrays = [make_array(frame.iloc[:, k]) for k in range(len(names))]
     table = pa.table(arrays, names=names)
-    return make_sheet(table, source, lambda row: f"{source}:row {row + 1}", system=system, notes=notes)
+    return make_sheet(table, source, system=system, notes=notes)
 
 
 def make_array(column: pd.Series[Any]) -> pa.Array:
