@@ -11,11 +11,11 @@ import xarray as xr
 from shardwise.comparing.compare import compare, paired_tests
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.calibrate import calibrate
-from shardwise.lab.scenarios.base import NormalScenario
+from shardwise.lab.scenarios.base import normal_scenario
 from shardwise.lab.simulate_scores import MEAN
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.registry import DEFAULTS
+from shardwise.methods.names import DEFAULTS
 
 SHARDS = ("topic", "system", "shard")
 SHAPE = (50, 20, 5)
@@ -69,7 +69,7 @@ def run() -> str:
             **{m: [m] for m in ("MD6 hsd topic", "banova MD3 marginal-1 bh", "t holm")},
         }.items()
     }
-    scenario = NormalScenario(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
+    scenario = normal_scenario(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
     tables = [xr.DataArray(y, dims=SHARDS) for y in scenario.draw(0, SOME, 0)]
     rows = []
     for name, seconds in lab.items():

@@ -24,11 +24,19 @@ from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
-from shardwise.methods.moderated.cells import SHARDS, cell_statistics, run_stratified
-from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.methods.moderated.resample import resample_topics
-from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
-from shardwise.methods.paired.max_t import flip_topics
+from shardwise.methods.moderated.joint import resample_topics
+from shardwise.methods.moderated.statistics import (
+    SHARDS,
+    Noise,
+    cell_statistics,
+    moderated_statistics,
+    of_instances,
+    of_shards,
+    of_shards_with_gaps,
+    pairs_of,
+    run_stratified,
+)
+from shardwise.methods.paired.statistics import flip_topics
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split

@@ -36,13 +36,12 @@ from shardwise.io.scores import read_scores
 from shardwise.lab.error_counts import SAME, Truth, count_errors, estimate_rate
 from shardwise.lab.recorded import FILE, exceeds_level
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.scenarios.from_scores import ResampledScenario, data_null
-from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
-from shardwise.lab.scenarios.vine import vine_scenario
+from shardwise.lab.scenarios.bounded import vine_scenario
+from shardwise.lab.scenarios.from_scores import data_null, draw_resampled, similar_systems, tilted_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
+from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import finish_chart, list_records, make_data
@@ -141,29 +140,16 @@ def scenario_of(y: Floats, design: Design) -> Scenario | None:
     truth = np.full(design.systems, some.mean()) + (
         SHIFT * (apart - apart.mean()) if kind == "planted" else 0.0
     )
-    return Redrawn(kind, TABLE, ABOUT, truth, some - apart + some.mean(), topics)
+    shape, facts = (topics, design.systems), {"scores": some - apart + some.mean()}
+    return Scenario(kind, TABLE, shape, ABOUT, truth, draw_again, facts)
 
 
-@dataclass(frozen=True)
-class Redrawn:
+def draw_again(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
     """Topics drawn with replacement from all that there are, however many are wanted."""
-
-    name: str
-    dims: tuple[str, ...]
-    claim: Claim
-    truth: Floats
-    scores: Floats
-    topics: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.topics, self.scores.shape[1])
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        whole = ResampledScenario(self.name, self.dims, self.claim, self.truth, self.scores)
-        times = -(-self.topics // len(self.scores))
-        drawn = [whole.draw(first, count, seed + 7919 * k) for k in range(times)]
-        return np.ascontiguousarray(np.concatenate(drawn, axis=1)[:, : self.topics])
+    topics = scenario.shape[0]
+    times = -(-topics // len(scenario.facts["scores"]))
+    drawn = [draw_resampled(scenario, first, count, seed + 7919 * k) for k in range(times)]
+    return np.ascontiguousarray(np.concatenate(drawn, axis=1)[:, :topics])
 
 
 def truth_is_best(means: Floats) -> Bools:
@@ -220,7 +206,7 @@ def simulated_tables(scenario: Scenario, repetitions: int) -> Iterator[Tables]:
         yield Tables(scenario.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
 
 
-def top_of(decided: Decisions) -> Bools:
+def top_of(decided: Pairs) -> Bools:
     """(B, R) the best sets of tables."""
     systems = decided.systems
     significant = decided.p_adjusted <= ALPHA

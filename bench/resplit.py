@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.scenarios.base import NormalScenario, check_layout
+from shardwise.lab.scenarios.base import check_layout, normal_scenario
 from shardwise.methods.tables import SPLITS
 
 UNITS = 8  # documents that matter of each topic and shard
@@ -24,7 +23,7 @@ class ResplitScenario:
     A cell's error is the mean of what the shard's documents do to a system on a topic, and noise of the split.
     Documents keep their effects from split to split and only change shards, so that the mean over shards is the same
     on every split but for that noise, whose share of the error variance is ``share``. With 1 splits have nothing in
-    common but topics, as in `NormalScenario`; with 0 they agree on every system mean, and re-splitting removes nothing.
+    common but topics, as in `normal_scenario`; with 0 they agree on every system mean: re-splitting removes nothing.
 
     >>> sd = VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06}, kind="sd")
     >>> scenario = ResplitScenario(np.full(3, .3), sd, (5, 30, 3, 4), share=0.0)
@@ -59,7 +58,7 @@ class ResplitScenario:
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """(count, *shape) scores: tables first to first + count - 1."""
         common = self.components.only(("topic", "topic:system"))
-        y = NormalScenario(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
+        y = normal_scenario(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
         for i in range(count):
             y[i] += self._draw_errors(make_generator(seed, first + i, 1))
         return y

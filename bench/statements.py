@@ -22,11 +22,11 @@ import scipy
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.io.scores import read_scores
-from shardwise.lab.scenarios.tilt import effective_topics, tilted_weights
-from shardwise.methods.moderated.noise import of_instances
-from shardwise.methods.moderated.statistics import moderated_statistics
+from shardwise.lab.scenarios.from_scores import effective_topics, tilted_weights
+from shardwise.methods.moderated.statistics import moderated_statistics, of_instances
 from shardwise.methods.repeats.unified import instance_spread
-from shardwise.stats import clusters, intervals, power, sequential
+from shardwise.stats import intervals, power, sequential, units
+from shardwise.stats.stepdown import find_critical
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "docs" / "bench"
@@ -255,7 +255,7 @@ def passes(cell: Cell, difference: float, repetitions: int, rng: np.random.Gener
         precision = intervals.independent_items(moments)
         if cell.cluster is not None:
             k = np.maximum(*intervals.failure_costs(moments))
-            found = clusters.cluster_variance(new - base, cell.cluster, k)
+            found = units.cluster_variance(new - base, cell.cluster, k)
             precision = intervals.Precision(found.variance, found.df, found.items)
         ours += int((intervals.p_no_worse(moments, cell.margin, precision) <= ALPHA / 2).sum())
         c = scipy.stats.t.isf(ALPHA / 2, precision.df)
@@ -633,7 +633,7 @@ def run_planning(folder: Path, repetitions: int) -> pd.DataFrame:
             for _ in range(repetitions):
                 drawn = pool[rng.integers(len(pool), size=topics)]
                 centred = drawn - drawn.mean(axis=0)
-                critical = power.upper_quantile(power.largest_t(centred, rng, 499), ALPHA)
+                critical = find_critical(np.sort(power.largest_t(centred, rng, 499)), ALPHA)
                 weights, _ = power.moderated_df(float(topics), systems)
                 gap = drawn[:, 0] - drawn[:, 1]
                 pooled = 2.0 * np.var(centred - centred.mean(axis=1, keepdims=True), axis=0, ddof=1).sum()

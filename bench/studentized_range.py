@@ -9,7 +9,6 @@ import numpy as np
 from scipy import stats
 
 from bench.timing import Seconds, best_of
-from shardwise.stats import studentize
 from shardwise.stats import studentized_range as sr
 
 SYSTEMS, DF, PAIRS = 129, 6272.0, 8256
@@ -30,7 +29,7 @@ cat(best)
 
 def cold() -> None:
     """Forget all tables."""
-    for kept in vars(studentize).values():
+    for kept in vars(sr).values():
         if hasattr(kept, "cache_clear"):
             kept.cache_clear()
 

@@ -18,7 +18,7 @@ import pandas as pd
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.io.votes import Votes, Way
-from shardwise.methods.votes.joint import measure_pairs
+from shardwise.methods.votes.method import measure_pairs
 from shardwise.methods.votes.scores import score_votes
 
 OUT = Path(__file__).parents[1] / "docs" / "bench" / "votes.csv"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from shardwise.cli.commands import COMPARING, list_commands
 from shardwise.cli.options import GROUPS, TABLE, Param
-from shardwise.cli.schema import RESULTS, Result, field_names
+from shardwise.cli.schema import RESULTS, field_names
 
 FOLDER = Path(__file__).parent
 OPTIONS, FIELDS = FOLDER / "options.md", FOLDER / "output.md"
@@ -81,21 +82,23 @@ def options_page() -> str:
                 if set(commands) == set(FAMILY) and row.name in shared
                 else commands_text(commands)
             )
-            rows.append(f"| {names}{escape(value)} | {escape(row.help)} | {escape(default)} | {listed} |")
+            rows.append(f"| {names}{escape(value)} | {escape(row.description)} | {escape(default)} | {listed} |")
         title = group.title.partition(" (")[0]
         head = f"\n## {title}\n\n| option | | default | commands |\n|---|---|---|---|\n"
         parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)
 
 
-def result_row(command: str, result: Result) -> str:
+def result_row(command: str, result: dict[str, Any]) -> str:
     """Return the row of a command in the table of JSON fields."""
-    tables = [f"`{', '.join(name for name in field_names(names) if name)}`" for names in result.rows.values()]
-    titles = [f"{title}: " if len(result.rows) > 1 else "" for title in result.rows]
+    tables = [
+        f"`{', '.join(name for name in field_names(names) if name)}`" for names in result["rows"].values()
+    ]
+    titles = [f"{title}: " if len(result["rows"]) > 1 else "" for title in result["rows"]]
     columns = "; ".join(f"{title}{names}" for title, names in zip(titles, tables, strict=True))
-    named = "; further fields are named by the data" if result.named or result.patterns else ""
-    facts = f"`{', '.join(field_names(result.facts))}`" if result.facts else ""
-    return f"| `{command}` | {result.row} | {columns}{named} | {facts} |"
+    named = "; further fields are named by the data" if {"named", "patterns"} & set(result) else ""
+    facts = f"`{', '.join(field_names(result['facts']))}`" if result["facts"] else ""
+    return f"| `{command}` | {result['row']} | {columns}{named} | {facts} |"
 
 
 def fields_table() -> str:

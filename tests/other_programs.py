@@ -91,22 +91,28 @@ def agree(ours: float, theirs: str) -> bool:
     return abs(ours - value) <= tolerance * (1 + 1e-6) + 1e-9 * max(1.0, abs(value))
 
 
-def summarize(values: xr.DataArray) -> float:
-    """Sum up the topics of one system as the measure says."""
-    kind, held = values.attrs["summary"], values.values[~np.isnan(values.values)]
+def list_values(scores: xr.DataArray) -> dict[str, float]:
+    """Scores of one system by topic; "all" and "amean" are all topics summed up as the measure says."""
+    values = dict(zip(map(str, scores["topic"].values), scores.values[:, 0].tolist(), strict=True))
+    held = [value for value in values.values() if not math.isnan(value)]
+    kind = scores.attrs["summary"]
     if kind == "sum":
-        return float(np.sum(held))
-    mean = float(np.mean(held))
-    return math.exp(mean) if kind == "geometric mean" else mean
+        whole = float(np.sum(held))
+    else:
+        mean = float(np.mean(held))
+        whole = math.exp(mean) if kind == "geometric mean" else mean
+    return values | {"all": whole, "amean": whole}
 
 
 def score_like(
     qrels: Path, run: Path, measures: dict[Any, Measure], **reading: Any
-) -> dict[Any, xr.DataArray]:
+) -> dict[Any, dict[str, float]]:
     """Scores of one run by the keys of the measures; ``reading`` is what `read_collection` takes."""
     collection = sw.read_collection([str(run)], str(qrels), names=["run"], **reading)
-    scores = sw.score(collection, list(dict.fromkeys(measures.values())), jobs=1)
-    return {key: scores[str(measure)].isel(system=0) for key, measure in measures.items()}
+    different = list(dict.fromkeys(measures.values()))
+    scores = sw.score(collection, different, jobs=1)
+    values = {measure: list_values(scores[str(measure)]) for measure in different}
+    return {key: values[measure] for key, measure in measures.items()}
 
 
 def option_of(command: str, letter: str) -> str | None:
@@ -141,9 +147,6 @@ def compare_program(
         for part in parts:
             for topic, measure in part.values:
                 values = scores.get((part.command, part.version, measure))
-                if values is None:
-                    continue
-                whole = topic in ("all", "amean")
-                ours = summarize(values) if whole else float(values.sel(topic=topic))
-                tally.compare(part, (topic, measure), ours)
+                if values is not None:
+                    tally.compare(part, (topic, measure), values[topic])
     return tally

@@ -29,7 +29,6 @@ late.bind_names(
     leaderboard_html="shardwise.writing.leaderboard:render_leaderboard",
     leaderboard_table="shardwise.writing.tables:show_leaderboard",
     leaderboard_text="shardwise.writing.tables:write_leaderboard",
-    save_chart="shardwise.plot.saving:save_chart",
     calibration_text="shardwise.writing.calibration:write_calibration_text",
     calibration_table="shardwise.writing.calibration:show_calibration",
     verdict_text="shardwise.writing.calibration:write_verdict",

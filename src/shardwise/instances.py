@@ -11,8 +11,8 @@ from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
 from shardwise.io.instances import read_instances as read_instances
 from shardwise.methods.mixed.posterior import posterior as posterior
-from shardwise.methods.repeats.kinds import Repeats as Repeats
-from shardwise.methods.repeats.kinds import seeds_or_samples as seeds_or_samples
+from shardwise.methods.repeats.unified import Repeats as Repeats
+from shardwise.methods.repeats.unified import seeds_or_samples as seeds_or_samples
 from shardwise.planning.plans import p_value_spread as p_value_spread
 from shardwise.scoring.samples import measure_samples as measure_samples
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from shardwise.comparing.rankings import RankFit as RankFit
 from shardwise.comparing.rankings import discriminative_power as discriminative_power
 from shardwise.comparing.rankings import kendall_tau as kendall_tau
+from shardwise.comparing.rankings import rank_systems as rank_systems
 from shardwise.comparing.rankings import share_significant as share_significant
 from shardwise.comparing.rankings import tau_ap as tau_ap
-from shardwise.comparing.ranks_over_data import RankFit as RankFit
-from shardwise.comparing.ranks_over_data import rank_systems as rank_systems
 
 __all__ = [
     "RankFit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shardwise.lab.cases import ScenarioKind as ScenarioKind
 from shardwise.lab.cases import register_scenario as register_scenario
+from shardwise.lab.scenarios.base import Scenario as Scenario
 from shardwise.lab.scenarios.j15 import j15_preset as j15_preset
 from shardwise.lab.scenarios.j15 import j15_scenario as j15_scenario
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
@@ -14,6 +15,7 @@ from shardwise.lab.statements import check_statements as check_statements
 from shardwise.lab.trial import p_values as p_values
 
 __all__ = [
+    "Scenario",
     "ScenarioKind",
     "SimulatedCollection",
     "StatementCheck",

@@ -8,7 +8,7 @@ import pytest
 
 from shardwise.app.choices import from_form, validate_choices
 from shardwise.app.reading import describe_files
-from shardwise.app.together import compare_reports
+from shardwise.app.summaries import compare_reports
 from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.parsing import call_command

@@ -19,13 +19,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from shardwise.app import protocol
-from shardwise.app.desk import Desk
+from shardwise.app import guard
 from shardwise.app.guard import Guard
+from shardwise.app.handlers import Desk
 from shardwise.app.queue import Queue
 from shardwise.app.server import build_app
-from shardwise.app.settings import Settings, read_root
-from shardwise.app.store import Store
+from shardwise.app.store import Settings, Store, read_root
 from shardwise.core.errors import InputError
 
 TOKEN = "0123456789abcdef-token"
@@ -358,7 +357,7 @@ def test_bodies_that_do_not_come_are_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A steady one takes longer than the patience that one without bytes meets."""
-    monkeypatch.setattr(protocol, "BODY_PATIENCE", 0.5)
+    monkeypatch.setattr(guard, "BODY_PATIENCE", 0.5)
     visitor, store = small
     id = store.create_entry().id
     path = f"/api/analyses/{id}/inputs/x.csv"
@@ -379,11 +378,11 @@ def test_bodies_that_do_not_come_are_not_waited_for(
     ],
 )
 def test_half_requests_are_not_held(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_WITHIN", 0.2)
+    monkeypatch.setattr(guard, "HEAD_WITHIN", 0.2)
     listening = socket.create_server(("127.0.0.1", 0))
     app = Starlette(middleware=[Middleware(Guard, settings=SETTINGS)])
     config = uvicorn.Config(
-        app, http=protocol.TimedProtocol, ws="none", lifespan="off", log_level="error", timeout_keep_alive=600
+        app, http=guard.TimedProtocol, ws="none", lifespan="off", log_level="error", timeout_keep_alive=600
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

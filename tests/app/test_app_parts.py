@@ -22,23 +22,20 @@ from command_line import options_of, shardwise
 from designs import min_diff_at, power_at
 from shardwise.analysis.analyze import analyze
 from shardwise.app import uploads
-from shardwise.app.answering import describe_plan
-from shardwise.app.calibrating import describe_calibration_page
-from shardwise.app.choices import from_form, validate_choices
+from shardwise.app.choices import from_form, spell_settings, validate_choices
 from shardwise.app.examples import EXAMPLES
-from shardwise.app.pages import read_packaged
+from shardwise.app.handlers import describe_result, read_packaged
 from shardwise.app.planning import PlanForm, compute_figures
 from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
-from shardwise.app.together import compare_reports
-from shardwise.app.wording import describe_result, spell_settings
+from shardwise.app.summaries import compare_reports, describe_calibration_page, describe_plan
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.verdict import judge_methods
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.planning import topics_for_power
 from shardwise.planning.plans import plan_more
 
@@ -463,7 +460,7 @@ def test_settings_stand_for_options_in_sentences() -> None:
 
 
 def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> None:
-    told = shardwise("serve", "--host", "0.0.0.0", "--port", "0", "--out", tmp_path)
+    told = shardwise("serve", "--port", "0,host=0.0.0.0", "--out", tmp_path)
     assert (told.returncode, "choose a secret with --token" in told.stderr) == (2, True)
     for token, host in (("short", "127.0.0.1"), (TOKEN, "not an address")):
         with pytest.raises(InputError):

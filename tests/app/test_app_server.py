@@ -24,8 +24,7 @@ from app_server import TOKEN, Served, strip_paths
 from command_line import shardwise
 from shardwise.app.api import describe_api
 from shardwise.app.queue import CRASHED, Queue
-from shardwise.app.settings import Settings
-from shardwise.app.store import Store
+from shardwise.app.store import Settings, Store
 from shardwise.writing.embedded import read_report
 from strangers import list_imported, put_modules
 

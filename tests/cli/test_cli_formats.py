@@ -21,7 +21,7 @@ from report_pages import HOSTILE
 from shardwise.cli.commands import COMMANDS, Command, list_commands
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.parsing import list_rows
-from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, list_described, make_schema
+from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, make_schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -45,7 +45,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--method", "bootstrap"),
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
-        ("scores.csv", "--save-moments", "scores.moments"),
+        ("scores.csv", "--out", "scores.moments"),
         ("scores.moments", "--method", "t holm", "--baseline", "x"),
         ("ratings.csv", "--random", "question", "--random", "judge"),
         ("ratings.csv", "--random", "question", "--random", "judge", "--margin", 0.1),
@@ -82,9 +82,10 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
     "design pools": [("qrels.txt", "runs", "--pool", 5)],
     "design budget": [("qrels.txt", "runs", "--pool", 5, "--budget", 500)],
-    "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
+    "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", "90,relevant=4")],
     "repeat": [("report.html",)],
-    "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
+    "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20,
+            "--scenario", "halves:4"),
         ("scores.csv", "--method", "moderated", "--scenario", "permute", "--repetitions", 20),
     ],
     "demo": [("--out", "demo")],
@@ -153,7 +154,7 @@ def test_json_keeps_to_its_schema_and_csv_to_json(
 
 
 def test_a_schema_for_every_command_and_none_else() -> None:
-    assert set(list_described()) == set(LINES) == set(leaves()) - {"serve", *FOLDERS}
+    assert set(RESULTS) == set(LINES) == set(leaves()) - {"serve", *FOLDERS}
     assert make_schema("compare")["properties"]["rows"]["items"]["anyOf"][0]["required"] == PAIR_COLUMNS
 
 
@@ -161,14 +162,14 @@ def test_the_documentation_is_made_from_the_declarations() -> None:
     assert make_options.OPTIONS.read_text() == make_options.options_page(), f"docs/options.md {STALE}"
     page = make_options.FIELDS.read_text()
     assert page == make_options.json_page(page), f"docs/output.md {STALE}"
-    assert all(f"| `{command}` |" in page for command in list_described())
+    assert all(f"| `{command}` |" in page for command in RESULTS)
 
 
 def test_every_field_is_used() -> None:
     used = {
         name
         for result in RESULTS.values()
-        for names in (result.facts, *result.rows.values())
+        for names in (result["facts"], *result["rows"].values())
         for name in field_names(names)
     }
     used |= {name for names in TABLES.values() for name in field_names(names)}
@@ -281,9 +282,11 @@ def test_an_option_without_effect_is_none() -> None:
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools",
         "design budget", "design repeats", "design equivalence",
-        "repeat", "serve", "replicate s14",
+        "repeat", "serve", "replicate s14", "gate",
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate"}
+    assert {name for name, options in has.items() if "--jobs" not in options} == {
+        "simulate", "design repeats", "design equivalence",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

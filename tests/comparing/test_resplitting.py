@@ -1,4 +1,4 @@
-"""Estimates averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
+"""Means averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import shardwise as sw
 from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
-from shardwise.stats.combining import quantile_p
+from shardwise.stats.corrections import quantile_p
 from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import over_splits
-from shardwise.comparing.split_tables import half_width
+from shardwise.comparing.over_splits import half_width, over_splits
 from shardwise.comparing.stability import (
     FIGURES,
     agreement,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shardwise as sw
-from other_programs import agree, summarize
+from other_programs import agree, list_values
 from shardwise.core.errors import InputError
 from shardwise.scoring.measures import Measure, parse_measures
 
@@ -65,9 +65,9 @@ def test_expected_outputs(folder: Path, output: str) -> None:
     measures = {name: with_level(parse_measures(name, "trec_eval-10")[0], level) for name in names}
     runs = sw.read_collection([str(folder / run_file)], str(folder / qrels), like="trec_eval-10", **options)
     scores = sw.score(runs, list(measures.values()))
+    values = {name: list_values(scores[str(measure)]) for name, measure in measures.items()}
     for (topic, name), value in lines.items():
-        values = scores[str(measures[name])].isel(system=0)
-        ours = summarize(values) if topic == "all" else float(values.sel(topic=topic))
+        ours = values[name][topic]
         assert agree(ours, value), (topic, name, ours, value)
 
 

@@ -141,7 +141,7 @@ def help_texts() -> Iterator[str]:
         yield command.help
         yield from (row.help for row in command.rows.values())
     yield from (description for _, description in FIELDS.values())
-    yield from (result.description for result in RESULTS.values())
+    yield from (result["description"] for result in RESULTS.values())
 
 
 def test_help_and_schemas_are_plain() -> None:

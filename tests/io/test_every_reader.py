@@ -285,6 +285,23 @@ def test_votes_of_mt_bench_go_to_the_model_that_won(tmp_path: Path) -> None:
     np.testing.assert_array_equal(votes.outcome, [-1.0, 1.0])
 
 
+def test_a_grade_that_mt_bench_did_not_find_is_missing(tmp_path: Path) -> None:
+    """-1 stands for a judgment without a grade: the other turn counts alone, and without one the score is missing."""
+    line = {"judge": ["gpt", "single"]}
+    grades = {"new": [(9, -1), (8, 6), (-1, -1)], "old": [(4, 6), (-1, 3), (2, 2)]}
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(
+        as_lines(
+            line | {"question_id": item, "model": model, "turn": turn, "score": grade}
+            for model, answers in grades.items()
+            for item, turns in enumerate(answers)
+            for turn, grade in enumerate(turns, start=1)
+        )
+    )
+    table = read_scores(path, missing="leave").sel(system=["new", "old"])
+    np.testing.assert_array_equal(table.transpose("topic", "system"), [[9, 5], [7, 3], [np.nan, 2]])
+
+
 def test_runs_and_judgments_of_ranx_are_scored(tmp_path: Path) -> None:
     run = {"q1": {"a": 0.9, "b": 0.8}, "q2": {"c": 0.7, "d": 0.6}}
     contents = {

@@ -19,7 +19,7 @@ from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.cases import SCENARIOS, plan_effects
 from shardwise.lab.error_counts import Truth
 from shardwise.lab.holdout.checks import split_half
-from shardwise.lab.scenarios.base import NormalScenario
+from shardwise.lab.scenarios.base import normal_scenario
 
 SHARDS = ("topic", "system", "shard")
 TOPIC = ("topic",)
@@ -93,7 +93,7 @@ def test_rates_are_those_of_the_public_functions() -> None:
         planted=False,
         seed=11,
     )
-    scenario = NormalScenario(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
+    scenario = normal_scenario(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
     any_found = np.zeros((30, 2))
     raw = np.zeros((30, 2))
     for k, table in enumerate(scenario.draw(0, 30, 11)):

@@ -13,20 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardwise.comparing.compare import compare
-from shardwise.core.arrays import Ints
+from shardwise.core.arrays import Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_tables
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.method import Method
+from shardwise.methods.names import DEFAULTS, Procedure
+from shardwise.methods.names import parse_procedure as parse_procedure
 from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.pairs import JointDraws, Pairs
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS
-from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import Tables
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")

@@ -15,7 +15,12 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.scenarios.tilt import effective_topics, similar_systems, tilted_scenario, tilted_weights
+from shardwise.lab.scenarios.from_scores import (
+    effective_topics,
+    similar_systems,
+    tilted_scenario,
+    tilted_weights,
+)
 
 
 def scores(seed: int, t: int = 40, r: int = 4) -> Floats:
@@ -99,15 +104,15 @@ def test_topics_come_as_often_as_their_weights_say() -> None:
     scenario = tilted_scenario(scores(6), topics=25)
     drawn = scenario.draw(0, 2000, 2)
     assert drawn.shape == (2000, 25, 4)
-    which = np.searchsorted(np.sort(scenario.scores[:, 0]), drawn[:, :, 0].ravel())
-    counts = np.bincount(which, minlength=40)[np.argsort(np.argsort(scenario.scores[:, 0]))]
-    assert stats.chisquare(counts, scenario.weights * counts.sum()).pvalue > 1e-4
+    which = np.searchsorted(np.sort(scenario.facts["scores"][:, 0]), drawn[:, :, 0].ravel())
+    counts = np.bincount(which, minlength=40)[np.argsort(np.argsort(scenario.facts["scores"][:, 0]))]
+    assert stats.chisquare(counts, scenario.facts["weights"] * counts.sum()).pvalue > 1e-4
 
 
 def test_differences_are_planted_by_chances_too() -> None:
     y, effects = scores(7), np.array([0.02, 0.0, 0.0, -0.02])
     scenario = tilted_scenario(y, effects=effects)
-    np.testing.assert_allclose(scenario.weights @ y, scenario.truth, atol=1e-10)
+    np.testing.assert_allclose(scenario.facts["weights"] @ y, scenario.truth, atol=1e-10)
     np.testing.assert_allclose(np.diff(scenario.truth), np.diff(effects), atol=1e-12)
 
 
@@ -115,7 +120,7 @@ def test_shards_travel_with_their_topic() -> None:
     rng = np.random.default_rng(8)
     y = rng.normal(0.3, 0.1, (60, 3, 4)) + rng.normal(0, 0.02, (3, 1))
     scenario = tilted_scenario(y, ("topic", "system", "shard"))
-    assert np.ptp(scenario.weights @ y.mean(axis=2)) < 1e-10
+    assert np.ptp(scenario.facts["weights"] @ y.mean(axis=2)) < 1e-10
     assert scenario.name == "tilt; new topics like these, exactly these shards"
     blocks = {tuple(block.ravel()) for block in y}
     assert {tuple(block.ravel()) for block in scenario.draw(0, 1, 3)[0]} <= blocks
@@ -132,10 +137,10 @@ def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
     at = int(np.searchsorted(means, own[0]))
     np.testing.assert_array_equal(own, means[at : at + len(own)])  # neighbours by mean
     scenario = tilted_scenario(table[:, chosen])
-    assert scenario.effective >= 25
+    assert effective_topics(scenario.facts["weights"]) >= 25
     # the same weights make every part of them equal, with fewer constraints to obey
     part = tilted_scenario(table[:, chosen[:5]])
-    assert part.effective >= scenario.effective
+    assert effective_topics(part.facts["weights"]) >= effective_topics(scenario.facts["weights"])
     assert len(similar_systems(table, most=6)) == 6
     assert len(similar_systems(table, share=0.9)) <= len(chosen)
 

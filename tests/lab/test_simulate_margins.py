@@ -17,11 +17,9 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
-from shardwise.lab.scenarios.copula import hermite_coefficients
+from shardwise.lab.scenarios.bounded import hermite_coefficients, margins_scenario
 from shardwise.lab.scenarios.kernels import to_scores
-from shardwise.lab.scenarios.margin_fits import distribution_margins, few_values, fit_margins
-from shardwise.lab.scenarios.margins import guide_quantiles
+from shardwise.lab.scenarios.margins import distribution_margins, few_values, fit_margins, guide_quantiles
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
 from shardwise.lab.simulate_scores import build_scenario as scenario_of
 
@@ -121,7 +119,6 @@ def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
     """Means, spreads, zeros and correlations of 129 runs, against 200 simulated campaigns of 50 topics."""
     real = trec8(data, measure).to_numpy()
     made = scenario(trec8(data, measure), effects="like", margins="auto", seed=1)
-    assert isinstance(made, MarginsScenario)
     y = made.draw(0, 200, 1).reshape(-1, 129)
     assert y.min() >= 0
     assert y.max() <= 1
@@ -195,7 +192,7 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
     made = margins_scenario(truth, margins, sd, ("topic", "system"), (6, 2), Claim(), seed=2)
     spread = 0.5 / np.sqrt(0.98)
     for j in range(2):
-        p = np.diff(made.cut[j])
+        p = np.diff(made.facts["cut"][j])
         c = margins.concentration[j]
         mean = float(p @ margins.middle)  # of the margin as it was moved
         distribution = stats.beta(mean * c, (1 - mean) * c)
@@ -203,9 +200,11 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
         def score(e: float, topic: float, distribution: Any = distribution) -> float:
             return float(distribution.ppf(stats.norm.cdf(topic + spread * e)) * stats.norm.pdf(e))
 
-        found = [integrate.quad(score, -8, 8, args=(w,))[0] for w in made.fixed[:, j]]
+        found = [integrate.quad(score, -8, 8, args=(w,))[0] for w in made.facts["fixed"][:, j]]
         assert np.mean(found) == pytest.approx(truth[j], abs=2e-5)
-    assert np.abs(np.diff(made.cut[0]) @ margins.middle - 0.4) > 1e-3  # so there was something to correct
+    assert (
+        np.abs(np.diff(made.facts["cut"][0]) @ margins.middle - 0.4) > 1e-3
+    )  # so there was something to correct
 
 
 def test_every_split_is_right_about_its_own_shards() -> None:
@@ -268,10 +267,9 @@ def test_shards_and_instances_from_scores() -> None:
     for dim in ("shard", "instance"):
         source = xr.DataArray(y, dims=("topic", "system", dim))
         made = scenario(source, margins="auto", generalize=("topic",), effects="like", seed=3)
-        assert isinstance(made, MarginsScenario)
         # shares 1/1.61 and .25/1.61, from 40 topics
-        assert made.latent["topic"] == pytest.approx(1 / 1.61, abs=0.15)
-        assert made.latent["topic:system"] == pytest.approx(0.25 / 1.61, abs=0.06)
+        assert made.facts["latent"]["topic"] == pytest.approx(1 / 1.61, abs=0.15)
+        assert made.facts["latent"]["topic:system"] == pytest.approx(0.25 / 1.61, abs=0.06)
         assert made.truth == pytest.approx(y.mean(axis=(0, 2)))
         assert simulate_scores(source, margins="kernel", topics=12, systems=3).shape == (12, 3, 4)
 

@@ -17,7 +17,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, VarianceComponents
-from shardwise.lab.scenarios.base import NormalScenario, Scenario, inside_of
+from shardwise.lab.scenarios.base import Scenario, inside_of, normal_scenario
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
 from shardwise.lab.simulate_scores import build_scenario as scenario_of
 from shardwise.methods.anova.fit import anova
@@ -64,7 +64,7 @@ def test_components_are_recovered(dims: tuple[str, ...]) -> None:
     """Estimates of variances are unbiased: their average over tables is the truth within simulation error."""
     sizes = {"split": 2, "topic": 40, "system": 12, "shard": 10, "instance": 10}
     free = tuple(d for d in dims if d not in ("system", "split"))
-    made = NormalScenario(np.full(12, 0.4), SD, dims, tuple(sizes[d] for d in dims), Claim(*free))
+    made = normal_scenario(np.full(12, 0.4), SD, dims, tuple(sizes[d] for d in dims), Claim(*free))
     each = [variance_components(xr.DataArray(y, dims=dims)) for y in made.draw(0, 60, 5)]
     for effect in (*EFFECTS, "error"):
         if not set(inside_of(effect)) <= set(dims):
@@ -136,7 +136,7 @@ def test_what_is_held_fixed_leaves_no_trace(
     """
     free = [d for d in dims if d not in ("system", "split")]
     over = tuple(d for d in free if data.draw(st.booleans()))
-    made = NormalScenario(
+    made = normal_scenario(
         np.array(means), SD.only(EFFECTS), dims, tuple(SIZES[d] for d in dims), Claim(*over)
     )
     y = xr.DataArray(made.draw(3, 2, seed), dims=("table", *dims))
@@ -166,7 +166,7 @@ def test_what_is_held_fixed_leaves_no_trace(
 def test_system_means_vary_as_the_claim_says(
     dims: tuple[str, ...], over: tuple[str, ...], variance: float
 ) -> None:
-    made = NormalScenario(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims), Claim(*over))
+    made = normal_scenario(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims), Claim(*over))
     tables = 3000
     y = made.draw(0, tables, 11)
     means = y.mean(axis=tuple(k + 1 for k, d in enumerate(dims) if d != "system"))
@@ -177,7 +177,7 @@ def test_system_means_vary_as_the_claim_says(
 
 @pytest.mark.parametrize("dims", LAYOUTS)
 def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...]) -> None:
-    made: Scenario = NormalScenario(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims))
+    made: Scenario = normal_scenario(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims))
     all_at_once = made.draw(0, 7, 3)
     assert np.array_equal(made.draw(5, 2, 3), all_at_once[5:])
     assert np.array_equal(made.draw(2, 1, 3)[0], all_at_once[2])
@@ -186,7 +186,7 @@ def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...]) -> None:
 
 def test_splits_share_topics_and_nothing_else() -> None:
     dims = ("split", "topic", "system", "shard")
-    shared = NormalScenario(
+    shared = normal_scenario(
         np.zeros(4),
         VarianceComponents.of({"topic": 0.2, "topic:system": 0.1}, kind="sd"),
         dims,
@@ -197,7 +197,7 @@ def test_splits_share_topics_and_nothing_else() -> None:
     sd = VarianceComponents.of(
         dict.fromkeys(("shard", "topic:shard", "system:shard", "error"), 0.1), kind="sd"
     )
-    own = NormalScenario(np.zeros(4), sd, dims, (3, 30, 4, 5))
+    own = normal_scenario(np.zeros(4), sd, dims, (3, 30, 4, 5))
     y = own.draw(0, 300, 1).reshape(300, 3, -1)
     # 600 numbers a table, of which the 5 shards repeat the most
     r = [np.corrcoef(table[0], table[1])[0, 1] for table in y]
@@ -236,8 +236,7 @@ def test_truth_is_planted_as_asked() -> None:
 def test_like_scores_that_one_has() -> None:
     source = gold_scores("shard")
     made = scenario(source, generalize=("shard", "topic"))
-    assert isinstance(made, NormalScenario)
-    assert made.components["topic"] == variance_components(source)["topic"]
+    assert made.facts["components"]["topic"] == variance_components(source)["topic"]
     assert made.shape == (20, 5, 6)
     assert made.claim == Claim("topic", "shard")
     assert made.truth == pytest.approx(np.full(5, float(source.mean())))

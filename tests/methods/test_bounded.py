@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardwise.methods import bounded
-from shardwise.methods.bounded import BoundedScores
-from shardwise.stats import clusters, intervals
+from shardwise.methods import intervals as bounded
+from shardwise.methods.intervals import BoundedScores
+from shardwise.stats import intervals, units
 from shardwise.stats.intervals import Range
 
 IA, IB = np.triu_indices(4, 1)
@@ -42,7 +42,7 @@ def test_clusters_count_for_fewer_items() -> None:
     found = scores.count_pairs(IA, IB)
     for k, (a, b) in enumerate(zip(IA, IB, strict=True)):
         cost = np.maximum(*intervals.failure_costs(intervals.pair_moments(y[:, a], y[:, b])))
-        assert found[k] == pytest.approx(clusters.cluster_variance(y[:, a] - y[:, b], code, cost).items)
+        assert found[k] == pytest.approx(units.cluster_variance(y[:, a] - y[:, b], code, cost).items)
     assert (scores.count_systems() < 10.0).all()
 
 
@@ -51,7 +51,7 @@ def test_missing_items_leave_the_clusters_of_the_others() -> None:
     y[:5, 0] = np.nan
     scores = BoundedScores(y, Range(), cluster=code)
     cost = np.maximum(*intervals.failure_costs(intervals.pair_moments(y[5:, 0], y[5:, 1])))
-    alone = clusters.cluster_variance(y[5:, 0] - y[5:, 1], code[5:] - 1, cost)
+    alone = units.cluster_variance(y[5:, 0] - y[5:, 1], code[5:] - 1, cost)
     assert scores.count_pairs(np.array([0]), np.array([1]))[0] == pytest.approx(alone.items)
 
 

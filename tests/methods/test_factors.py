@@ -15,8 +15,8 @@ from scipy import linalg
 
 import shardwise as sw
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.blocks import prepare_problem
-from shardwise.methods.mixed.factors import FactorFit
+from shardwise.methods.mixed.fit import FactorFit
+from shardwise.methods.mixed.reml import prepare_problem
 
 GOLD = Path(__file__).parent.parent / "gold"
 FITS, PAIRS = pd.read_csv(GOLD / "factors_fits.csv"), pd.read_csv(GOLD / "factors_pairs.csv")

@@ -10,13 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shardwise as sw
-from shardwise.methods.registry import list_procedures, parse_procedure
+from shardwise.methods.names import list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE
 
 METHODS = {
     procedure.method.name: procedure.name
     for procedure in map(parse_procedure, list_procedures())
-    if TABLE in procedure.layouts and procedure.correction != "dunnett"
+    if TABLE in procedure.layouts and procedure.correction != "dunnett" and not procedure.method.of_ranks
 }
 OTHERS = ("ppi", "mcnemar", "bradley-terry")  # which need scores by people, right and wrong, or votes
 ALONE = (

@@ -16,8 +16,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.mixed import balanced
-from shardwise.methods.mixed.fit import mixed
-from shardwise.methods.mixed.observations import Observations
+from shardwise.methods.mixed.fit import Observations, mixed
 
 
 def scores(

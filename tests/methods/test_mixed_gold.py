@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 from shardwise.core.arrays import Floats
-from shardwise.methods.mixed import blocks, reml
+from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.fit import MixedFit, mixed
-from shardwise.methods.mixed.information import fixed_covariance
+from shardwise.methods.mixed.restricted import fixed_covariance
 
 GOLD = Path(__file__).parent.parent / "gold"
 FITS = pd.read_csv(GOLD / "mixed_fits.csv", index_col="case")
@@ -124,7 +124,7 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
     gold = gold[gold["case"] == name].set_index("group")
     codes = [pd.factorize(frame[factor])[0].astype(np.int64) for factor in factors]
     y = frame[response].to_numpy(dtype=float)
-    data = blocks.prepare_problem(y, np.ones((len(y), 1)), codes)
+    data = reml.prepare_problem(y, np.ones((len(y), 1)), codes)
     state, record = reml.maximise_likelihood(data)
     sigma2 = state.q / (data.n - 1)
     phi, _ = fixed_covariance(data, state, sigma2)
@@ -148,7 +148,7 @@ def test_digits_do_not_depend_on_rounding(name: str, response: str, factors: tup
     y = frame[response].to_numpy(dtype=float)
     ratios = []
     for unit in (1.0, 0.1, 0.3, 0.7, 1.1, 1.9, 3.0, 7.7, 13.0, 100.0):
-        data = blocks.prepare_problem(unit * y, np.ones((len(y), 1)), codes)
+        data = reml.prepare_problem(unit * y, np.ones((len(y), 1)), codes)
         ratios.append(reml.maximise_likelihood(data)[0].gamma)
     np.testing.assert_allclose(ratios, np.broadcast_to(ratios[0], np.shape(ratios)), rtol=1e-8)
 
@@ -157,7 +157,7 @@ def test_digits_do_not_depend_on_rounding(name: str, response: str, factors: tup
 def test_closed_form_equals_profiled_likelihood(case: str) -> None:
     fit = fitted(case)
     data = fit.data
-    problem = blocks.prepare_problem(
+    problem = reml.prepare_problem(
         data.y - data.y.mean(),
         np.eye(len(fit.systems))[data.system],
         (data.topic, data.system_topic, data.instance),

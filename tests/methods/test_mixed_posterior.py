@@ -15,9 +15,9 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.methods.mixed.balanced import Order, draw_ordered, draw_weighted
 from shardwise.methods.mixed.fit import MixedFit, mixed
 from shardwise.methods.mixed.posterior import Mixture, posterior
-from shardwise.methods.mixed.posterior_draws import Order, draw_ordered, draw_weighted
 
 GOLD = Path(__file__).parent.parent / "gold"
 SD = (0.2, 0.1, 0.03, 0.08)

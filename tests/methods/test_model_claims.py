@@ -10,13 +10,12 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
-from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import anova
-from shardwise.stats.error_terms import error_term
+from shardwise.stats.balanced import error_term
 
 GOLD = Path(__file__).parent.parent / "gold"
 DIMS = ("topic", "system", "shard")
@@ -195,7 +194,7 @@ def pair_rates(
         estimates = anova(null_scores(11, rep, shape, sd, missing), model).estimates(generalize=generalize)
         differences = (estimates.values[:, None] - estimates.values[None, :])[upper]
         variances = estimates.variance_of_differences()[upper]
-        p = 2 * stats.t.sf(np.abs(differences) / np.sqrt(variances), estimates.pair_spread(*upper)[1])
+        p = 2 * stats.t.sf(np.abs(differences) / np.sqrt(variances), estimates.test_pairs(*upper).df)
         rejected.append(np.mean(p <= 0.05))
         estimated.append(variances.mean())
         actual.append(np.mean(differences**2))

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.scenarios.tilt import similar_systems, tilted_scenario
-from shardwise.methods.moderated.cells import cell_statistics
-from shardwise.methods.moderated.joint import ResampledDistribution
-from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.methods.moderated.resample import resample_topics
-from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
+from shardwise.lab.scenarios.from_scores import similar_systems, tilted_scenario
+from shardwise.methods.moderated.joint import ResampledDistribution, resample_topics
+from shardwise.methods.moderated.statistics import (
+    Noise,
+    cell_statistics,
+    moderated_statistics,
+    of_instances,
+    of_shards,
+    of_shards_with_gaps,
+    pairs_of,
+)
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.corrections import holm

@@ -12,12 +12,19 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.moderated.cells import cell_residuals, cell_statistics, run_stratified
 from shardwise.methods.moderated.draws import draw_noise
-from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.methods.moderated.normal import gram_statistics, normal_limit
-from shardwise.methods.moderated.resample import resample_topics
-from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
+from shardwise.methods.moderated.joint import gram_statistics, normal_limit, resample_topics
+from shardwise.methods.moderated.statistics import (
+    Noise,
+    cell_residuals,
+    cell_statistics,
+    moderated_statistics,
+    of_instances,
+    of_shards,
+    of_shards_with_gaps,
+    pairs_of,
+    run_stratified,
+)
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.stats.balanced import Decomposition, all_terms, decompose

@@ -252,8 +252,7 @@ def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins:
                 np.testing.assert_array_equal(one, same)
 
 
-def test_arrays_in_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardwise.io.blocks.PIECE", 1000)  # 31 items of four doubles
+def test_arrays_in_files_are_read_block_by_block(tmp_path: Path) -> None:
     y = np.round(scores(500) * 100.0)
     for kind in ("f8", ">f8", "f4", "i2"):
         np.save(tmp_path / "a.npy", y.astype(kind))
@@ -263,11 +262,7 @@ def test_arrays_in_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("group", [1, 37, 60, 64, 150, 400])
-@pytest.mark.parametrize("limit", [1 << 27, 60 * 4 * 8])
-def test_row_groups_of_any_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, limit: int
-) -> None:
-    monkeypatch.setattr("shardwise.io.blocks.GROUP", limit)  # beyond which one thread reads for all
+def test_row_groups_of_any_size(tmp_path: Path, group: int) -> None:
     y = scores(400)
     frame(y).to_parquet(tmp_path / "a.parquet", row_group_size=group)
     done: list[int] = []
@@ -283,30 +278,7 @@ def test_row_groups_of_any_size(
         sw.ScoreMoments.of(tmp_path / "a.parquet", rows=64, jobs=3)
 
 
-def test_the_bytes_of_row_groups_are_asked_for_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(
-        "shardwise.io.blocks._Opened.prefetch_bytes", lambda self, at, size: asked.append((at, at + size))
-    )
-    path = tmp_path / "a.parquet"
-    frame(scores(400)).to_parquet(path, row_group_size=50)
-    sw.ScoreMoments.of(path, rows=100, jobs=1)
-    told = pa.parquet.read_metadata(path)
-    assert len(asked) == 4
-    for (start, end), groups in zip(asked, np.arange(8).reshape(4, 2).tolist(), strict=True):
-        columns = [told.row_group(group).column(k) for group in groups for k in range(told.num_columns)]
-        pages = [one.dictionary_page_offset or one.data_page_offset for one in columns]
-        assert start == min(pages)
-        assert end == max(at + one.total_compressed_size for at, one in zip(pages, columns, strict=True))
-
-
-@pytest.mark.parametrize("limit", [1 << 27, 0])
-def test_parquet_damaged_beyond_its_first_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
-    monkeypatch.setattr("shardwise.io.blocks.GROUP", limit)
+def test_parquet_damaged_beyond_its_first_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     frame(scores(4000)).to_parquet(path, row_group_size=1000, compression="zstd")
     bytes_ = bytearray(path.read_bytes())

@@ -18,8 +18,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
-from shardwise.methods.repeats.kinds import seeds_or_samples
-from shardwise.methods.repeats.unified import _after_topics, instance_spread
+from shardwise.methods.repeats.unified import _after_topics, instance_spread, seeds_or_samples
 from shardwise.writing.answer import write_repeats
 
 GOLD = Path(__file__).parent.parent / "gold"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import altair as alt
@@ -16,7 +15,7 @@ from command_line import shardwise
 from shardwise.core.claim import Claim
 from shardwise.lab import cases
 from shardwise.lab.cases import SimulationSource
-from shardwise.methods import registry
+from shardwise.methods import names
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.pairs import Pairs, student_pairs
@@ -49,10 +48,10 @@ TRIMMED = Method(
 
 @pytest.fixture
 def toy() -> Iterator[None]:
-    before = list(registry._ADDED)
-    registry.register_method(TRIMMED)
+    before = list(names._ADDED)
+    names.register_method(TRIMMED)
     yield
-    registry._ADDED[:] = before
+    names._ADDED[:] = before
 
 
 @pytest.fixture
@@ -124,24 +123,17 @@ def test_a_chart_of_ones_own_is_offered_by_its_results(table: Path) -> None:
         pairs.plot("bars")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HeavyTails:
-    """Student's t with three degrees of freedom about equal means: the whole scenario, in twenty lines."""
-
-    truth: np.ndarray
-    shape: tuple[int, ...]
-    dims: tuple[str, ...] = ("topic", "system")
-    claim: Claim = TOPICS
-    name: str = "heavy tails; new topics like these"
-
-    def draw(self, first: int, count: int, seed: int) -> np.ndarray:
-        tables = [np.random.default_rng([seed, first + k]).standard_t(3, self.shape) for k in range(count)]
-        return np.stack(tables) + self.truth
+def draw_heavy_tails(scenario: sw.simulate.Scenario, first: int, count: int, seed: int) -> np.ndarray:
+    """Student's t with three degrees of freedom about the true means."""
+    tables = [np.random.default_rng([seed, first + k]).standard_t(3, scenario.shape) for k in range(count)]
+    return np.stack(tables) + scenario.truth
 
 
 def test_a_scenario_of_ones_own_is_tried_by_its_name(table: Path) -> None:
-    def build(source: SimulationSource, claim: Claim, effects: np.ndarray, seed: int) -> HeavyTails:
-        return HeavyTails(effects, source.shape)
+    def build(source: SimulationSource, claim: Claim, effects: np.ndarray, seed: int) -> sw.simulate.Scenario:
+        return sw.simulate.Scenario(
+            "heavy tails", source.dims, source.shape, claim, effects, draw_heavy_tails
+        )
 
     kind = sw.simulate.ScenarioKind(
         build, lambda dims, claim: dims == TABLE and claim == Claim("topic"), any_size=True

@@ -15,7 +15,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.votes import Votes, Way, join_votes
 from shardwise.methods.votes.davidson import Ballots, VoteFit, find_parts, fit_ballots, tells_position
-from shardwise.methods.votes.joint import measure_pairs
+from shardwise.methods.votes.method import measure_pairs
 from shardwise.methods.votes.scores import group_units, score_votes
 
 GOLD = Path(__file__).parents[1] / "gold"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.planning.generalizing import Generalizability, generalizability
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shardwise.stats.clusters import care_for_clusters, cluster_variance, satterthwaite_df, sum_clusters
+from shardwise.stats.units import care_for_clusters, cluster_variance, satterthwaite_df, sum_clusters
 
 GOLD = Path(__file__).parent.parent / "gold"
 some_sizes = st.lists(st.integers(1, 12), min_size=2, max_size=15)

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardwise.stats.rank_sets import (
+from shardwise.stats.moderation import (
     noise_factors,
     own_variability,
     pair_variances,
-    upper_quantile,
 )
 
 
@@ -41,9 +40,3 @@ def test_a_noisy_system_is_seen_and_a_calm_table_is_not_blamed() -> None:
     assert noise_factors(pair_variances(y[:, :2])).tolist() == [0.0, 0.0]
     # two copies of one system: nothing typical to compare with
     assert noise_factors(pair_variances(np.stack([y[:, 0], y[:, 0], y[:, 0], y[:, 1]], axis=1))).max() == 0.0
-
-
-def test_quantile_counts_the_table_itself() -> None:
-    values = np.arange(1.0, 100.0)
-    assert upper_quantile(values, 0.05) == 95.0
-    assert upper_quantile(values, 0.001) == 99.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from shardwise.analysis.power import (
 from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.split_noise import SplitNoise
+from shardwise.comparing.over_splits import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
@@ -34,8 +34,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import DETERMINISTIC, HUMAN, is_unpaired, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.repeats.kinds import Repeats
+from shardwise.methods.names import Procedure
+from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
@@ -70,8 +70,66 @@ def choose_decimals(halves: Iterable[Floats]) -> int:
     return max(3, 1 - exponent) if exponent < 0 else 1
 
 
+class Worded:
+    """The user's words for dimensions, by the nouns of a result."""
+
+    __slots__ = ()
+
+    @property
+    def nouns(self) -> Mapping[str, str]:
+        """The user's words, by dimension."""
+        raise NotImplementedError
+
+    def noun_for(self, dimension: str) -> str:
+        """Return the user's word for a dimension: ``question`` for topic.
+
+        Parameters
+        ----------
+        dimension : str
+            One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            The word, such as ``question``.
+        """
+        return self.nouns.get(dimension, dimension)
+
+    def nouns_for(self, dimension: str) -> str:
+        """Return the user's word for many levels of a dimension: ``questions`` for topic.
+
+        Parameters
+        ----------
+        dimension : str
+            One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            The word in the plural, such as ``questions``.
+        """
+        return pluralize_noun(self.noun_for(dimension))
+
+    def format_count(self, n: int, dimension: str) -> str:
+        """Return a number of levels of a dimension in the user's words: ``200 questions``.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        dimension : str
+            One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            Number and word, such as ``200 questions``.
+        """
+        return format_count(n, self.noun_for(dimension))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PairResult:
+class PairResult(Worded):
     """All that comparisons say at one level; every figure is that of the comparisons.
 
     Parameters
@@ -82,11 +140,40 @@ class PairResult:
         Level of significance.
     order : tuple of str
         The order in which systems are shown; that of the comparisons without it.
+    measure : str
+        What the scores are; empty where it has no name.
     """
 
     pairs: Comparisons
     alpha: float
     order: tuple[str, ...] = ()
+    measure: str = ""
+
+    @property
+    def lead(self) -> PairResult:
+        """The result that leads, as of an analysis: itself."""
+        return self
+
+    @property
+    def nouns(self) -> Mapping[str, str]:
+        """The user's words for dimensions."""
+        return self.pairs.estimates.nouns
+
+    @property
+    def title(self) -> str:
+        """The method in words."""
+        return self.pairs.title
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point."""
+        return choose_decimals([self.half_widths])
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baseline, where all pairs have the same second system."""
+        seconds = {self.pairs.estimates.labels[k] for k in self.pairs.ib.tolist()}
+        return tuple(seconds) if self.pairs.directed and len(seconds) == 1 else ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -235,9 +322,10 @@ class ClaimResult(PairResult):
     key: str
     procedure: Procedure
 
-    def in_order(self, names: tuple[str, ...]) -> ClaimResult:
-        """The same, with systems shown in this order."""
-        return replace(self, order=names)
+    @property
+    def title(self) -> str:
+        """The method in words."""
+        return self.procedure.plain_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +366,7 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Analysis:
+class Analysis(Worded):
     """Which systems differ, what may be claimed, and how far that can be trusted.
 
     ``claims`` holds the result for exactly these topics first and that for new topics after it, as far as the procedure
@@ -355,57 +443,15 @@ class Analysis:
         """Digits after the point that scores and differences are shown with."""
         return choose_decimals(result.half_widths for result in self.claims)
 
-    def noun_for(self, dimension: str) -> str:
-        """Return the user's word for a dimension: ``question`` for topic.
-
-        Parameters
-        ----------
-        dimension : str
-            One of ours, such as topic.
-
-        Returns
-        -------
-        str
-            The word, such as ``question``.
-        """
-        return nouns_of(self.scores).get(dimension, dimension)
+    @property
+    def nouns(self) -> Mapping[str, str]:
+        """The user's words for dimensions."""
+        return nouns_of(self.scores)
 
     @property
     def item_noun(self) -> str:
         """The user's word for an item, where clusters or tasks are the units too."""
         return nouns_of(self.item_scores).get("topic", "topic")
-
-    def nouns_for(self, dimension: str) -> str:
-        """Return the user's word for many levels of a dimension: ``questions`` for topic.
-
-        Parameters
-        ----------
-        dimension : str
-            One of ours, such as topic.
-
-        Returns
-        -------
-        str
-            The word in the plural, such as ``questions``.
-        """
-        return pluralize_noun(self.noun_for(dimension))
-
-    def format_count(self, n: int, dimension: str) -> str:
-        """Return a number of levels of a dimension in the user's words: ``200 questions``.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        dimension : str
-            One of ours, such as topic.
-
-        Returns
-        -------
-        str
-            Number and word, such as ``200 questions``.
-        """
-        return format_count(n, self.noun_for(dimension))
 
     @property
     def topics(self) -> int:

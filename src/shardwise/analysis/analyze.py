@@ -22,19 +22,16 @@ from shardwise.analysis.diagnostics import (
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.choose import choose_procedure, list_claims_on, refuse_claim
+from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import list_baselines
+from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
-from shardwise.comparing.split_noise import split_noise
-from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.notes import is_about
 from shardwise.core.scores import (
     Scores,
     as_scores,
@@ -44,11 +41,13 @@ from shardwise.core.scores import (
     nouns_of,
     undefined_cells,
 )
+from shardwise.core.shown import is_about
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.repeats.kinds import seeds_or_samples
+from shardwise.methods.names import Procedure
+from shardwise.methods.pairs import list_baselines
+from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS
 from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
@@ -410,7 +409,7 @@ def _order_results(
     """Put the systems of all results into the order of the leading result, the one asked for or the last."""
     asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
     lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
-    ordered = tuple(result.in_order(lead.pairs.names) for result in claims)
+    ordered = tuple(replace(result, order=lead.pairs.names) for result in claims)
     return ordered, ordered[claims.index(lead)]
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from shardwise.analysis.analysis import Analysis, PairResult, choose_decimals
+from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
+from shardwise.methods.pairs import list_baselines
 
 VERDICTS = {1: "better", -1: "worse", 0: "tied"}
 """What a system is against a baseline, by the sign of a significant difference."""
@@ -52,7 +52,7 @@ class Leaderboard:
     @property
     def noun(self) -> str:
         """The user's word for a system."""
-        return self.result.pairs.estimates.nouns.get("system", "system")
+        return self.result.noun_for("system")
 
     @property
     def level(self) -> float:
@@ -62,7 +62,7 @@ class Leaderboard:
     @property
     def decimals(self) -> Mapping[str, int]:
         """Digits after the point of each measure."""
-        leading = {self.measure: choose_decimals([self.result.half_widths])}
+        leading = {self.measure: self.result.decimals}
         return leading | {analysis.measure: analysis.decimals for analysis in self.analyses}
 
     @property

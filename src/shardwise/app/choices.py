@@ -1,7 +1,8 @@
-"""What a person chose on the page, or a program by the API -> options of a command, and no others."""
+"""What a person chose on the page, or a program by the API -> options of a command; and options in the page's words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,13 +20,42 @@ ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "spl
 FLAGS = ("lower_is_better", "higher_is_better")
 """Options without a value."""
 ROWS: dict[str, dict[str, Param]] = {
-    kind: {name: row for name, row in list_commands()[kind,].rows.items() if kind in row.web.split()}
+    kind: {name: row for name, row in list_commands()[kind,].every.items() if kind in row.web.split()}
     for kind in ("compare", "calibrate", "repeat")
 }
 ALLOWED = {kind: ("files", *rows) if rows else () for kind, rows in ROWS.items()}
 """Options that may be chosen: none of them names a file, but files and people's scores some of those that were sent."""
 
 SHARDS = "5"  # how many are suggested
+LABELS = {
+    "measure": "Measures",
+    "generalize": "What the answer is about",
+    "baseline": "Baseline",
+    "columns": "Columns",
+    "n_shards": "Shards",
+    "shards": "Shards",
+    "n_splits": "Splits",
+    "splits": "Splits",
+    "kind": "How documents fall into shards",
+    "corpus": "Documents in the whole corpus",
+    "human": "File of scores by people",
+    "model": "Model",
+    "method": "Method",
+    "alpha": "Level",
+    "fill": "Undefined scores",
+    "missing": "Missing topics or scores",
+    "names": "Names of systems",
+    "range": "Lowest and highest possible score",
+    "lower-is-better": "Lower scores are better",
+    "higher-is-better": "Higher scores are better",
+    "depth": "Depth",
+    "repeats": "Repeats are",
+    "seed": "Random seed",
+    "calibration": "Simulated data sets for error rates",
+}
+"""What the page calls the options that it has."""
+VALUES = {"repeats": ("seeds", "samples"), "names": ("tag", "file"), "missing": ("zero", "drop", "refuse")}
+"""Values that sentences give to options."""
 
 
 def list_claim_choices(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -136,22 +166,6 @@ def not_sent(name: str) -> Misplaced:
     return Misplaced(f"{name!r} is not one of the files that were sent", remedy="send it with them")
 
 
-def keep_common_choices(choices: Choices, kind: str) -> Choices:
-    """Return those choices that another command has too.
-
-    Parameters
-    ----------
-    choices
-        Of one command.
-    kind
-        The other command.
-
-    >>> keep_common_choices({"measure": ["AP"], "method": ["t holm"], "baseline": ["a"]}, "calibrate")
-    {'measure': ['AP']}
-    """
-    return {name: value for name, value in choices.items() if name in ALLOWED[kind] and name != "method"}
-
-
 def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind: str) -> Choices:
     """Return what a form says; a setting that is left as it is says nothing.
 
@@ -224,3 +238,50 @@ def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str
     if len(named.get("score", [])) > 1:  # several measures: the reader finds them by itself
         del named["score"]
     return [f"{role}={'+'.join(names)}" for role, names in named.items()]
+
+
+def spell_option(option: Option) -> str:
+    """Write an argument as the page has it.
+
+    >>> spell_option(Option("names", "file")), spell_option(Option("min_diff", 0.1))
+    ('the setting “Names of systems”: file', 'min diff 0.1')
+    """
+    name = LABELS.get(option.name)
+    setting = f"the setting “{name}”" if name else option.name.replace("_", " ")
+    if option.value is None or option.value is True:
+        return setting
+    return f"{setting}{':' if name else ''} {option.value}"
+
+
+def describe_error(error: InputError) -> str:
+    """Return the line that a refusal has on the page: files are named as they were sent.
+
+    Parameters
+    ----------
+    error
+        The refusal.
+
+    >>> error = InputError("has more than one run tag", where="inputs/a.run", remedy=("use ", Option("names", "file")))
+    >>> describe_error(error)
+    'a.run: has more than one run tag; use the setting “Names of systems”: file'
+    """
+    text = spell_settings(error.text(spell_option, command=True))
+    return text.removeprefix("inputs/").replace(" inputs/", " ")
+
+
+def spell_settings(text: str) -> str:
+    """Return a sentence for the command line as the page has it: options are its settings.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+
+    >>> spell_settings("For more power, add --repeats samples.")
+    'For more power, add the setting “Repeats are”: samples.'
+    """
+    for name, label in LABELS.items():
+        values = "|".join(VALUES.get(name, ()))
+        text = re.sub(rf"--{name} ({values})\b", rf"--{name}: \1", text) if values else text
+        text = re.sub(rf"--{name}\b", f"the setting “{label}”", text)
+    return text

@@ -6,17 +6,21 @@ no other server of the machine is ever sent it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
+import time
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from shardwise.app.protocol import limit_waiting
-from shardwise.app.settings import Settings
+from shardwise.app.store import Settings
 
 SAFE = frozenset({"GET", "HEAD"})
 CSRF = "x-csrf-token"
@@ -35,6 +39,19 @@ HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": POLICY,
 }
+
+HEAD_WITHIN = 10.0
+"""Seconds within which the head of a request must arrive, and what is left of one that was refused."""
+BODY_PATIENCE = 30.0
+"""Seconds that a body may keep us waiting, of which each byte gives some back."""
+BODY_RATE = 1000.0
+"""Bytes a second of a body that do not use up patience."""
+
+
+def is_program(scope: Scope) -> bool:
+    """Return whether a program asks, for JSON: below /api, or by the header Accept."""
+    path: str = scope["path"]
+    return path.startswith("/api/") or "application/json" in Headers(scope=scope).get("accept", "")
 
 
 class Guard:
@@ -73,8 +90,10 @@ class Guard:
         if (entered := self._enter_by_token(scope)) is not None:
             return entered
         program = _compare_secrets(headers.get("authorization", ""), f"Bearer {self.settings.token}")
-        cookie = _read_cookie(headers, self.cookie) if inside else ""
-        if not program and not _compare_secrets(cookie, self.session):
+        cookie = None
+        with suppress(CookieError):
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie) if inside else None
+        if not program and not _compare_secrets("" if cookie is None else cookie.value, self.session):
             return _make_refusal(
                 scope,
                 401,
@@ -123,18 +142,84 @@ class Guard:
 def _make_refusal(scope: Scope, status: int, why: str) -> Response:
     """A refusal for a program as JSON, and for people as text."""
     headers = {"www-authenticate": "Bearer"} if status == 401 else {}
-    if scope["path"].startswith("/api/"):
+    if is_program(scope):
         return JSONResponse({"error": f"Refused: {why}."}, status, headers)
     return PlainTextResponse(f"Refused: {why}.\n", status, headers)
 
 
 def _compare_secrets(a: str, b: str) -> bool:
+    """Whether two secrets are the same, in a time that does not tell how much of them is."""
     return hmac.compare_digest(a.encode("utf-8", "replace"), b.encode())
 
 
-def _read_cookie(headers: Headers, name: str) -> str:
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return cookie.value if cookie is not None else ""
+class TooSlow(Exception):
+    """A body that does not come, or comes too slowly."""
+
+
+def limit_waiting(receive: Receive) -> Receive:
+    """Return how to receive a request without waiting for ever for its body.
+
+    Only waiting counts, not what is done with the bytes; what comes at `BODY_RATE` may go on for any time.
+
+    """
+    patience, complete = BODY_PATIENCE, False
+
+    async def receive_in_time() -> Message:
+        nonlocal patience, complete
+        if complete:
+            # what comes now is that the client has gone
+            return await receive()
+        began = time.monotonic()
+        try:
+            message = await asyncio.wait_for(receive(), patience)
+        except TimeoutError:
+            raise TooSlow from None
+        waited, gained = time.monotonic() - began, len(message.get("body", b"")) / BODY_RATE
+        patience = min(BODY_PATIENCE, max(patience - waited, 0.0) + gained)
+        complete = not message.get("more_body", False)
+        return message
+
+    return receive_in_time
+
+
+class TimedProtocol(H11Protocol):
+    """A connection that is closed where no request, or only a part of its head, arrives in time.
+
+    Nobody needs a token to open a connection. Without a deadline, each half request would be held for ever. The body
+    of a request is read after its token was seen, by `limit_waiting`. A head has at most 64 KB.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Start the deadline with the connection."""
+        super().connection_made(transport)
+        self._start_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, and end the deadline once they make a request."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_deadline()
+
+    def on_response_complete(self) -> None:
+        """Start the deadline of the next request on this connection."""
+        super().on_response_complete()
+        # a request that was sent ahead may have begun
+        if self.cycle is None or self.cycle.response_complete:
+            self._start_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline of a connection that is gone."""
+        self._stop_deadline()
+        super().connection_lost(exc)
+
+    def _start_deadline(self) -> None:
+        self._stop_deadline()
+        if not self.transport.is_closing():
+            self._deadline = self.loop.call_later(HEAD_WITHIN, self.transport.close)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

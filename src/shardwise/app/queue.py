@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardwise.app.settings import Settings
 from shardwise.app.store import (
     CANCELLED,
     DONE,
@@ -26,6 +25,7 @@ from shardwise.app.store import (
     RUNNING,
     STOPPED,
     Entry,
+    Settings,
     Store,
 )
 from shardwise.core.processes import python_command, python_environment

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import xarray as xr
 
-from shardwise.app.wording import LABELS, describe_error
+from shardwise.app.choices import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError

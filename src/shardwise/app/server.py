@@ -17,38 +17,22 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import Match
 
-from shardwise.app import api, pages
-from shardwise.app.desk import Desk, Refused
-from shardwise.app.guard import Guard
-from shardwise.app.protocol import TimedProtocol, TooSlow
+from shardwise.app.guard import Guard, TimedProtocol, TooSlow, is_program
+from shardwise.app.handlers import ROUTES, Desk, PlainJSON, render_page
 from shardwise.app.queue import Queue
-from shardwise.app.settings import (
-    MEGABYTE,
-    Settings,
-    is_local,
-    read_root,
-    usual_folder,
-    usual_memory,
-)
-from shardwise.app.store import Store
+from shardwise.app.store import MEGABYTE, Settings, Store, is_local, read_root, usual_folder, usual_memory
 from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
-from shardwise.io.bounds import parse_size
+from shardwise.io.files import parse_size
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
 
 
 def build_app(settings: Settings) -> Starlette:
-    """Put the application together.
-
-    Parameters
-    ----------
-    settings
-        What the server is told.
-    """
+    """Put the application together."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -63,59 +47,33 @@ def build_app(settings: Settings) -> Starlette:
             store.close()
 
     return Starlette(
-        routes=list_routes(),
+        routes=ROUTES,
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers={
-            Refused: _handle_refusal,
-            HTTPException: _handle_http_error,
-            TooSlow: _handle_slow_body,
-            ClientDisconnect: _handle_slow_body,
-        },
+        exception_handlers=dict.fromkeys((HTTPException, TooSlow, ClientDisconnect), _refuse_request),
         lifespan=life,
     )
 
 
-def list_routes() -> list[Route]:
-    """Return the routes of the pages and of the API."""
-    return [*pages.list_page_routes(), *api.list_api_routes()]
-
-
-async def _handle_refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    return _render_refusal(request, error.status, error.why)
-
-
-async def _handle_http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    answer = _render_refusal(request, error.status_code, str(error.detail))
-    if error.status_code == 405:
-        matching = (route for route in list_routes() if route.matches(request.scope)[0] is not Match.NONE)
-        answer.headers["allow"] = ", ".join(
-            sorted({name for route in matching for name in route.methods or ()})
-        )
+async def _refuse_request(request: Request, error: Exception) -> Response:
+    """Say why a request is not answered: to a program as JSON, to people as a page."""
+    status, why = 408, "The request came too slowly; send it again."
+    if isinstance(error, HTTPException):
+        status, why = error.status_code, error.detail
+    program = is_program(request.scope)
+    answer = (
+        PlainJSON({"error": why}, status)
+        if program
+        else render_page(request, "refused.html", status, why=why)
+    )
+    if status == 405:
+        matching = (route for route in ROUTES if route.matches(request.scope)[0] is not Match.NONE)
+        names = {name for route in matching for name in route.methods or ()}
+        answer.headers["allow"] = ", ".join(sorted(names))
     return answer
 
 
-async def _handle_slow_body(request: Request, error: Exception) -> Response:
-    """Answer a client that sends nothing more; one that has gone does not hear it."""
-    return _render_refusal(request, 408, "The request came too slowly; send it again.")
-
-
-def _render_refusal(request: Request, status: int, why: str) -> Response:
-    """A refusal for a program as JSON, and for people as a page."""
-    if request.url.path.startswith("/api/"):
-        return api.PlainJSON({"error": why}, status_code=status)
-    return pages.render_page(request, "refused.html", status, why=why)
-
-
 def serve(options: Options) -> None:
-    """Serve until interrupted.
-
-    Parameters
-    ----------
-    options
-        Those of ``shardwise serve``.
-    """
+    """Serve until interrupted, by the options of ``shardwise serve``."""
     token = options.token or secrets.token_urlsafe(24)
     if not is_local(options.host) and not options.token:
         raise InputError(
@@ -127,7 +85,14 @@ def serve(options: Options) -> None:
             f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
         )
     workers = options.jobs or count_processors()
-    listening = _open_socket(options.host, options.port)
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        listening = socket.create_server((options.host, options.port), family=family)
+    except OSError as error:
+        raise InputError(
+            f"port {options.port} cannot be opened ({os.strerror(error.errno or 0)})",
+            remedy=("choose another with ", Option("port")),
+        ) from None
     port = int(listening.getsockname()[1])
     folder = options.out or usual_folder()
     Store(folder).close()  # refused before anything is said
@@ -160,14 +125,3 @@ def serve(options: Options) -> None:
         ws="none",
     )
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def _open_socket(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InputError(
-            f"port {port} cannot be opened ({os.strerror(error.errno or 0)})",
-            remedy=("choose another with ", Option("port")),
-        ) from None

@@ -14,11 +14,10 @@ from typing import Any
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import leaderboard
-from shardwise.app.answering import summarize_analyses
-from shardwise.app.calibrating import describe_calibration_page
 from shardwise.app.choices import not_sent
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.reading import describe_files
+from shardwise.app.summaries import describe_calibration_page, summarize_analyses
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import IO, Any
 
-from shardwise.core.limits import limit_memory
+from shardwise.core.processes import limit_memory
 
 CHARTS = 1 << 30  # bytes that the engine of the charts sets aside, of which it uses few
 OFTEN = 0.1  # seconds between two reports of progress
@@ -57,7 +57,7 @@ def _listen_for_jobs(jobs: queue.Queue[dict[str, Any]]) -> None:
 
 def _do_job(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
     """How a job ended: done, or refused or failed with a line that says why."""
-    from shardwise.app.wording import describe_error
+    from shardwise.app.choices import describe_error
     from shardwise.core.errors import InputError
 
     last = 0.0

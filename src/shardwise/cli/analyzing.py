@@ -34,10 +34,9 @@ from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap
-from shardwise.methods.mixed.factors import FactorFit
-from shardwise.methods.mixed.fit import mixed
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.repeats.kinds import KINDS
+from shardwise.methods.mixed.fit import FactorFit, mixed
+from shardwise.methods.names import Procedure
+from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.corrections import check_correction, correction_title
 
 READ = ("null", "tails", "density")

@@ -10,10 +10,10 @@ from shardwise.cli.output import emit_table, open_terminal, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.text import guard_frame
 from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score

@@ -33,9 +33,14 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
             outcome.append((None, error))
 
     thread = threading.Thread(target=run, daemon=True, name="work")
-    thread.start()
     try:
-        _wait_for(thread)
+        thread.start()
+    except RuntimeError:
+        # no thread can be started
+        return work()
+    try:
+        while thread.is_alive():
+            thread.join(TICK)
     except KeyboardInterrupt:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
@@ -54,8 +59,3 @@ def leave_at_once(code: int) -> None:
     if threading.active_count() > 1:
         forget_drafts()
         os._exit(code)
-
-
-def _wait_for(thread: threading.Thread) -> None:
-    while thread.is_alive():
-        thread.join(TICK)

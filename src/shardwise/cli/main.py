@@ -20,7 +20,7 @@ from shardwise.cli.interrupt import leave_at_once, run_interruptibly
 from shardwise.cli.parsing import list_rows, parse_line, split_words
 from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
-from shardwise.core.limits import fit_address_space
+from shardwise.core.processes import fit_address_space
 from shardwise.core.text import escape_controls
 
 NO_THREAD = "can't start new thread"

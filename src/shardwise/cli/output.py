@@ -21,9 +21,8 @@ from rich.text import Text
 
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
-from shardwise.core.text import escape_controls, shorten_name, shorten_names
+from shardwise.core.text import escape_controls, guard_frame, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.writing.names import escape_tex
 
 LONG = 45
@@ -70,8 +69,9 @@ def emit_table(
         Whether the title is the answer, which is printed beside a file too.
     """
     shown = lasting if options.quiet else (*notes, *lasting)
-    # A command whose format is set by itself has other files.
-    out = options.out if options.command.rows["format"].default is None else None
+    # Moments, and the files of a command whose format is set by itself, are other files.
+    own = options.command.rows["format"].default is not None or options.keeps_moments
+    out = None if own else options.out
     if options.chosen_format is Format.text and out is None and sys.stdout.isatty():
         _print_table(open_terminal(), frame, title, shown)
         return

@@ -27,7 +27,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import as_scores, measure_of, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
-from shardwise.methods.repeats.kinds import seeds_or_samples
+from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.planning.plans import p_value_spread
 from shardwise.planning.variances import variance_components
 from shardwise.plot.saving import save_chart

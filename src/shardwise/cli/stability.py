@@ -13,8 +13,12 @@ from shardwise.cli.analyzing import READ
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.parsing import Options
-from shardwise.comparing.over_splits import over_splits
-from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
+from shardwise.comparing.over_splits import (
+    agreement_over_splits,
+    found_over_splits,
+    over_splits,
+    summary_over_splits,
+)
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.errors import InputError
@@ -41,8 +45,8 @@ def compare_splits(options: Options) -> None:
     parsed = inputs.parse_model(options.model)
     if options.cluster is not None and options.resamples is None:
         raise InputError(
-            "--cluster has no effect without bootstrap samples",
-            remedy="remove it, or add --method bootstrap --resamples 10000",
+            "a cluster has no effect without bootstrap samples",
+            remedy="remove --jobs, or add --method bootstrap --resamples 10000",
         )
     method = words["correction"] if words else check_correction(options.method or "hsd")
     inputs.parse_fill(options.fill)

@@ -1,4 +1,7 @@
-"""Compare two systems of which one or both give another result each time (J15)."""
+"""Compare two systems of which one or both give another result each time (J15).
+
+Join the scores of two systems, matched by topic: who has which instances, who is deterministic.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,140 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.run import batch_of_one, compare_tables, run_procedure
+from shardwise.comparing.run import compare_tables, make_tables, run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import DETERMINISTIC, direction_of
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import Either, InputError, Option, Part
+from shardwise.core.scores import DETERMINISTIC, direction_of, level_names
 from shardwise.methods.method import TOPICS
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.paired import statistics as paired
-from shardwise.methods.registry import parse_procedure
-from shardwise.methods.repeats.kinds import KINDS
 from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
-from shardwise.methods.repeats.pairs import InstancePair, pair_of
-from shardwise.methods.tables import INSTANCES
+from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.student import t_statistic, two_sided
+
+Source = xr.DataArray | pd.DataFrame | pd.Series
+
+
+def join_pair(a: Source, b: Source, *complete: Part, replicated: bool = False) -> xr.DataArray:
+    """Return the scores of two systems by topic, system and instance, NaN where one lacks an instance.
+
+    A deterministic system has its scores at one instance, and a flag. Missing scores are refused where ``complete``
+    says what else to use; ``replicated`` asks for a second instance of a system that is not deterministic.
+    """
+    same = getattr(a, "name", None) == getattr(b, "name", None)  # the measure's then, not the systems'
+    systems = _read_system(a, "a", not same), _read_system(b, "b", not same)
+    names, fixed = (
+        [system.name for system in systems],
+        [bool(system.attrs[DETERMINISTIC]) for system in systems],
+    )
+    topics, others = (level_names(system, "topic") for system in systems)
+    labels = [level_names(system, "instance") for system in systems]
+    if names[0] == names[1]:
+        raise InputError(f"both systems are called {names[0]!r}", remedy="give each its own name")
+    if set(topics) != set(others):
+        odd = sorted(set(topics) ^ set(others))
+        raise InputError(
+            f"the systems do not have the same topics: {', '.join(odd[:5])} is in one only",
+            remedy="select the topics that both have",
+        )
+    if len(topics) < 2:
+        raise InputError(f"{len(topics)} topic is too few for a test over topics", remedy="give at least two")
+    values = systems[0].to_numpy(), systems[1].to_numpy()[:, [others.index(topic) for topic in topics]]
+    instances = list(dict.fromkeys([*labels[0], *labels[1]]))
+    y = np.full((len(topics), 2, len(instances)), np.nan)
+    for k in range(2):
+        lost = ~np.isfinite(values[k])
+        if complete and lost.any():
+            topic = topics[int(lost.any(axis=0).argmax())]
+            raise InputError(
+                f"{int(lost.sum())} scores of {names[k]} are missing, first topic {topic}",
+                remedy=("drop these topics, or use ", *complete),
+            )
+        y[:, k, [instances.index(label) for label in labels[k]]] = values[k].T
+    alone = [
+        name for name, seen, flag in zip(names, labels, fixed, strict=True) if len(seen) < 2 and not flag
+    ]
+    if replicated and alone and max(map(len, labels)) < 2:
+        raise InputError(
+            f"{alone[0]} has a single instance, which does not show how instances vary",
+            remedy=(
+                "give more; if it is deterministic, ",
+                Either("drop the dimension: scores.squeeze('instance')", "name it with --deterministic"),
+                "; if each score was sampled independently, say ",
+                Option("repeats", "samples"),
+            ),
+        )
+    coords: dict[str, Any] = {"topic": list(topics), "system": names, "instance": instances}
+    coords[DETERMINISTIC] = ("system", fixed)
+    return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
+
+
+def own_scores(both: xr.DataArray) -> list[Floats]:
+    """(M, N) scores of each of two systems at the instances that it has."""
+    return [y[np.isfinite(y).any(axis=1)] for y in both.transpose("system", "instance", "topic").to_numpy()]
+
+
+def subtract_instances(both: xr.DataArray) -> Floats:
+    """(M, N) differences instance by instance; a deterministic system meets all of the other's."""
+    a, b = own_scores(both)
+    if not both[DETERMINISTIC].any() and len(a) != len(b):
+        raise InputError(
+            f"{len(a)} and {len(b)} instances cannot be paired",
+            remedy=(
+                "use ",
+                Either("reading='averaged' or method='mixed', which need", "--method mixed, which needs"),
+                " no pairs",
+            ),
+        )
+    return a - b
+
+
+def _read_system(source: Source, name: str, own_name: bool) -> xr.DataArray:
+    """Return the scores of a system by instance and topic, under its name and with a flag if it is deterministic."""
+    if isinstance(source, pd.Series):
+        coords = {"topic": source.index.to_numpy()}
+        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic",), coords=coords, name=source.name)
+    elif isinstance(source, pd.DataFrame):
+        table = {"topic": source.index.to_numpy(), "instance": [str(column) for column in source.columns]}
+        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic", "instance"), coords=table)
+    if not isinstance(source, xr.DataArray) or set(source.dims) not in ({"topic"}, {"topic", "instance"}):
+        dims_found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
+        raise InputError(
+            f"{name} has {dims_found} instead of the dimensions instance and topic",
+            remedy=(
+                "choose one system and one measure",
+                Either(", as in scores['AP'].sel(system='bm25')", ""),
+            ),
+        )
+    flag = DETERMINISTIC in source.coords and bool(source[DETERMINISTIC].item())
+    fixed = flag or "instance" not in source.dims
+    title = str((own_name and source.name) or name)
+    if "system" in source.coords:
+        title = str(source["system"].item())
+    # the scores of a single instance may have kept its name
+    if "instance" in source.dims:
+        labels = level_names(source, "instance")
+    else:
+        labels = (str(source["instance"].item()) if "instance" in source.coords else "0",)
+    y = np.atleast_2d(np.asarray(source.to_numpy(), dtype=float))  # by numpy: labels are dear to move
+    y = y.T if source.dims == ("topic", "instance") else y
+    present = np.flatnonzero(np.isfinite(y).any(axis=1))
+    if not present.size or np.isinf(y).any():
+        problem = "an infinite score" if present.size else "no scores"
+        raise InputError(f"{title} has {problem}", remedy="mend it or leave it out")
+    if flag and not all(np.array_equal(y[present[0]], y[k], equal_nan=True) for k in present):
+        raise InputError(
+            f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
+        )
+    present = present[:1] if fixed else present
+    levels = {"topic": list(level_names(source, "topic")), "instance": [labels[k] for k in present]}
+    return xr.DataArray(
+        y[present], dims=("instance", "topic"), coords=levels, name=title, attrs={DETERMINISTIC: fixed}
+    )
+
 
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
@@ -103,131 +226,111 @@ def compare_instances(
             (Option("repeats", "samples"), " is for the unified design"),
             remedy="leave out the method and the design",
         )
-    compared = _compare_pair(pair_of(a, b), method, design, repeats, df, reading, instance, n_resamples, seed)
+    complete = () if method == "mixed" else MIXED_MODEL
+    seeds = method == "mixed" and design == "unified" and repeats == "seeds"
+    both = join_pair(a, b, *complete, replicated=seeds)
     lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
+    draws = {"n_resamples": n_resamples, "seed": seed}
+    if method != "mixed":
+        reading = reading or ("pooled" if design == "paper" else "averaged")
+        compared = _compare_means(both, method, reading, instance, draws)
+    elif design == "unified":
+        compared = _run_test(SAMPLES.name if repeats == "samples" else UNIFIED.name, both, draws)
+        if both[DETERMINISTIC].all():
+            compared = _compare_deterministic(compared, both, "as both systems are deterministic")
+    else:
+        compared = _compare_by_mixed_model(both, design, df)
     return replace(compared, estimates=replace(compared.estimates, lower_is_better=lower))
 
 
-def _compare_pair(
-    pair: InstancePair,
-    method: str,
-    design: str,
-    repeats: str,
-    df: str | None,
-    reading: str | None,
-    instance: Any,
-    n_resamples: int | None,
-    seed: int,
+def _run_test(name: str, both: xr.DataArray, draws: dict[str, Any]) -> Comparisons:
+    """Compare the first system with the second by a test of instances."""
+    procedure, names = parse_procedure(f"{name} none"), level_names(both, "system")
+    tables = make_tables(procedure, both, **draws)
+    return compare_tables(procedure, tables, names, only=[names], directed=True)
+
+
+def _compare_deterministic(compared: Comparisons, both: xr.DataArray, reason: str) -> Comparisons:
+    """Return the comparison of two deterministic systems, which is a paired t-test of topics."""
+    claim = TOPICS.sentence({"topic": both.sizes["topic"]})
+    estimates = replace(compared.estimates, claim=claim, over=TOPICS)
+    return replace(compared, title=f"paired t, {reason}", estimates=estimates)
+
+
+def _compare_means(
+    both: xr.DataArray, method: str, reading: str, instance: Any, draws: dict[str, Any]
 ) -> Comparisons:
-    """Return the pair compared by the method asked for."""
-    draws = {"n_resamples": n_resamples, "seed": seed}
+    """Compare by a t-test or a bootstrap of topics, on the means over instances or on one instance of each system."""
+    names, fixed = level_names(both, "system"), both[DETERMINISTIC].to_numpy()
+    random = [
+        (name, len(y)) for name, y, flag in zip(names, own_scores(both), fixed, strict=True) if not flag
+    ]
+    scope = f", for {' and '.join(f'the mean of these {m} instances of {name}' for name, m in random)}"
+    test, title = "t", "paired t on topic means"
+    means = both.mean("instance", skipna=True).drop_vars(DETERMINISTIC)
     if method == "bootstrap":
-        return _compare_by_bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
-    if method == "t-means":
-        return _compare_means(pair.complete(*MIXED_MODEL), "paired t on topic means")
-    if method == "t-single":
-        return _compare_single_instance(pair.complete(*MIXED_MODEL), instance)
-    if design == "unified":
-        test = SAMPLES if repeats == "samples" else UNIFIED
-        comparisons = _run_by_name(
-            f"{test.name} none", pair if repeats == "samples" else pair.replicated(), draws
-        )
-        if not all(pair.deterministic):
-            return comparisons
-        claim = TOPICS.sentence({"topic": pair.n})
-        title = "paired t, as both systems are deterministic"
-        return replace(
-            comparisons, title=title, estimates=replace(comparisons.estimates, claim=claim, over=TOPICS)
-        )
-    return _compare_by_mixed_model(pair, design, df)
+        test, title = "bootstrap", "studentised bootstrap of topics (J15 Algorithm 1)"
+        if random and reading == "averaged":
+            title = "studentised bootstrap of topics (J15 Algorithm 2, averaged differences resampled)"
+        elif random:
+            subtract_instances(both)  # refuses what cannot be paired
+            compared = _run_test(f"bootstrap {reading}", both, draws)
+            return replace(compared, title=f"studentised bootstrap of topics ({compared.title})")
+    elif method == "t-single":
+        title, draws = "paired t on one instance", {}
+        labels, places = level_names(both, "instance"), []
+        for k, name in enumerate(names):
+            present = np.flatnonzero(np.isfinite(both.to_numpy()[:, k]).any(axis=0)).tolist()
+            known = {labels[m]: m for m in present}
+            if instance is not None and not fixed[k] and str(instance) not in known:
+                raise InputError(
+                    f"{name} has no instance {instance}", remedy=f"it has {', '.join(list(known)[:5])}"
+                )
+            places.append(present[0] if instance is None or fixed[k] else known[str(instance)])
+        means = means.copy(data=both.to_numpy()[:, [0, 1], places])
+        chosen = [f"{labels[places[k]]} of {name}" for k, name in enumerate(names) if not fixed[k]]
+        scope = f", for instance {', '.join(chosen)} alone"
+    compared = run_procedure(parse_procedure(f"{test} none"), means, only=[names], directed=True, **draws)
+    estimates = compared.estimates
+    if random:
+        notes = estimates.notes if method == "t-single" else (NOTE,)
+        estimates = replace(estimates, claim=compared.claim + scope, notes=notes)
+    return replace(compared, title=title, estimates=estimates)
 
 
-def _run_by_name(name: str, pair: InstancePair, draws: dict[str, Any]) -> Comparisons:
-    procedure = parse_procedure(name)
-    flags = pair.deterministic if any(pair.deterministic) else ()
-    tables = batch_of_one(procedure, pair.values(), INSTANCES, deterministic=flags, **draws)
-    return compare_tables(procedure, tables, pair.names, only=[pair.names], directed=True)
-
-
-def _compare_means(pair: InstancePair, title: str, test: str = "t", **draws: Any) -> Comparisons:
-    """A test of the topics on the means over instances."""
-    means = pair.scores().mean("instance", skipna=True).drop_vars(DETERMINISTIC, errors="ignore")
-    procedure = parse_procedure(f"{test} none")
-    comparisons = run_procedure(procedure, means, only=[pair.names], directed=True, **draws)
-    if all(pair.deterministic):
-        return replace(comparisons, title=title)
-    notes = (NOTE,)
-    each = zip(pair.counts, pair.names, pair.deterministic, strict=True)
-    seen = [f"the mean of these {m} instances of {name}" for m, name, fixed in each if not fixed]
-    claim = f"{comparisons.claim}, for {' and '.join(seen)}"
-    return replace(
-        comparisons, title=title, estimates=replace(comparisons.estimates, claim=claim, notes=notes)
-    )
-
-
-def _compare_by_bootstrap(pair: InstancePair, reading: str, draws: dict[str, Any]) -> Comparisons:
-    pair = pair.complete(*MIXED_MODEL)
-    if all(pair.deterministic):
-        return _compare_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
-    if reading == "averaged":
-        title = "studentised bootstrap of topics (J15 Algorithm 2, averaged differences resampled)"
-        return _compare_means(pair, title, "bootstrap", **draws)
-    pair.paired_instances()  # refuses what cannot be paired
-    comparisons = _run_by_name(f"bootstrap {reading} none", pair, draws)
-    return replace(comparisons, title=f"studentised bootstrap of topics ({comparisons.title})")
-
-
-def _compare_single_instance(pair: InstancePair, instance: Any) -> Comparisons:
-    """Compare one instance of each system by a paired t-test."""
-    chosen_pair = pair.single(instance)
-    which = ", ".join(
-        f"{label[0]} of {name}"
-        for label, name, fixed in zip(chosen_pair.labels, pair.names, pair.deterministic, strict=True)
-        if not fixed
-    )
-    alone = replace(chosen_pair, deterministic=(True, True))
-    comparisons = _compare_means(alone, "paired t on one instance")
-    claim = f"{comparisons.claim}, for instance {which} alone"
-    return replace(comparisons, estimates=replace(comparisons.estimates, claim=claim))
-
-
-def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> Comparisons:
-    if all(pair.deterministic):
+def _compare_by_mixed_model(both: xr.DataArray, design: str, df: str | None) -> Comparisons:
+    """Compare by a mixed model with nested or crossed instances."""
+    fixed = both[DETERMINISTIC].to_numpy()
+    if fixed.all():
         raise InputError(
             "both systems are deterministic: a mixed model of instances has nothing to go by",
             remedy=("use ", Option("design", "unified"), ", which then is the paired t-test"),
         )
     # identical instances vary by nothing: the system is deterministic, and two such systems have the limit of the model
-    pair = pair.without_copies()
-    if all(pair.deterministic):
-        comparisons = _run_by_name(f"{UNIFIED.name} none", pair, {"n_resamples": None, "seed": 0})
-        title = "paired t, the limit of the mixed model, as the instances are identical"
-        estimates = replace(comparisons.estimates, claim=TOPICS.sentence({"topic": pair.n}), over=TOPICS)
-        return replace(comparisons, title=title, estimates=estimates)
+    alike = [len(y) > 1 and all(np.array_equal(y[0], x, equal_nan=True) for x in y) for y in own_scores(both)]
+    fixed = fixed | np.array(alike)
+    both = both.assign_coords({DETERMINISTIC: ("system", fixed)})
+    if fixed.all():
+        compared = _run_test(UNIFIED.name, both, {})
+        return _compare_deterministic(
+            compared, both, "the limit of the mixed model, as the instances are identical"
+        )
     paper = design == "paper"
     if paper:
-        design = "crossed" if any(pair.deterministic) else "nested"
-    fit = mixed(pair.scores(), "crossed" if design == "crossed" else "nested")
+        design = "crossed" if fixed.any() else "nested"
+    fit = mixed(both, "crossed" if design == "crossed" else "nested")
     freedom = df or ("paper" if paper else "auto")
-    estimates = fit.estimates(df=freedom)
-    notes = fit.notes
-    if design == "crossed" and any(pair.deterministic):
-        notes = (
-            *notes,
-            "the instance variance cancels from a crossed comparison: with few instances it finds too much",
-        )
+    a, b = level_names(both, "system")
+    few = "the instance variance cancels from a crossed comparison: with few instances it finds too much"
+    notes = (*fit.notes, few) if design == "crossed" and fixed.any() else fit.notes
+
+    def draw_posterior(first: str, second: str, draws: int, seed: int) -> Any:
+        return posterior(fit, draws if fit.balanced else None, seed).difference(first, second)
 
     return compare_estimates(
-        replace(
-            estimates,
-            notes=notes,
-            posterior=lambda a, b, draws, seed: posterior(
-                fit, draws if fit.balanced else None, seed
-            ).difference(a, b),
-            error="",
-        ),
+        replace(fit.estimates(df=freedom), notes=notes, posterior=draw_posterior, error=""),
         "none",
-        only=[pair.names],
+        only=[(a, b)],
         title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {fit.describe_df(freedom)}",
         directed=True,
     )
@@ -252,13 +355,15 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
         One row an instance.
     """
     validate_level(alpha)
-    pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))
-    z = pair.paired_instances()
+    both = join_pair(a, b, Either("compare_instances with ", ""), Option("design", "nested"))
+    z = subtract_instances(both)
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
     mean, se = (x[:, 0] for x in paired.pair_moments(y, np.array([0]), np.array([1])))
-    p = two_sided(t_statistic(mean, se), pair.n - 1.0)
+    p = two_sided(t_statistic(mean, se), z.shape[1] - 1.0)
     lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
     gain = -mean if lower else mean
     verdict = np.where(p > alpha, "no difference", np.where(gain > 0, "better", "worse"))
-    labels = pair.labels[0] if len(pair.labels[0]) >= len(pair.labels[1]) else pair.labels[1]
+    present = np.isfinite(both.to_numpy()).any(axis=0)
+    more = present[0] if present[0].sum() >= present[1].sum() else present[1]
+    labels = [label for label, seen in zip(level_names(both, "instance"), more, strict=True) if seen]
     return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

@@ -1,14 +1,12 @@
 """Scores of any length as blocks of items, so that nothing longer than a block is ever in memory.
 
 A table in files, in a database or in chunks is read from its beginning to its end, once. What its columns are is
-understood from its first rows, by the rules for tables that are read whole. Where a file lets itself be read at any
-place, whoever works on a block reads it: memory that is used again costs no fresh pages.
+understood from its first rows, by the rules for tables that are read whole.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,8 +19,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
-import pyarrow.ipc
-import pyarrow.parquet
 import xarray as xr
 
 from shardwise.core.arrays import Floats
@@ -35,16 +31,12 @@ from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import first_line, make_sheet
 
 ROWS = 16_384  # items of a block; of a long table rows
-PIECE = 1 << 22  # bytes of an array in a file that are read at a time: the caches of a processor hold them
-COLUMN_BUFFER = 1 << 16  # bytes of a column of Parquet that are read at a time
-GROUP = 1 << 27  # bytes of scores in a row group of Parquet that every thread may hold for itself
+AHEAD = 4  # batches that Arrow reads while others are worked on
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
 LAZY = (".nc", ".nc4", ENDING)
-
-
-Block = Callable[[], Iterable[Floats]]  # (systems, items) pieces, each good until the next is asked for
+Block = Callable[[], Iterable[Floats]]  # (systems, items) pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,184 +103,41 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
             remedy=f"give {', '.join((*FORMATS, '.npy', *LAZY))}",
         )
     form: Any = kind
-    if kind == "parquet" and path.is_file():
-        return _of_parquet(path, columns, rows)
-    if kind == "ipc" and (streamed := _of_arrow(path, columns, rows)) is not None:
-        return streamed
     if suffix == ".tsv":
         form = pa.dataset.CsvFileFormat(parse_options=pa.csv.ParseOptions(delimiter="\t"))
     try:
         return _of_dataset(pa.dataset.dataset(path, format=form), columns, rows, str(path))
+    except InputError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise _refuse_unreadable(path, error) from None
 
 
 def _of_numbers(path: Path, systems: Sequence[str], rows: int) -> Blocks:
-    """Open an array in a file, read piece by piece: pages of a mapped file count as memory of this process."""
+    """Open an array in a file, whose rows workers read."""
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise _refuse_unreadable(path, error) from None
-    if not mapped.flags.c_contiguous or mapped.ndim != 2:
-        return _of_rows(mapped, systems, rows, str(path))
-    streamed = _of_rows(mapped[:0], systems, rows, str(path))
-    return replace(streamed, each=_from_file(path, mapped.dtype, mapped.shape, mapped.offset, rows))
+    streamed = _of_rows(mapped, systems, rows, str(path))
+    if not mapped.flags.c_contiguous:
+        return streamed
+    width, kind, start = mapped.shape[1], mapped.dtype, mapped.offset
+
+    def read_rows(first: int, count: int) -> Iterable[Floats]:
+        # not by the map, whose pages are gone where the file is cut short meanwhile
+        flat = np.fromfile(path, kind, count * width, offset=start + first * width * kind.itemsize)
+        if len(flat) < count * width:
+            raise InputError("ends too early", where=str(path), remedy="fetch it again")
+        return [np.asarray(flat.reshape(count, width).T, np.float64)]
+
+    each = (
+        partial(read_rows, first, min(rows, len(mapped) - first)) for first in range(0, len(mapped), rows)
+    )
+    return replace(streamed, each=each)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A file that is open as long as anybody has it, for reading at any place."""
-
-    path: Path
-    number: int
-
-    @classmethod
-    def open_file(cls, path: Path) -> _Opened:
-        number = os.open(path, os.O_RDONLY)
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(number, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        return cls(path, number)
-
-    def fill_room(self, room: memoryview, offset: int) -> None:
-        """Read as many bytes as there is room for."""
-        while room:
-            count = os.preadv(self.number, [room], offset)
-            if not count:
-                raise InputError("ends too early", where=str(self.path), remedy="fetch it again")
-            room, offset = room[count:], offset + count
-
-    def prefetch_bytes(self, offset: int, size: int) -> None:
-        """Have so many bytes fetched, in pieces of the disk's liking rather than of the reader's."""
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self.number, offset, size, os.POSIX_FADV_WILLNEED)
-
-    def __del__(self) -> None:
-        os.close(self.number)
-
-
-def _from_file(
-    path: Path, kind: np.dtype[Any], shape: tuple[int, ...], start: int, rows: int
-) -> Iterator[Block]:
-    """Yield blocks of the rows of an array in a file; its worker reads each, piece by piece into the same memory."""
-    width = kind.itemsize * shape[1]
-    step = max(1, min(rows, PIECE // width))
-    file, local = _Opened.open_file(path), threading.local()
-
-    def read_pieces(first: int, stop: int) -> Iterator[Floats]:
-        file.prefetch_bytes(start + first * width, (stop - first) * width)
-        room = local.__dict__.setdefault("room", np.empty((step, shape[1]), kind))
-        for row in range(first, stop, step):
-            part = room[: min(step, stop - row)]
-            file.fill_room(memoryview(part.view(np.uint8).reshape(-1)), start + row * width)
-            yield np.asarray(part.T, np.float64)
-
-    for first in range(0, shape[0], rows):
-        yield partial(read_pieces, first, min(first + rows, shape[0]))
-
-
-def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
-    """Open one Parquet file: whoever works on row groups reads them; larger ones come batch by batch and none ahead."""
-    try:
-        file = pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=COLUMN_BUFFER)
-        head = next(file.iter_batches(batch_size=rows, use_threads=False), None)
-    except (pa.ArrowException, OSError) as error:
-        raise _refuse_unreadable(path, error) from None
-    if head is None:
-        raise InputError("holds no rows", where=str(path), remedy="give rows")
-    table = pa.Table.from_batches([head])
-    reading = _choose_reading(table, columns, str(path))
-    wanted = _list_wanted(reading)
-    groups = _row_groups(file.metadata, len(wanted), rows)
-    if not reading.wide or groups is None:
-        # one thread: others multiply in the meantime, and several that decode wait for each other
-        return _read_blocks(table, reading, _decode_groups(path, file, wanted, rows), str(path))
-    local, opened = threading.local(), _Opened.open_file(path)
-
-    def read_pieces(some: Sequence[int]) -> Iterator[Floats]:
-        opened.prefetch_bytes(*_locate_bytes(file.metadata, some))
-        if "file" not in local.__dict__:
-            local.file = pa.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False)
-        for batch in _decode_groups(path, local.file, wanted, rows, some):
-            yield from _read_wide(batch, local, str(path))
-
-    each = (partial(read_pieces, some) for some in groups)
-    return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
-
-
-def _row_groups(metadata: Any, columns: int, rows: int) -> list[list[int]] | None:
-    """Return row groups that make a block together; None where one of them is too large for a thread to hold."""
-    blocks_of_groups: list[list[int]] = []
-    filled = rows
-    for group in range(metadata.num_row_groups):
-        size = metadata.row_group(group).num_rows
-        if size * columns * 8 > GROUP:
-            return None
-        if filled + size > rows:
-            blocks_of_groups.append([])
-            filled = 0
-        blocks_of_groups[-1].append(group)
-        filled += size
-    return blocks_of_groups
-
-
-def _locate_bytes(metadata: Any, groups: Sequence[int]) -> tuple[int, int]:
-    """Return where row groups begin in their file, and how long they are together."""
-    ends = []
-    for group in (metadata.row_group(number) for number in groups):
-        for column in (group.column(0), group.column(group.num_columns - 1)):
-            start = column.dictionary_page_offset or column.data_page_offset
-            ends.append((start, start + column.total_compressed_size))
-    first = min(start for start, _ in ends)
-    return first, max(end for _, end in ends) - first
-
-
-def _decode_groups(
-    path: Path, file: Any, columns: list[str], rows: int, groups: Sequence[int] | None = None
-) -> Iterator[Any]:
-    """Yield batches of the row groups, of all by default."""
-    try:
-        yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise _refuse_unreadable(path, error) from None
-
-
-def _of_arrow(path: Path, columns: Columns | None, rows: int) -> Blocks | None:
-    """Open one Arrow file of a wide table, whose record batches workers read; None for what is no such file."""
-    local = threading.local()
-    try:
-        with pa.OSFile(str(path)) as opened:
-            file = pa.ipc.open_file(opened)
-            head = file.get_batch(0) if file.num_record_batches else None
-    except (pa.ArrowException, OSError):
-        return None  # of which Arrow's datasets know how to speak
-    if head is None or not head.num_rows or head.nbytes > GROUP:  # larger ones come from one thread
-        return None
-    reading = _choose_reading(pa.Table.from_batches([head]), columns, str(path))
-    if not reading.wide:
-        return None
-    wanted = _list_wanted(reading)
-    places = [head.schema.get_field_index(name) for name in wanted]
-
-    def read_pieces(some: range) -> Iterator[Floats]:
-        try:
-            if "file" not in local.__dict__:
-                options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=places)
-                local.file = pa.ipc.open_file(pa.OSFile(str(path)), options=options)
-            for number in some:
-                batch = local.file.get_batch(number).select(wanted)
-                for first in range(0, batch.num_rows, rows):
-                    yield from _read_wide(batch.slice(first, rows), local, str(path))
-        except (pa.ArrowException, OSError) as error:
-            raise _refuse_unreadable(path, error) from None
-
-    step, count = max(1, rows // head.num_rows), file.num_record_batches
-    each = (partial(read_pieces, range(first, min(first + step, count))) for first in range(0, count, step))
-    return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
-
-
-def _refuse_unreadable(path: Path, error: Exception) -> InputError:
+def _refuse_unreadable(path: Path | str, error: Exception) -> InputError:
     return InputError(f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file")
 
 
@@ -314,18 +163,17 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
             where=source,
             remedy="give scores by topic and system",
         )
-    names = (
-        tuple(map(str, scores["system"].to_numpy()))
-        if "system" in scores.coords
-        else _number_systems(scores.sizes["system"])
+    labels = (
+        scores["system"].to_numpy() if "system" in scores.coords else range(1, scores.sizes["system"] + 1)
     )
+    names = tuple(map(str, labels))
     chunks = scores.chunks and dict(zip(scores.dims, scores.chunks, strict=True))["topic"]
     edges = np.cumsum([0, *chunks]) if chunks else np.arange(0, scores.sizes["topic"] + rows, rows)
 
     def read_each() -> Iterator[Block]:
         for first, stop in pairwise(edges.tolist()):
             part = scores.isel(topic=slice(first, stop)).transpose("system", "topic")
-            yield _hold_block(np.asarray(part.to_numpy(), np.float64))
+            yield partial(_hold_block, part.to_numpy())
 
     return Blocks(names, read_each(), str(scores.attrs.get("topic_noun", "topic")), source)
 
@@ -333,7 +181,7 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
 def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
     if y.ndim != 2 or y.dtype.kind not in "fiub":
         raise InputError("is not an array of items by systems", where=source, remedy="give two dimensions")
-    names = tuple(map(str, systems)) or _number_systems(y.shape[1])
+    names = tuple(map(str, systems)) or tuple(str(k + 1) for k in range(y.shape[1]))
     if len(names) != y.shape[1]:
         raise InputError(
             f"{format_count(len(names), 'name')} for {format_count(y.shape[1], 'column')}",
@@ -341,27 +189,28 @@ def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
             argument="systems",
         )
     starts = range(0, len(y), rows)
-    return Blocks(names, (partial(_turn_rows, y[k : k + rows]) for k in starts), source=source)
+    return Blocks(names, (partial(_hold_block, y[k : k + rows].T) for k in starts), source=source)
 
 
-def _hold_block(columns: Floats) -> Block:
+def _hold_block(columns: Any) -> Iterable[Floats]:
     """Return a block that is in memory already."""
-    return lambda: [columns]
-
-
-def _turn_rows(rows: Any) -> Iterable[Floats]:
-    return [np.asarray(rows.T, np.float64)]
-
-
-def _number_systems(count: int) -> tuple[str, ...]:
-    return tuple(str(k + 1) for k in range(count))
+    return [np.asarray(columns, np.float64)]
 
 
 def _of_dataset(data: Any, columns: Columns | None, rows: int, source: str) -> Blocks:
     head = data.head(rows)
     reading = _choose_reading(head, columns, source)
-    wanted = _list_wanted(reading)
-    return _read_blocks(head, reading, data.to_batches(columns=wanted, batch_size=rows), source)
+    batches = data.to_batches(
+        columns=_list_wanted(reading), batch_size=rows, batch_readahead=AHEAD, fragment_readahead=1
+    )
+
+    def guard_batches() -> Iterator[Any]:
+        try:
+            yield from batches
+        except (pa.ArrowException, OSError) as error:
+            raise _refuse_unreadable(source, error) from None
+
+    return _read_blocks(head, reading, guard_batches(), source)
 
 
 def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) -> Blocks:
@@ -400,22 +249,15 @@ def _list_wanted(reading: Reading) -> list[str]:
 def _read_blocks(head: Any, reading: Reading, batches: Iterable[Any], source: str) -> Blocks:
     item = reading.nouns.get("topic", "topic")
     if reading.wide:
-        local = threading.local()
-        each = (partial(_read_wide, batch, local, source) for batch in batches if batch.num_rows)
+        each = (partial(_read_wide, batch, source) for batch in batches if batch.num_rows)
         return Blocks(reading.scores, each, item, source)
     systems = tuple(map(str, dict.fromkeys(head.column(reading.roles["system"]).to_pylist())))
     return Blocks(systems, _read_long(batches, systems, source), item, source)
 
 
-def _read_wide(batch: Any, local: threading.local, source: str) -> Iterable[Floats]:
-    """Return the columns of a batch beside each other, in memory that a thread uses again."""
-    room = local.__dict__.get("room")
-    if room is None or room.shape[1] < batch.num_rows:
-        room = local.room = np.empty((batch.num_columns, batch.num_rows))
-    out = room[:, : batch.num_rows]
-    for row, column in zip(out, batch.columns, strict=True):
-        row[:] = _convert_floats(column, source)
-    return [out]
+def _read_wide(batch: Any, source: str) -> Iterable[Floats]:
+    """Return the columns of a batch beside each other."""
+    return [np.stack([_convert_floats(column, source) for column in batch.columns])]
 
 
 def _convert_floats(column: Any, source: str) -> Floats:
@@ -441,12 +283,11 @@ def _read_long(batches: Iterable[Any], systems: tuple[str, ...], source: str) ->
             kept.append(batch)
             continue
         last = int(changes[-1])
-        yield _hold_block(
-            _pivot_rows(pa.Table.from_batches([*kept, batch.slice(0, last)]), column_of, source)
-        )
+        table = pa.Table.from_batches([*kept, batch.slice(0, last)])
+        yield partial(_hold_block, _pivot_rows(table, column_of, source))
         kept = [batch.slice(last)]
     if kept:
-        yield _hold_block(_pivot_rows(pa.Table.from_batches(kept), column_of, source))
+        yield partial(_hold_block, _pivot_rows(pa.Table.from_batches(kept), column_of, source))
 
 
 def _pivot_rows(table: Any, column_of: dict[str, int], source: str) -> Floats:
@@ -459,12 +300,8 @@ def _pivot_rows(table: Any, column_of: dict[str, int], source: str) -> Floats:
             where=source,
             remedy="sort the table by item",
         )
-    starts = (
-        np.concatenate([[True], np.array(names[1:]) != np.array(names[:-1])])
-        if len(names) > 1
-        else np.ones(1, bool)
-    )
-    rows = np.cumsum(starts) - 1
+    changes = [before != after for before, after in pairwise(names)]
+    rows = np.cumsum([0, *changes])
     out = np.full((len(column_of), int(rows[-1]) + 1), np.nan)
     taken = np.zeros(out.shape, dtype=np.int64)
     np.add.at(taken, (np.array(which), rows), 1)

@@ -25,12 +25,11 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
 from shardwise.lab.error_counts import Figures, plan_looks
-from shardwise.lab.scenarios.tilt import topic_means
+from shardwise.lab.scenarios.from_scores import topic_means
 from shardwise.lab.trial import Trial, number_baselines
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.methods.anova.variance_components import complete_table, variance_components
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, parse_procedure
+from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
 
 CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("topic", "system"): (("topic",),),

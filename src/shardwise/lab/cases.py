@@ -23,9 +23,15 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import require_complete
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios import from_scores as data
-from shardwise.lab.scenarios.base import NormalScenario, Scenario
-from shardwise.lab.scenarios.tilt import SHARE, effective_topics, tilted_scenario, tilted_weights, topic_means
-from shardwise.lab.scenarios.vine import vine_scenario
+from shardwise.lab.scenarios.base import Scenario, normal_scenario
+from shardwise.lab.scenarios.bounded import vine_scenario
+from shardwise.lab.scenarios.from_scores import (
+    SHARE,
+    effective_topics,
+    tilted_scenario,
+    tilted_weights,
+    topic_means,
+)
 from shardwise.lab.simulate_scores import MEAN, SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
 from shardwise.stats import studentized_range
@@ -148,7 +154,7 @@ def _plant_differences(
 
 def _build_normal(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
     centre = MEAN if source.sd.mean is None else source.sd.mean
-    return NormalScenario(centre + effects - effects.mean(), source.sd, source.dims, source.shape, claim)
+    return normal_scenario(centre + effects - effects.mean(), source.sd, source.dims, source.shape, claim)
 
 
 def _build_margins(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:

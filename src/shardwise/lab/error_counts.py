@@ -18,7 +18,7 @@ from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.stats.groups import count_wins
-from shardwise.stats.proportions import clopper_pearson
+from shardwise.stats.intervals import clopper_pearson
 
 TAIL = 0.025  # on each side of a Monte-Carlo interval
 BUDGET = 2_000  # tables of a scenario, where nothing is said
@@ -78,9 +78,10 @@ Figures = dict[str, Floats]
 raw: share of the equal pairs called different before any correction; family: 1 if any equal pair is called different;
 discovery: share of equal pairs among those called different; smallest: corrected p-value of the equal pair that has the
 smallest; coverage: share of intervals that hold the true difference, of the pairs found for bh and by; together: 1 if
-all intervals do; best: share of the best systems that the best set holds; ranks: 1 if every rank range holds a true
-rank; wrong_way, right_way: pairs truly different and called different the wrong and the right way round; found: (B, G)
-share of the pairs of each true size called different the right way round; blamed: (B, R) false alarms with each system.
+all intervals do; width: mean width of the intervals; best: share of the best systems that the best set holds; ranks: 1
+if every rank range holds a true rank; wrong_way, right_way: pairs truly different and called different the wrong and
+the right way round; found: (B, G) share of the pairs of each true size called different the right way round; blamed:
+(B, R) false alarms with each system.
 """
 
 
@@ -111,12 +112,13 @@ def count_errors(
             detected[:, g] = right[:, of_size].mean(axis=1)
     first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, truth.systems)
     return {
-        "raw": (decided.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
+        "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
         "family": false.any(axis=1).astype(float) if equal.any() else none,
         "discovery": false.sum(axis=1) / np.maximum(n_called, 1),
         "smallest": decided.p_adjusted[:, equal].min(axis=1) if equal.any() else none,
         "coverage": coverage,
         "together": together,
+        "width": 2.0 * np.broadcast_to(half, called.shape).mean(axis=1),
         "best": (above[:, truth.best] == 0).mean(axis=1) if complete else none,
         "ranks": held.all(axis=1).astype(float) if complete else none,
         "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),

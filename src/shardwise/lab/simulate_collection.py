@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_count
-from shardwise.core.arrays import Bytes, Codes, Floats, Ints
+from shardwise.core.arrays import Bytes, Codes, Floats, Ints, make_generator
 from shardwise.core.errors import InputError, Option
-from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection

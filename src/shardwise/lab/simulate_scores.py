@@ -11,16 +11,14 @@ import numpy.typing as npt
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.scenarios.base import NormalScenario, Scenario, check_layout, effects_of
-from shardwise.lab.scenarios.bounded import MarginsScenario, margins_scenario
-from shardwise.lab.scenarios.copula import correlation_root, normal_scores
-from shardwise.lab.scenarios.margin_fits import distribution_margins, fit_margins
+from shardwise.lab.scenarios.base import Scenario, check_layout, effects_of, normal_scenario
+from shardwise.lab.scenarios.bounded import correlation_root, margins_scenario, normal_scores
+from shardwise.lab.scenarios.margins import distribution_margins, fit_margins
 from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
 
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]
@@ -150,18 +148,16 @@ def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> 
         "scenario": made.name,
         "seed": seed,
     }
-    if isinstance(made, NormalScenario):
-        attrs["components"] = str(made.components)
-    if isinstance(made, MarginsScenario):
-        attrs["margins"] = made.margins.family
+    if "components" in made.facts:
+        attrs["components"] = str(made.facts["components"])
+    if "margins" in made.facts:
+        attrs["margins"] = made.facts["margins"].family
     out = xr.DataArray(y, dims=made.dims, coords=coords, attrs=attrs, name="score")
-    flags = getattr(made, "deterministic", None)
+    flags = made.facts.get("deterministic")
     return out if flags is None else out.assign_coords({DETERMINISTIC: ("system", flags)})
 
 
-def build_scenario(
-    source: Any = None, options: SimulationOptions | None = None
-) -> NormalScenario | MarginsScenario:
+def build_scenario(source: Any = None, options: SimulationOptions | None = None) -> Scenario:
     """Return the scenario that `simulate_scores` draws its table from.
 
     >>> made = build_scenario(options=SimulationOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
@@ -177,9 +173,7 @@ def build_scenario(
     return _build_from_scores(source, asked)
 
 
-def _build_from_components(
-    components: VarianceComponents, asked: SimulationOptions
-) -> NormalScenario | MarginsScenario:
+def _build_from_components(components: VarianceComponents, asked: SimulationOptions) -> Scenario:
     """Build a scenario of given variances."""
     dims, shape, claim = _resolve_layout(None, asked)
     r = shape[dims.index("system")]
@@ -188,7 +182,7 @@ def _build_from_components(
     components = replace(components, mean=centre)
     means = _true_means(asked, centre, r, None, components)
     if asked.margins == "normal":
-        return NormalScenario(means, components, dims, shape, claim, flags)
+        return normal_scenario(means, components, dims, shape, claim, flags)
     distributions = distribution_margins(
         means, sum(components.only(effects_of(dims)).values()), asked.margins
     )
@@ -197,7 +191,7 @@ def _build_from_components(
     )
 
 
-def _build_from_scores(source: Any, asked: SimulationOptions) -> NormalScenario | MarginsScenario:
+def _build_from_scores(source: Any, asked: SimulationOptions) -> Scenario:
     """Build a scenario of tables like those scores."""
     table, y = complete_table(source)
     dims, shape, claim = _resolve_layout(table, asked)
@@ -214,7 +208,7 @@ def _build_from_scores(source: Any, asked: SimulationOptions) -> NormalScenario 
     )
     means = _true_means(asked, centre, r, system_means, components)
     if asked.margins == "normal":
-        return NormalScenario(means, replace(components, mean=centre), dims, shape, claim, flags)
+        return normal_scenario(means, replace(components, mean=centre), dims, shape, claim, flags)
     if drawn is None:
         raise InputError(
             f"the source has margins for {y.shape[axis]} systems, not {r}",

@@ -15,30 +15,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
-from shardwise.lab.scenarios.from_scores import ResampledScenario
-from shardwise.lab.scenarios.tilt import SHARE, TiltedScenario, tilted_scenario
-from shardwise.lab.trial import count_tables, number_baselines, p_values
-from shardwise.methods.bounded import BoundedScores, find_range
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
+from shardwise.lab.trial import FEW_RESAMPLES, count_tables, number_baselines, p_values
+from shardwise.methods.intervals import BoundedScores, find_range, limit_differences, weigh_means, weigh_pairs
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import TABLE
 from shardwise.stats import power
-from shardwise.stats.intervals import Range
-from shardwise.stats.proportions import clopper_pearson
+from shardwise.stats.intervals import Range, clopper_pearson
 from shardwise.stats.student import student_critical
 
-RESAMPLES = 239
-"""Resamples of the default test in each simulated table."""
 BATCH = 25
 """Tables that are held at a time."""
 MOST_PAIRS = 30
@@ -206,13 +200,13 @@ def _check_margin(
             yield _make_row(statement, kind, nominal, np.array(passed))
 
 
-def _tilt_pair(table: Floats, difference: float) -> TiltedScenario | None:
+def _tilt_pair(table: Floats, difference: float) -> Scenario | None:
     """Return chances of topics under which two systems differ by so much; None where few topics would be left."""
     try:
         scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
     except InputError:
         return None
-    return scenario if scenario.effective >= SHARE * len(table) else None
+    return scenario if effective_topics(scenario.facts["weights"]) >= SHARE * len(table) else None
 
 
 def _passes_gate(table: Floats, bounds: Range | None, margin: float, alpha: float) -> bool:
@@ -239,13 +233,15 @@ def _check_resampled(
     seed: int,
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
-    scenario = ResampledScenario("", TABLE, Claim("topic"), np.zeros(y.shape[1]), y)
+    scenario = Scenario(
+        "resample", TABLE, y.shape, Claim("topic"), np.zeros(y.shape[1]), draw_resampled, {"scores": y}
+    )
     truth = y.mean(axis=0)
     parts: list[Figures] = []
     for first in range(0, repetitions, BATCH):
         tables = scenario.draw(repetitions + first, min(BATCH, repetitions - first), seed)
         cover = partial(_cover_differences, tables=tables, bounds=bounds, alpha=alpha)
-        how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": RESAMPLES}
+        how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": FEW_RESAMPLES}
         (figures,) = count_tables(tables, TABLE, [procedure], truth, alpha, baselines, **how)
         means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
         parts.append({**figures, "means": np.array(means)})
@@ -278,8 +274,8 @@ def _cover_differences(
     """(B, P) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones, if any."""
     if not decided.has_intervals:
         return None
-    plain, outcome = decided.limits(alpha), decided.pairs
-    known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
+    plain = decided.limits(alpha)
+    known = [np.broadcast_to(x, plain[0].shape) for x in (decided.difference, decided.se, decided.df)]
     significant = decided.p_adjusted <= alpha
     limits = [
         limit_differences(
@@ -316,7 +312,7 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     for first in range(0, repetitions, BATCH):
         tables = pool[rng.integers(topics, size=(min(BATCH, repetitions - first), topics))]
         tables[:, :, a] += difference
-        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=RESAMPLES)[DEFAULT]
+        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=FEW_RESAMPLES)[DEFAULT]
         ahead = tables[:, :, a].mean(axis=1) > tables[:, :, b].mean(axis=1)
         detections.append((p[:, 0] <= alpha) & ahead)
     yield _make_row("planned power of 80% reached", "about", PLANNED, np.concatenate(detections))

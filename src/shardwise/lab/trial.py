@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
@@ -30,14 +29,15 @@ from shardwise.lab.error_counts import (
     level_for,
 )
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import choose_pairs
 from shardwise.methods.tables import RESAMPLES, TABLE, Tables
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")
 POWER = ("method", "error_rate", "meant", "claim", "null", "difference", "power", "low", "high")
 SCORES = 2_000_000  # numbers of one chunk of tables
 PAIRS = 500_000  # pairs of one chunk of tables
+FEW_RESAMPLES = 239  # of the default test, where many tables are asked one question
 
 
 class Chunk(NamedTuple):
@@ -49,6 +49,7 @@ class Chunk(NamedTuple):
     alpha: float
     seed: int
     baselines: tuple[int, ...]
+    n_resamples: int
     first: int  # number of the first table
     number: int  # of tables
 
@@ -145,7 +146,7 @@ def decide_chunk(chunk: Chunk) -> list[Figures]:
     """Count the errors of each method on the tables of a chunk."""
     scenario = chunk.case.scenario
     drawn = scenario.draw(chunk.first, chunk.number, _derive_seed(chunk.seed, chunk.case.path))
-    how: dict[str, Any] = {"seed": chunk.seed, "first": chunk.first}
+    how: dict[str, Any] = {"seed": chunk.seed, "first": chunk.first, "n_resamples": chunk.n_resamples}
     return count_tables(
         drawn, scenario.dims, chunk.methods, scenario.truth, chunk.alpha, chunk.baselines, **how
     )
@@ -182,6 +183,7 @@ class Trial:
     baselines: tuple[
         int, ...
     ] = ()  # places of systems with which all others are compared; without, all pairs
+    n_resamples: int = RESAMPLES  # of methods that draw
 
     def run(
         self,
@@ -199,7 +201,7 @@ class Trial:
         tallies: list[list[Figures]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-        how = (self.methods, self.alpha, self.seed, self.baselines)
+        how = (self.methods, self.alpha, self.seed, self.baselines, self.n_resamples)
         for look in self.looks:
             sizes = {}
             for number in unclear:

@@ -16,7 +16,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import Model
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.resampling import key_of
-from shardwise.stats.vote_units import VoteUnits
+from shardwise.stats.units import VoteUnits
 
 Dims = tuple[str, ...]
 Value = TypeVar("Value")

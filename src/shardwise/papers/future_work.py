@@ -12,9 +12,8 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.arrays import Bools
+from shardwise.core.arrays import Bools, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.io.collection import UNJUDGED
 from shardwise.papers.exhibit import (
     Computed,

@@ -13,10 +13,9 @@ import scipy
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import level_names
 from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, Replication, make_claims
 from shardwise.papers.experiment import (

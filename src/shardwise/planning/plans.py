@@ -9,20 +9,18 @@ from typing import Any, SupportsFloat
 import numpy as np
 import pandas as pd
 
+from shardwise.comparing.instances import Source, join_pair, own_scores
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.rng import make_generator
-from shardwise.core.scores import Scores, as_scores
+from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.kinds import KINDS
-from shardwise.methods.repeats.pairs import Source, pair_of
-from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
+from shardwise.methods.repeats.unified import KINDS, complete_moments, instance_spread, run_unified
 from shardwise.planning.design import (
     Design,
     choose_method,
@@ -771,21 +769,20 @@ def p_value_spread(
         One row a number of instances.
     """
     validate_count(repeats, "repeats")
-    pair = pair_of(a, b).complete("fewer topics").replicated()
+    pair = join_pair(a, b, "fewer topics", replicated=True)
+    fixed, systems = pair[DETERMINISTIC].to_numpy(), own_scores(pair)
     rows = []
     for m in (validate_count(size, "instances", least=2) for size in sizes):
-        if not replace and m > min(
-            c for c, fixed in zip(pair.counts, pair.deterministic, strict=True) if not fixed
-        ):
+        if not replace and m > min(len(y) for y, flag in zip(systems, fixed, strict=True) if not flag):
             raise InputError(
                 f"there are fewer than {m} repeats to resample", remedy=("use ", Option("replace", True))
             )
         rng = make_generator(seed, m)
-        y = np.empty((repeats, pair.n, 2, m))
-        for k, (scores, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):
+        y = np.empty((repeats, pair.sizes["topic"], 2, m))
+        for k, (scores, flag) in enumerate(zip(systems, fixed, strict=True)):
             for i in range(repeats):
-                y[i, :, k] = scores.T if fixed else scores[rng.choice(len(scores), m, replace=replace)].T
-        spread = instance_spread(y, np.array(pair.deterministic))
+                y[i, :, k] = scores.T if flag else scores[rng.choice(len(scores), m, replace=replace)].T
+        spread = instance_spread(y, fixed)
         ia, ib = np.array([0]), np.array([1])
         difference, se, df = run_unified(complete_moments(y.mean(axis=-1), ia, ib), spread, ia, ib)
         p = two_sided(t_statistic(difference, se), df)[:, 0]

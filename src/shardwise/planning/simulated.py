@@ -1,7 +1,7 @@
 """Power and interval width by simulation from one's own scores, skewed and uneven as they are.
 
 Topics are drawn with replacement from the user's own, systems are made equal on average, a difference is
-planted, and the planned test is run, many times over. So the claim is about topics like these.
+planted, and the laboratory tries the planned test on many such tables. So the claim is about topics like these.
 """
 
 from __future__ import annotations
@@ -11,34 +11,32 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
-from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arguments import validate_level as check_level
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import nouns_of, sizes_of
+from shardwise.lab.cases import Case
+from shardwise.lab.error_counts import estimate_rate
+from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.trial import FEW_RESAMPLES, Trial
+from shardwise.methods.names import parse_procedure
+from shardwise.methods.tables import TABLE
 from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of
-from shardwise.stats import studentized_range
-from shardwise.stats.moderation import shrink_variances
-from shardwise.stats.power import TABLES, joint_critical, moderated_df
 
 TESTS = {
-    "moderated": "moderated test of all pairs, the default",
-    "hsd": "Tukey HSD on two-way ANOVA (topic + system)",
-    "t": "paired t-test of each planted pair, not corrected for their number",
+    "moderated": ("moderated", "moderated test of all pairs, the default"),
+    "hsd": ("MD1 hsd", "Tukey HSD on two-way ANOVA (topic + system)"),
+    "t": ("t none", "paired t-test of each planted pair, not corrected for their number"),
 }
+"""Procedures, and what they are, by what a user types."""
 PLANTS = {
     "pair": "one system min_diff/2 up, one min_diff/2 down, all others equal between them",
     "one": "one system min_diff ahead of all others, which are equal",
 }
-BLOCK = 4_000_000  # numbers held at a time
-
-Results = tuple[Bools, Floats, Bools, Bools]  # one entry a repetition
 
 
 def simulated_power(
@@ -50,7 +48,7 @@ def simulated_power(
     test: str = "moderated",
     plant: str = "pair",
     alpha: float = 0.05,
-    repetitions: int = 2000,
+    repetitions: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Plan:
@@ -81,7 +79,7 @@ def simulated_power(
     alpha : float
         Level of the test.
     repetitions : int
-        How many tables to draw; 2000 place a power of .8 within .02.
+        How many tables to draw; 1000 place a power of .8 within .025.
     level : float
         Confidence of the Monte-Carlo limits of the power.
     seed : int
@@ -90,10 +88,10 @@ def simulated_power(
     Returns
     -------
     Plan
-        One row a number of topics: ``power`` (share of repetitions in which every planted pair differs significantly)
-        with its Monte-Carlo limits, mean ``width`` of the intervals of the planted pairs, their ``coverage`` of the
-        planted difference, and ``false_alarms``: how often equal systems differ significantly (moderated and HSD: any
-        pair of all systems; t: any of the pairs tested).
+        One row a number of topics: ``power`` (share of repetitions in which every planted pair differs significantly,
+        in the right direction) with its Monte-Carlo limits, mean ``width`` of the intervals of the pairs tested, their
+        ``coverage`` of the true differences, and ``false_alarms``: how often equal systems differ significantly
+        (moderated and HSD: any pair of all systems; t: any of the pairs tested).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
@@ -101,7 +99,7 @@ def simulated_power(
     >>> result = simulated_power(y, topics=[25, 50, 100], min_diff=.06, systems=2, test="t", seed=1)
     >>> result.table[["topics", "power", "width"]].round(2)
        topics  power  width
-    0      25   0.55   0.11
+    0      25   0.54   0.11
     1      50   0.85   0.08
     2     100   0.99   0.05
     """
@@ -130,113 +128,51 @@ def simulated_power(
     check_level(alpha)
     check_level(level, "level")
     validate_count(repetitions, "repetitions")
-    n_own = y.shape[0]
-    x = (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))
-    planted = np.zeros(m)
+    procedure = parse_procedure(TESTS[test][0])
+    # an uncorrected test of one pair has nothing to do with the other systems
+    tested = 2 if (test, plant) == ("t", "pair") else m
+    planted = np.zeros(tested)
     planted[0] = min_diff / 2.0 if plant == "pair" else min_diff
     planted[1] -= min_diff / 2.0 if plant == "pair" else 0.0
-    partners = np.array([1]) if plant == "pair" else np.arange(1, m)
-
-    results: dict[int, list[Results]] = {int(n): [] for n in counts}
-    critical = {int(n): critical_value(test, m, int(n), alpha, x, seed) for n in counts}
-    size = max(1, BLOCK // (n_own * m + m * m + int(counts[-1])))
-    for start in range(0, repetitions, size):
-        picked, drawn = draw_repetitions(
-            seed, range(start, min(start + size, repetitions)), y.shape[1], m, n_own, counts[-1]
+    n_own = len(y)
+    facts = {"scores": (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))}
+    claim = Claim("topic")
+    rows = []
+    for n in counts.tolist():
+        cases = [
+            Case(
+                Scenario("resample", TABLE, (n, tested), claim, truth, _draw_tables, facts), "resample", moved
+            )
+            for truth, moved in ((np.zeros(tested), False), (planted, True))
+        ]
+        baselines = (0,) if test == "t" else ()
+        trial = Trial(cases, [procedure], alpha, seed, (repetitions,), baselines, FEW_RESAMPLES)
+        (equal,), (apart,) = trial.run(None, None)
+        detected = estimate_rate((apart["found"][:, -1] == 1.0).astype(float), (1.0 - level) / 2.0)
+        rows.append(
+            {
+                "topics": n,
+                "power": detected.value,
+                "power_low": detected.low,
+                "power_high": detected.high,
+                "width": float(apart["width"].mean()),
+                "coverage": float(apart["coverage"].mean()),
+                "false_alarms": float(equal["family"].mean()),
+            }
         )
-        tables = np.moveaxis(x[:, picked], 1, 0)  # (repetitions, own topics, systems)
-        for n, blocks in results.items():
-            weights = count_occurrences(drawn[:, :n], n_own)
-            blocks.append(run_tests(test, tables, weights, planted, partners, critical[n]))
-
-    rows = [summarize_results(n, blocks, level) for n, blocks in results.items()]
-    claim = Claim("topic").sentence(sizes_of(table), nouns_of(table))
+    sentence = claim.sentence(sizes_of(table), nouns_of(table))
     asked = f"difference {min_diff:g}, {m} systems, alpha {alpha:g}, {repetitions} repetitions, seed {seed}"
-    lines = (f"{TESTS[test]}; {PLANTS[plant]}", asked, f"claim: {claim}")
-    facts = {"min_diff": float(min_diff), "systems": m, "alpha": float(alpha)}
-    return Plan("simulated", pd.DataFrame(rows), lines, facts=facts)
+    lines = (f"{TESTS[test][1]}; {PLANTS[plant]}", asked, f"claim: {sentence}")
+    stated = {"min_diff": float(min_diff), "systems": m, "alpha": float(alpha)}
+    return Plan("simulated", pd.DataFrame(rows), lines, facts=stated)
 
 
-def draw_repetitions(
-    seed: int, repetitions: range, available: int, m: int, n_own: int, most: int
-) -> tuple[Ints, Ints]:
-    """Systems and topics of each repetition, from (seed, repetition) alone."""
-    picked = np.empty((len(repetitions), m), dtype=np.int64)
-    drawn = np.empty((len(repetitions), most), dtype=np.int64)
-    for row, repetition in enumerate(repetitions):
-        rng = make_generator(seed, repetition)
-        picked[row] = rng.permutation(available)[:m]
-        drawn[row] = rng.integers(0, n_own, size=most)
-    return picked, drawn
-
-
-def count_occurrences(drawn: Ints, n_own: int) -> Floats:
-    """(repetitions, own topics): how often each topic was drawn."""
-    rows = np.arange(drawn.shape[0])[:, None] * n_own
-    counts = np.bincount((rows + drawn).ravel(), minlength=drawn.shape[0] * n_own)
-    return counts.reshape(-1, n_own).astype(float)
-
-
-def critical_value(test: str, m: int, n: int, alpha: float, scores: Floats, seed: int) -> float:
-    """Smallest significant difference in units of the standard error of a difference.
-
-    The moderated test has the mean joint critical value of a dozen tables of n topics drawn from the scores.
-    """
-    if test == "t":
-        return float(special.stdtrit(n - 1, 1.0 - alpha / 2.0))
-    if test == "hsd":
-        return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
-    rng = make_generator(seed, n)
-    return float(
-        np.mean(
-            [
-                joint_critical(scores[:, rng.permutation(scores.shape[1])[:m]], n, rng, alpha)
-                for _ in range(TABLES)
-            ]
-        )
-    )
-
-
-def run_tests(
-    test: str, tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
-) -> Results:
-    """Tests of the planted pairs on resampled tables: were all found, mean width, coverage, false alarm."""
-    n, m = weights[0].sum(), tables.shape[2]
-    y = tables - tables.mean(axis=2, keepdims=True)
-    means = np.einsum("bt,btm->bm", weights, y) / n
-    gaps = means[:, :, None] - means[:, None, :]
-    weight = {"t": 1.0, "hsd": 0.0, "moderated": float(moderated_df(n, m)[0])}[test]
-    halves = critical * np.sqrt(pair_variances(y, weights, means, weight) / n)
-    half, blur = halves[:, 0, partners], gaps[:, 0, partners]
-    a, b = (np.zeros_like(partners), partners) if test == "t" else np.triu_indices(m, 1)
-    false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
-    detected = np.abs(blur + planted[0] - planted[partners]) > half
-    return detected.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
-
-
-def pair_variances(y: Floats, weights: Floats, means: Floats, share: float) -> Floats:
-    """(B, R, R) variances of differences over topics: a share of each pair's, the rest their mean.
-
-    Rows of y sum to 0, so that the mean over pairs is twice the sum of the systems' variances over R - 1.
-    """
-    n, m = weights[0].sum(), y.shape[2]
-    gram = np.swapaxes(y * weights[..., None], 1, 2) @ y / n - means[:, :, None] * means[:, None, :]
-    single = np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0)
-    pairs = np.maximum(single[:, :, None] + single[:, None, :] - 2.0 * gram, 0.0)
-    pooled = 2.0 * single.sum(axis=1)[:, None, None] / (m - 1.0)
-    return np.asarray(shrink_variances(pairs, pooled, share) * n / (n - 1.0))
-
-
-def summarize_results(n: int, blocks: list[Results], level: float) -> dict[str, float]:
-    """One row of the table, with exact binomial limits for the power."""
-    detected, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    limits = scipy.stats.binomtest(int(detected.sum()), detected.size).proportion_ci(level)
-    return {
-        "topics": n,
-        "power": float(detected.mean()),
-        "power_low": float(limits.low),
-        "power_high": float(limits.high),
-        "width": float(width.mean()),
-        "coverage": float(covered.mean()),
-        "false_alarms": float(false_alarm.mean()),
-    }
+def _draw_tables(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """(count, topics, systems) scores of systems and topics drawn from (own topics, own systems) centred ones."""
+    scores = scenario.facts["scores"]
+    out = np.empty((count, *scenario.shape))
+    for k in range(count):
+        rng = make_generator(seed, first + k)
+        systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
+        out[k] = scores[rng.integers(0, len(scores), size=scenario.shape[0])][:, systems]
+    return out + scenario.truth

@@ -9,22 +9,21 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import xarray as xr
 
+from shardwise.comparing.instances import Source, join_pair
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores, require_complete, require_scores
+from shardwise.core.scores import DETERMINISTIC, as_scores, level_names, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.variance_components import mean_squares
 from shardwise.methods.anova.variance_components import variance_components as estimate_components
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.kinds import KINDS, infer_repeats
-from shardwise.methods.repeats.pairs import Source, pair_of
-from shardwise.methods.repeats.unified import instance_spread
-from shardwise.stats.rank_sets import pair_variances
+from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
+from shardwise.stats.moderation import pair_variances
 from shardwise.stats.units import additive_residuals
 
 TWO_WAY = ("topic", "system")
@@ -314,22 +313,24 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
 
 def _of_pair(a: Source, b: Source) -> VarianceComponents:
     """Variances behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances."""
-    pair = pair_of(a, b).complete("fewer topics").replicated()
-    if all(pair.deterministic):
+    pair = join_pair(a, b, "fewer topics", replicated=True)
+    fixed = pair[DETERMINISTIC].to_numpy()
+    if fixed.all():
         raise InputError("there are no repeats to plan for", remedy="give several runs of one system")
-    y = pair.scores().transpose("topic", "system", "instance").to_numpy()
-    spread = instance_spread(y[None], np.array(pair.deterministic))
+    y = pair.to_numpy()
+    difference = np.subtract(*np.nanmean(y, axis=2).T)
+    spread = instance_spread(y[None], fixed)
     random = ~spread.fixed[0]
     ms_i, ms_e, m = (x[0][random] for x in (spread.ms_instance, spread.ms_error, spread.counts))
     raw = {
-        "topic:system": float(pair.topic_differences().var(ddof=1) - (ms_e / m).sum()) / 2.0,
-        "system:instance": float(np.mean(ms_i - ms_e)) / pair.n,
+        "topic:system": float(difference.var(ddof=1) - (ms_e / m).sum()) / 2.0,
+        "system:instance": float(np.mean(ms_i - ms_e)) / len(y),
         "error": float(np.mean(ms_e)),
     }
     return VarianceComponents(
         {name: max(0.0, value) for name, value in raw.items()},
         negative=tuple(name for name, value in raw.items() if value < 0),
-        where=f"unified test of {pair.names[0]} and {pair.names[1]}",
+        where=f"unified test of {' and '.join(level_names(pair, 'system'))}",
         random=int(random.sum()),
     )
 

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.over_splits import agreement_matrix
 from shardwise.comparing.rankings import discriminative_power
-from shardwise.comparing.split_tables import agreement_matrix
-from shardwise.comparing.stability import Stability
-from shardwise.comparing.within_across import WithinAcross
+from shardwise.comparing.stability import Stability, WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_names
 from shardwise.plot import forms

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Ints
+from shardwise.core.arrays import Ints, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.rng import make_generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits

@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.stats.clusters import cluster_variance
 from shardwise.stats.intervals import mean_limits, score_moments
 from shardwise.stats.student import student_critical
+from shardwise.stats.units import cluster_variance
 
 Metric = Literal["nominal", "ordinal", "interval"]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.stats import studentize
+from shardwise.stats import studentized_range
 from shardwise.stats.quadrature import distance_sf
 
 LARGEST_LOADING = math.sqrt(1.0 - 0.05**2)
@@ -38,15 +38,15 @@ def sf(t: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     >>> bool(np.isclose(sf(2.5, 1, 30), 2 * stats.t.sf(2.5, 30), rtol=1e-12))
     True
     """
-    t_, df_, shape = studentize.align_arrays(t, df)
+    t_, df_, shape = studentized_range.align_arrays(t, df)
     w = math.sqrt(2.0) * t_  # the distance Z_i - Z_0 has variance 2
-    return studentize.sf_by_df(w, df_, studentize.tabulate_tail(distance_sf, m)).reshape(shape)
+    return studentized_range.sf_by_df(w, df_, studentized_range.tabulate_tail(distance_sf, m)).reshape(shape)
 
 
 def isf(p: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """The |t| that the largest of m comparisons exceeds with probability p."""
-    p_, df_, shape = studentize.align_arrays(p, df)
-    w = studentize.isf(p_, df_, studentize.tabulate_tail(distance_sf, m)).reshape(shape)
+    p_, df_, shape = studentized_range.align_arrays(p, df)
+    w = studentized_range.ratio_isf(p_, df_, studentized_range.tabulate_tail(distance_sf, m)).reshape(shape)
     return np.asarray(w / math.sqrt(2.0))
 
 
@@ -146,7 +146,9 @@ def sf_unequal(t: Floats, df: Floats, loadings: Floats) -> Floats:
     >>> bool(np.isclose(sf_unequal(np.array([2.5]), np.array([30.0]), np.full(4, 0.5**0.5))[0], sf(2.5, 4, 30)))
     True
     """
-    return _map_rows(lambda w, nu, tail: studentize.sf_by_df(math.sqrt(2.0) * w, nu, tail), t, df, loadings)
+    return _map_rows(
+        lambda w, nu, tail: studentized_range.sf_by_df(math.sqrt(2.0) * w, nu, tail), t, df, loadings
+    )
 
 
 def isf_unequal(p: float, df: Floats, loadings: Floats) -> Floats:
@@ -167,12 +169,15 @@ def isf_unequal(p: float, df: Floats, loadings: Floats) -> Floats:
         Critical values of the shape of ``df``.
     """
     return _map_rows(
-        lambda w, nu, tail: studentize.isf(w, nu, tail) / math.sqrt(2.0), np.full(df.shape, p), df, loadings
+        lambda w, nu, tail: studentized_range.ratio_isf(w, nu, tail) / math.sqrt(2.0),
+        np.full(df.shape, p),
+        df,
+        loadings,
     )
 
 
 def _map_rows(
-    function: Callable[[Floats, Floats, studentize.TabulatedTail], Floats],
+    function: Callable[[Floats, Floats, studentized_range.TabulatedTail], Floats],
     x: Floats,
     df: Floats,
     loadings: Floats,
@@ -184,6 +189,6 @@ def _map_rows(
     x, df = (np.ascontiguousarray(part.reshape(len(rows), -1)) for part in (x, df))
     out = np.empty(x.shape)
     for i, row in enumerate(rows):
-        tail = studentize.tabulate_tail(UnequalDistance(tuple(np.sort(row).tolist())), row.size)
+        tail = studentized_range.tabulate_tail(UnequalDistance(tuple(np.sort(row).tolist())), row.size)
         out[i] = function(x[i], df[i], tail)
     return out.reshape(shape)

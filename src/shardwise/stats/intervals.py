@@ -14,6 +14,8 @@ the interval is {μ : |m - μ| ≤ c·√(var + excess(μ)/n)}, var the estimate
 critical value of the test that was run. k is what one failure costs; right and wrong answers have k = 1 and give
 Tango's interval. Scores of other ranges are mapped to [0, 1] first (`Range`). All functions take leading axes, one
 entry a pair or a system.
+
+`clopper_pearson` is the exact interval of a probability.
 """
 
 from __future__ import annotations
@@ -589,3 +591,24 @@ def items_needed(
             low, high = np.where(short, middle, low), np.where(short, high, middle)
     n = np.ceil(design_effect * (high + z_level**2 / 2.0) - 1e-9)
     return np.where(never, np.inf, np.maximum(n, 2.0))[()]
+
+
+def clopper_pearson(hits: Floats, n: Floats, alpha: Floats | float) -> tuple[Floats, Floats]:
+    """Ends of the exact interval of a probability after so many hits in n (Clopper & Pearson 1934).
+
+    Parameters
+    ----------
+    hits
+        How often it happened.
+    n
+        Of so many times.
+    alpha
+        One less the level of the interval.
+
+    >>> [round(float(end), 4) for end in clopper_pearson(np.array(0.0), np.array(100.0), 0.05)]
+    [0.0, 0.0362]
+    """
+    tail, misses = np.asarray(alpha) / 2.0, n - hits
+    low = special.betaincinv(np.maximum(hits, 1.0), misses + 1.0, tail)
+    high = special.betaincinv(hits + 1.0, np.maximum(misses, 1.0), 1.0 - tail)
+    return np.where(hits > 0, low, 0.0), np.where(misses > 0, high, 1.0)

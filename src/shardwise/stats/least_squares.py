@@ -3,22 +3,31 @@
 A model with all its margins spans the same space as the indicators of its largest terms. The normal equations of
 one set of indicators are diagonal, so the term with most cells is eliminated first (its Schur complement is small)
 and what remains is factored by Cholesky with pivoting, which also tells the rank.
+
+Unbalanced data: exact least squares with type III sums of squares on the scores that are there.
+
+The pattern of what is missing is often the same along some dimensions: a topic without relevant documents in a shard
+is undefined for all systems. Along such dimensions the design is a product, so the problem falls apart into strata
+(one for each subset of them: means over some, contrasts over the others) that share no error and are each solved on
+the small remaining table. Full data are the case in which every dimension falls away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from shardwise.core.arrays import Floats, Ints
-from shardwise.core.model import Term
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.model import Term, format_term
+from shardwise.stats.balanced import EMPTY
 
-EMPTY: Term = frozenset()
 RANK_TOLERANCE = 1e-10  # pivots of these integer-weighted designs are either far above or at rounding
 
 
@@ -212,3 +221,234 @@ def _inverse_or_zero(weights: Floats) -> Floats:
 
 def _sum_weights(index: Ints, weights: Floats, length: int) -> Floats:
     return np.asarray(np.bincount(index, weights, length), np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stratum:
+    """Contrasts over some even dimensions, means over the others, on the table of the uneven ones."""
+
+    even: Term
+    contrasts: int  # number of independent contrasts, each a response of its own
+    table: CellTable
+    terms: frozenset[Term]  # the model's terms in this stratum, even dimensions taken away
+    fit: Solution
+    without: dict[Term, Solution]  # the fits that lack one of the largest terms
+
+    @property
+    def ss_error(self) -> float:
+        """Sum of squares that the stratum leaves unexplained."""
+        return self.square(self.table.means - self.fit.fitted)
+
+    @property
+    def df_error(self) -> int:
+        """Degrees of freedom that the stratum leaves unexplained."""
+        return self.contrasts * (len(self.table.weights) - self.fit.rank)
+
+    def square(self, differences: Floats) -> float:
+        """Weighted sum of squares over cells and responses."""
+        return float(np.sum(self.table.weights[:, None] * differences**2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermTest:
+    """Sum of squares of a term, and how it came about."""
+
+    ss: float
+    df: int
+    effects: Floats | None  # None where the data do not determine them
+    kind: str  # "III", or "II" where empty cells leave no type III hypothesis
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncompleteFit:
+    """A model fitted to a table with missing cells."""
+
+    shape: dict[str, int]  # of the model's dimensions, in the order of the scores
+    labels: dict[str, tuple[str, ...]]
+    even: Term
+    strata: dict[Term, Stratum]
+    tests: dict[Term, TermTest]
+    grand_mean: float
+    level_estimable: bool
+    ss_error: float
+    df_error: int
+    ss_total: float
+    n: int
+
+    def adjusted_effects(self, target: str) -> tuple[Floats, Floats]:
+        """Return effects of a dimension's levels and (L, L) variances of their differences, in units of the error's."""
+        term = frozenset({target})
+        stratum = self.strata[term & self.even]
+        rows = stratum.fit.mean_rows(term - self.even)
+        effects = self.tests[term].effects
+        if effects is None or not stratum.fit.are_estimable(rows):
+            raise InputError(
+                f"the means of the {target}s cannot be compared: {self._describe_obstacle(stratum, term)}",
+                remedy="drop or fill what is missing, or use a model with fewer interactions",
+            )
+        covariance = stratum.fit.covariance(rows)
+        levels = self.shape[target]
+        if target in self.even:
+            return effects.ravel(), np.where(np.eye(levels, dtype=bool), 0.0, 2.0 * covariance[0, 0])
+        variances = np.diag(covariance)
+        differences = variances[:, None] + variances[None, :] - 2.0 * covariance
+        np.fill_diagonal(differences, 0.0)
+        return effects.ravel(), differences
+
+    def random_weight(self, term: Term) -> float | None:
+        """Factor k of E[MS] = error variance + k · variance of a term's random effects; None if other terms enter.
+
+        The reduction in the sum of squares due to a term fitted last contains its own effects and error only
+        (Henderson's third method); k is its trace per degree of freedom.
+        """
+        stratum = self.strata[term & self.even]
+        core = term - self.even
+        if core not in stratum.without:
+            return None
+        without = stratum.without[core]
+        df = stratum.fit.rank - without.rank
+        total = float(stratum.table.weights.sum())
+        if without.blocks:
+            shared = [stratum.table.overlap_weights(core, block) for block in without.blocks]
+            total -= without.explained_variance(np.hstack(shared))
+        return total / df
+
+    def fitted(self) -> Floats:
+        """Fitted value of every cell that holds a score, NaN elsewhere."""
+        order = [d for d in self.shape if d not in self.even] + [d for d in self.shape if d in self.even]
+        core = tuple(self.shape[d] for d in order if d not in self.even)
+        outer = tuple(self.shape[d] for d in order if d in self.even)
+        table = next(iter(self.strata.values())).table
+        cells = np.zeros((len(table.weights), *outer))
+        for stratum in self.strata.values():
+            kept = tuple(self.shape[d] if d in stratum.even else 1 for d in order if d in self.even)
+            cells += stratum.fit.fitted.reshape(-1, *kept)
+        full = np.full((prod(core), *outer), np.nan)
+        full[table.cell_index(frozenset(table.shape))] = cells
+        return full.reshape(core + outer).transpose([order.index(d) for d in self.shape])
+
+    def _describe_obstacle(self, stratum: Stratum, term: Term) -> str:
+        for block in stratum.fit.blocks:
+            empty = stratum.table.empty_levels(block)
+            if empty.size and term - self.even <= block:
+                order = stratum.table.order_dimensions(block)
+                combination = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
+                where = ", ".join(
+                    f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, combination, strict=True)
+                )
+                more = f" (and {empty.size - 1} more like it)" if empty.size > 1 else ""
+                return f"the model has {format_term(block | stratum.even)}, but there is no score for {where}{more}"
+        return "the scores fall into parts that share no levels"
+
+
+def fit_incomplete(
+    y: Floats,
+    dims: tuple[str, ...],
+    terms: tuple[Term, ...],
+    labels: dict[str, tuple[str, ...]] | None = None,
+) -> IncompleteFit:
+    """Fit a model to the scores that are not NaN, by least squares; levels without labels are called by number."""
+    named = [d for d in dims if any(d in term for term in terms)]
+    shape = {d: y.shape[dims.index(d)] for d in named}
+    labels = labels or {d: tuple(map(str, range(size))) for d, size in shape.items()}
+    replicates = tuple(axis for axis, d in enumerate(dims) if d not in named)
+    present: Bools = ~np.isnan(y)
+    n = int(present.sum())
+    counts = present.sum(axis=replicates, keepdims=True)
+    sums = np.where(present, y, 0.0).sum(axis=replicates, keepdims=True)
+    means = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    ss_within = float(np.nansum((y - means) ** 2))
+    df_within = n - int(np.count_nonzero(counts))
+    counts, means = counts.squeeze(replicates), means.squeeze(replicates)
+
+    even = frozenset(d for axis, d in enumerate(named) if np.all(counts == counts.take([0], axis=axis)))
+    strata = _split_strata(means, counts, shape, even, terms)
+    centre = float(np.mean(y[present]))
+    lowest = strata[EMPTY].fit
+    level_estimable = lowest.are_estimable(lowest.mean_rows(EMPTY))
+    return IncompleteFit(
+        shape=shape,
+        labels=labels,
+        even=even,
+        strata=strata,
+        tests={term: _test_term(strata[term & even], term, even) for term in terms},
+        grand_mean=float(lowest.effects(EMPTY).squeeze()) if level_estimable else centre,
+        level_estimable=level_estimable,
+        ss_error=ss_within + sum(stratum.ss_error for stratum in strata.values()),
+        df_error=df_within + sum(stratum.df_error for stratum in strata.values()),
+        ss_total=float(np.sum((y[present] - centre) ** 2)),
+        n=n,
+    )
+
+
+def _split_strata(
+    means: Floats, counts: Floats, shape: dict[str, int], even: Term, terms: tuple[Term, ...]
+) -> dict[Term, Stratum]:
+    named = list(shape)
+    uneven, along = [d for d in named if d not in even], [d for d in named if d in even]
+    cells = counts
+    for d in along:
+        cells = cells.take([0], axis=named.index(d))
+    weights = cells.ravel().astype(np.float64)
+    filled = np.flatnonzero(weights)
+    core = {d: shape[d] for d in uneven}
+    places = np.unravel_index(filled, tuple(core.values())) if core else ()
+    codes = {d: np.asarray(codes_of_cells, np.int64) for d, codes_of_cells in zip(core, places, strict=True)}
+    arranged = means.transpose([named.index(d) for d in uneven + along])
+    arranged = arranged.reshape(-1, *(shape[d] for d in along))[filled]
+    strata: dict[Term, Stratum] = {}
+    for size in range(len(along) + 1):
+        for chosen in combinations(along, size):
+            contrasted = frozenset(chosen)
+            averaged = tuple(1 + axis for axis, d in enumerate(along) if d not in contrasted)
+            response = arranged.mean(axis=averaged, keepdims=True)
+            for axis, d in enumerate(along):
+                if d in contrasted:
+                    response = response - response.mean(axis=1 + axis, keepdims=True)
+            table = CellTable(
+                core,
+                codes,
+                weights[filled] * prod(shape[d] for d in along if d not in contrasted),
+                response.reshape(len(filled), -1),
+            )
+            own_terms = frozenset(t - contrasted for t in (*terms, EMPTY) if t & even == contrasted)
+            strata[contrasted] = Stratum(
+                even=contrasted,
+                contrasts=prod(shape[d] - 1 for d in contrasted),
+                table=table,
+                terms=own_terms,
+                fit=solve_table(table, own_terms),
+                without={
+                    term: solve_table(table, own_terms - {term})
+                    for term in largest_terms(own_terms)
+                    if term | contrasted != EMPTY
+                },
+            )
+    return strata
+
+
+def _test_term(stratum: Stratum, term: Term, even: Term) -> TermTest:
+    """Return the sum of squares of a term after all others, in the coding in which effects sum to zero (type III)."""
+    core = term - even
+    levels = prod(stratum.table.shape[d] - 1 for d in core)
+    fit = stratum.fit
+    if core in stratum.without:
+        without = stratum.without[core]
+        rank = fit.rank - without.rank
+        if rank == 0:
+            raise InputError(
+                f"the scores do not separate {format_term(term)} from the other terms",
+                remedy=f"leave {format_term(term)} out of the model",
+            )
+        effects = fit.effects(core) if rank == levels else None
+        return TermTest(stratum.square(fit.fitted - without.fitted), stratum.contrasts * rank, effects, "III")
+    rows = fit.mean_rows(core)
+    if fit.are_estimable(rows):
+        effects = fit.effects(core)
+        inverse = linalg.pinvh(fit.covariance(rows))
+        ss = float(np.einsum("lq,lm,mq->", effects, inverse, effects))
+        return TermTest(ss, stratum.contrasts * levels, effects, "III")
+    others = {other for other in stratum.terms if not core <= other}
+    larger, smaller = solve_table(stratum.table, others | {core}), solve_table(stratum.table, others)
+    ss = stratum.square(larger.fitted - smaller.fitted)
+    return TermTest(ss, stratum.contrasts * (larger.rank - smaller.rank), None, "II")

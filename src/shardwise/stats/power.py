@@ -11,7 +11,7 @@ from scipy import special
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.stats import studentized_range
 from shardwise.stats.moderation import own_share, shrink_variances, spread_share
-from shardwise.stats.rank_sets import upper_quantile
+from shardwise.stats.stepdown import find_critical
 
 # resamples of a table to find its joint critical value, and tables of a pilot that are averaged over
 RESAMPLES = 999
@@ -190,7 +190,7 @@ def joint_critical(
     True
     """
     drawn = pool[rng.integers(pool.shape[0], size=topics)]
-    return upper_quantile(largest_t(drawn - drawn.mean(axis=0), rng, resamples, prior_df), alpha)
+    return find_critical(np.sort(largest_t(drawn - drawn.mean(axis=0), rng, resamples, prior_df)), alpha)
 
 
 def largest_t(

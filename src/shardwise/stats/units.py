@@ -11,18 +11,28 @@ Where systems lack items (NaN), each task has the least-squares fit y_ta = m_a +
 that the system would have on all items, were it as far from the others as on those it has. With N the table of what is
 there, L = diag(n_a) - Nᵀdiag(1/n_t)N and e the residuals, cluster g adds L⁺ Σ_{t ∈ g} e_t + Σ_{t ∈ g} τ_t/n_k to the
 errors of the means; on full tables that is the sum above.
+
+Items in clusters: variances of means, their degrees of freedom, design effects, few or unequal clusters.
+
+With n items in G clusters of sizes n_g and d_i - m the centred values, the variance of the mean is CR2's (Bell &
+McCaffrey 2002), var = Σ_g (Σ_{i∈g}(d_i - m))² / (1 - n_g/n) / n². Its degrees of freedom are Satterthwaite's,
+f = (tr M)² / tr M², M the covariance of the clusters' errors were items independent; G - 1 for clusters of one size.
+
+Votes have units too: what prompts and voters add to the errors of the strengths that were fitted to the votes.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.stats.intervals import NO_VARIANCE
+from shardwise.stats.moderation import get_prior_df, own_share, spread_share
 
 
 def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
@@ -66,6 +76,10 @@ def find_strata(cluster: Ints, task: Ints) -> Ints:
     >>> find_strata(np.array([0, 1, 1, 2, 3, 4]), np.array([0, 0, 1, 1, 2, 2]))
     array([0, 0, 1])
     """
+    # loaded where it is needed: most tables have no clusters
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     tasks, total = int(task.max()) + 1, int(cluster.max()) + 1
     links = coo_array((np.ones(len(task)), (task, tasks + cluster)), shape=(tasks + total, tasks + total))
     return np.asarray(connected_components(links, directed=False)[1][:tasks], dtype=np.int64)
@@ -200,3 +214,306 @@ def unit_df(cluster: Ints, task: Ints) -> float:
             own_squares = ((sizes / n**2).sum(axis=1) ** 2).sum()
             spread[stratum] = own_squares + ((v.T @ v) ** 2).sum() - ((v**2).sum(axis=1) ** 2).sum()
     return float(variance.sum() ** 2 / spread.sum())
+
+
+class ClusterVariance(NamedTuple):
+    """Variance of means of items in clusters; arrays are (…)."""
+
+    variance: Floats
+    # degrees of freedom of the variance
+    df: float
+    # variance over that of as many independent items, 1 at least
+    design_effect: Floats
+    # n / design effect
+    items: Floats
+
+
+def sum_clusters(values: Floats, cluster: Ints) -> Floats:
+    """Sum values over the items of each cluster.
+
+    Parameters
+    ----------
+    values : array
+        (…, n) values.
+    cluster : array of int
+        (n,) number of each item's cluster, 0 … G - 1, none without items.
+
+    Returns
+    -------
+    array
+        (…, G) sums.
+
+    >>> sum_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1])).tolist()
+    [2.0, 5.0]
+    """
+    order = np.argsort(cluster, kind="stable")
+    starts = np.searchsorted(cluster[order], np.arange(int(cluster.max()) + 1))
+    return np.asarray(np.add.reduceat(np.asarray(values, np.float64)[..., order], starts, axis=-1))
+
+
+def satterthwaite_df(sizes: Ints | Floats) -> float:
+    """Compute the degrees of freedom of CR2's variance of a mean from the sizes of the clusters.
+
+    M_gh = (n_g·1[g=h] - n_g n_h/n) / √((1 - n_g/n)(1 - n_h/n)), f = (tr M)²/tr M². As M_gg = n_g and M_gh² is a product
+    of one number of g and one of h, no matrix is needed.
+
+    Parameters
+    ----------
+    sizes : array
+        (G,) numbers of items.
+
+    Returns
+    -------
+    float
+        f, G - 1 where all sizes are equal.
+
+    >>> satterthwaite_df(np.array([2, 2, 2]))
+    2.0
+    >>> round(satterthwaite_df(np.array([20, 2, 2, 2])), 3)
+    1.412
+    """
+    sizes = np.asarray(sizes, np.float64)
+    n = sizes.sum()
+    u = (sizes / n) ** 2 * n / (1.0 - sizes / n)
+    squared = (sizes**2).sum() + u.sum() ** 2 - (u**2).sum()
+    return float(n**2 / squared)
+
+
+def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.0) -> ClusterVariance:
+    """Estimate the variance of means of items in clusters, and how many independent items they are worth.
+
+    Parameters
+    ----------
+    values : array
+        (…, n) scores or differences, none missing.
+    cluster : array of int
+        (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
+    failure : array or float
+        (…) k, as for `design_effect`.
+
+    Returns
+    -------
+    ClusterVariance
+        Variances, degrees of freedom, design effects and effective numbers of items.
+
+    >>> found = cluster_variance(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
+    >>> float(found.variance), found.df, round(float(found.design_effect), 4)
+    (0.25, 1.0, 2.5714)
+    """
+    n = values.shape[-1]
+    weights = np.ones(n)
+    together, _ = _cluster_squares(values, cluster, weights)
+    effect = design_effect(values, cluster, weights, failure)
+    return ClusterVariance(together / n**2, satterthwaite_df(np.bincount(cluster)), effect, n / effect)
+
+
+def design_effect(values: Floats, cluster: Ints, weights: Floats, failure: Floats | float = 1.0) -> Floats:
+    """Estimate how much more a mean varies than that of as many independent items of one weight.
+
+    The ratio of CR2's variance to that of independent items, with one failure of a typical item added, whose whole
+    cluster fails with it: (n²·var + b·k²) / (n·s² + k²), b = Σ n_g²/n. Failures seen so far may have been single ones
+    by chance; without any it is b, with many it is the ratio itself.
+
+    Parameters
+    ----------
+    values : array
+        (…, n) scores or differences, none missing.
+    cluster : array of int
+        (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
+    weights : array
+        (n,) weights of the items in the mean, 1 on average.
+    failure : array or float
+        (…) k, what one failure costs: 1 for right and wrong answers.
+
+    Returns
+    -------
+    array
+        (…) design effects, 1 at least.
+
+    >>> float(design_effect(np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)))
+    2.0
+    """
+    together, alone = _cluster_squares(values, cluster, weights)
+    sizes = sum_clusters(weights, cluster)
+    typical = float((sizes**2).sum() / weights.size)
+    cost = np.square(failure)
+    return np.asarray(np.maximum(1.0, (together + typical * cost) / (alone + cost)))
+
+
+def _cluster_squares(values: Floats, cluster: Ints, weights: Floats) -> tuple[Floats, Floats]:
+    """n² times CR2's variance of the mean, and n² times that of independent items; rounding is no variance."""
+    values = np.asarray(values, np.float64)
+    n = weights.size
+    centred = values - (values * weights).sum(axis=-1, keepdims=True) / n
+    sizes = sum_clusters(weights, cluster)
+    together = (sum_clusters(weights * centred, cluster) ** 2 / (1.0 - sizes / n)).sum(axis=-1)
+    alone = (weights * centred**2).sum(axis=-1) * n / (n - 1.0)
+    known = alone > NO_VARIANCE * n
+    return np.where(known, together, 0.0), np.where(known, alone, 0.0)
+
+
+class ClusterCare(NamedTuple):
+    """By how much unequal clusters widen intervals of the moderated test."""
+
+    # factor of intervals, 1 for clusters of one size
+    factor: float
+    # of the moderated variance, and of its distribution over resamples
+    df: float
+    resampled_df: float
+    # of the moderated variance in closed form, for Holm and Benjamini–Hochberg
+    single_df: float
+
+
+def care_for_clusters(
+    df: float, clusters: int, systems: int, *, prior_df: float | None = None, alpha: float = 0.05
+) -> ClusterCare:
+    """Compute how much wider intervals must be because resampled clusters count alike and real ones do not.
+
+    With w = (G-1)/(G-1+d0), 1 for two systems, and κ = w² + (1-w²)/(R-1), the moderated variance has f/κ degrees of
+    freedom and its resamples (G-1)/κ; the factor is the ratio of the two critical values of Student's t.
+
+    Parameters
+    ----------
+    df : float
+        f, those of the variance of a mean over these clusters.
+    clusters : int
+        G.
+    systems : int
+        R.
+    prior_df : float, optional
+        d0, the weight of the pooled variance.
+    alpha : float
+        Two-sided level.
+
+    Returns
+    -------
+    ClusterCare
+        The factor and the degrees of freedom.
+
+    >>> care_for_clusters(9.0, 10, 5).factor
+    1.0
+    >>> round(care_for_clusters(4.0, 10, 2).factor, 4)
+    1.2273
+    """
+    own_df = clusters - 1.0
+    kappa = float(spread_share(own_share(own_df, systems, prior_df), systems))
+    closed = df + min(get_prior_df(prior_df), own_df * (systems - 2.0))
+    factor = float(special.stdtrit(df / kappa, alpha / 2.0) / special.stdtrit(own_df / kappa, alpha / 2.0))
+    return ClusterCare(max(factor, 1.0), df / kappa, own_df / kappa, min(df / kappa, closed))
+
+
+@dataclass(frozen=True, slots=True)
+class WinShare:
+    """The expected share of wins that a difference of strengths means.
+
+    Parameters
+    ----------
+    tie : float
+        κ of Davidson's model, the logarithm of the weight of ties; -∞ without ties.
+    unit : float
+        What a strength of 1 is in the units of the scores.
+
+    >>> round(float(WinShare(-np.inf).of_difference(np.log(3.0))), 6)
+    0.75
+    """
+
+    tie: float
+    unit: float = 1.0
+
+    def of_difference(self, difference: Floats | float) -> Floats:
+        """Return the expected share of wins, ties counting half, with neither system shown first.
+
+        Parameters
+        ----------
+        difference : array
+            Differences of scores, first less second.
+
+        Returns
+        -------
+        array
+            P(first wins) + P(tie)/2.
+        """
+        half = np.exp(np.clip(np.asarray(difference, np.float64) / self.unit, -600.0, 600.0) / 2.0)
+        tied = np.exp(self.tie)
+        return np.asarray((half + tied / 2.0) / (half + 1.0 / half + tied))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteUnits:
+    """What the units of votes add to the errors of strengths.
+
+    Parameters
+    ----------
+    lead : array
+        (G, R) influence of the units of the leading way, adding up to 0.
+    lead_counts : array
+        (G, R) votes of each unit on each system.
+    other : array, optional
+        (V, R) influence of the units of the other way, where two are crossed.
+    other_counts : array, optional
+        (V, R) its votes.
+    shared : array, optional
+        (R, R) sum of outer products over the cells of both ways.
+    model : array
+        (R, R) covariances of the strengths, were votes independent.
+    share : WinShare, optional
+        What differences mean in shares of wins, where scores are strengths.
+    """
+
+    lead: Floats
+    lead_counts: Floats
+    model: Floats
+    share: WinShare | None = None
+    other: Floats | None = None
+    other_counts: Floats | None = None
+    shared: Floats | None = None
+
+    def select_systems(self, systems: Ints) -> VoteUnits:
+        """Return the units with these systems, in this order.
+
+        Parameters
+        ----------
+        systems : array of int
+            Numbers of systems.
+
+        Returns
+        -------
+        VoteUnits
+            Their columns.
+        """
+        square = np.ix_(systems, systems)
+        return VoteUnits(
+            self.lead[:, systems],
+            self.lead_counts[:, systems],
+            self.model[square],
+            self.share,
+            None if self.other is None else self.other[:, systems],
+            None if self.other_counts is None else self.other_counts[:, systems],
+            None if self.shared is None else self.shared[square],
+        )
+
+    def scale_systems(self, jacobian: Floats, share: WinShare | None = None) -> VoteUnits:
+        """Return the units of a smooth function of the strengths.
+
+        Parameters
+        ----------
+        jacobian : array
+            (R, R) derivatives of the function by the strengths.
+        share : WinShare, optional
+            What its differences mean in shares of wins.
+
+        Returns
+        -------
+        VoteUnits
+            What the units add to the errors of that function.
+        """
+        turned = jacobian.T
+        return VoteUnits(
+            self.lead @ turned,
+            self.lead_counts,
+            jacobian @ self.model @ turned,
+            share,
+            None if self.other is None else self.other @ turned,
+            self.other_counts,
+            None if self.shared is None else jacobian @ self.shared @ turned,
+        )

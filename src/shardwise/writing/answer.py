@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 import numpy as np
 
-from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choose_decimals
+from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
@@ -45,69 +43,8 @@ CONTROLLED = {"family": "family-wise error", "discovery": "false discovery rate"
 """Error rates that corrections control, by their key."""
 
 
-class Setting(Protocol):
-    """What sentences need to know besides the pairs: the user's words, the measure, the digits, the baselines."""
-
-    @property
-    def measure(self) -> str:
-        """What the scores are; empty where it has no name."""
-
-    @property
-    def decimals(self) -> int:
-        """Digits after the point."""
-
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """Systems with which all others were compared; empty for all pairs."""
-
-    def noun_for(self, dimension: str) -> str:
-        """Return the user's word for a dimension."""
-
-    def nouns_for(self, dimension: str) -> str:
-        """Return the user's word for many levels of a dimension."""
-
-    def format_count(self, n: int, dimension: str) -> str:
-        """Return a number of levels of a dimension in the user's words."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BareSetting:
-    """The setting of comparisons that no analysis holds.
-
-    Parameters
-    ----------
-    result : PairResult
-        What was compared.
-    measure : str
-        What the scores are.
-    """
-
-    result: PairResult
-    measure: str = ""
-
-    @property
-    def decimals(self) -> int:
-        """Digits after the point."""
-        return choose_decimals([self.result.half_widths])
-
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """The baseline, where all pairs have the same second system."""
-        pairs = self.result.pairs
-        seconds = {pairs.estimates.labels[k] for k in pairs.ib.tolist()}
-        return tuple(seconds) if pairs.directed and len(seconds) == 1 else ()
-
-    def noun_for(self, dimension: str) -> str:
-        """Return the user's word for a dimension."""
-        return self.result.pairs.estimates.nouns.get(dimension, dimension)
-
-    def nouns_for(self, dimension: str) -> str:
-        """Return the user's word for many levels of a dimension."""
-        return pluralize_noun(self.noun_for(dimension))
-
-    def format_count(self, n: int, dimension: str) -> str:
-        """Return a number of levels of a dimension in the user's words."""
-        return format_count(n, self.noun_for(dimension))
+Setting = Analysis | PairResult
+"""What sentences need to know besides the pairs: the user's words, the measure, the digits, the baselines."""
 
 
 def capitalize_sentence(text: str) -> str:
@@ -142,13 +79,13 @@ def describe_claim(result: ClaimResult, analysis: Analysis) -> str:
     )
 
 
-def write_answer(analysis: Analysis, result: PairResult | None = None) -> str:
+def write_answer(setting: Setting, result: PairResult | None = None) -> str:
     """Write the answer in one or two sentences: who is best or tied, and by how much.
 
     Parameters
     ----------
-    analysis : Analysis
-        What was analysed.
+    setting : Analysis or PairResult
+        What was analysed, or comparisons by themselves.
     result : PairResult, optional
         The result of one claim; the leading one without it.
 
@@ -157,31 +94,12 @@ def write_answer(analysis: Analysis, result: PairResult | None = None) -> str:
     str
         The first line of every surface.
     """
-    return answer_pairs(analysis.lead if result is None else result, analysis)
-
-
-def answer_pairs(result: PairResult, setting: Setting) -> str:
-    """Write the answer of any comparisons, in one or two sentences.
-
-    Parameters
-    ----------
-    result : PairResult
-        What was compared.
-    setting : Setting
-        The user's words.
-
-    Returns
-    -------
-    str
-        Who is best or tied, and by how much.
-    """
+    result = setting.lead if result is None else result
     if len(result.pairs) == 1:
         return _answer_pair(result, setting)
     if setting.baselines:
         return " ".join(_answer_baseline(result, setting, base) for base in setting.baselines)
-    if not result.pairs.complete:
-        return _answer_listed(result, setting)
-    return _answer_best(result, setting)
+    return _answer_best(result, setting) if result.pairs.complete else _answer_listed(result, setting)
 
 
 def _answer_pair(result: PairResult, setting: Setting) -> str:
@@ -236,7 +154,9 @@ def _answer_best(result: PairResult, setting: Setting) -> str:
             f"No winner: all {setting.format_count(len(names), 'system')} are tied, first {best}."
             f" The largest difference, to {labels[last]}, is not significant {largest}."
         )
-    winner, loser = _find_first_beaten(result)
+    # the first system outside the best set, after the first one that is significantly better than it
+    loser = next(name for name in names if name not in top)
+    winner = names[int((result.direction_matrix(names)[:, names.index(loser)] > 0).argmax())]
     beaten = f"significantly better than {labels[loser]} {_write_difference(result, setting, winner, loser)}"
     if len(top) == 1:
         others = f"the {len(names) - 1:,} others" if len(names) > 2 else "the other"
@@ -256,15 +176,6 @@ def _add_unit(gain: str, setting: Setting) -> str:
 
 def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
     return format_number(float(result.intervals["estimate"][name]), setting.decimals)
-
-
-def _find_first_beaten(result: PairResult) -> tuple[str, str]:
-    """The first system outside the best set, after the first one that is significantly better than it."""
-    names = result.pairs.names
-    signs, top = result.direction_matrix(names), set(result.best_set)
-    loser = next(position for position, name in enumerate(names) if name not in top)
-    winner = int(np.flatnonzero(signs[:, loser] > 0)[0])
-    return names[winner], names[loser]
 
 
 def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str:
@@ -335,25 +246,14 @@ def write_title(analysis: Analysis) -> str:
     return f"{measure}: comparison of {analysis.format_count(len(names), 'system')}"
 
 
-def describe_data(analysis: Analysis) -> str:
-    """Return the measure and the size of the data: ``AP, 50 topics × 8 systems``."""
-    sizes = " × ".join(analysis.format_count(n, name) for name, n in analysis.sizes.items())
-    return f"{shorten_name(analysis.measure)}, {sizes}"
-
-
 def write_byline(analysis: Analysis) -> str:
     """Return the files, the measure and sizes, and the date: ``runs.csv · AP, 50 topics × 8 systems · 2 May 2026``."""
-    return " · ".join(
-        part for part in (describe_inputs(analysis), describe_data(analysis), write_date()) if part
-    )
-
-
-def describe_inputs(analysis: Analysis) -> str:
-    """Return the names of the input files, or the first and how many more; empty where there were none."""
     names = [shorten_name(file.name) for file in analysis.inputs]
-    if len(names) <= MOST_FILES:
-        return join_names(names) if names else ""
-    return f"{names[0]} and {format_count(len(names) - 1, 'other file')}"
+    if len(names) > MOST_FILES:
+        names = [names[0], format_count(len(names) - 1, "other file")]
+    sizes = " × ".join(analysis.format_count(n, name) for name, n in analysis.sizes.items())
+    files = [join_names(names)] if names else []
+    return " · ".join([*files, f"{shorten_name(analysis.measure)}, {sizes}", write_date()])
 
 
 def write_date() -> str:
@@ -361,25 +261,6 @@ def write_date() -> str:
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
     return f"{moment.day} {moment:%B %Y}"
-
-
-def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:
-    """Write what the answer applies to, and by which method, in one line.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What was analysed.
-    result : ClaimResult, optional
-        The result of one claim; the leading one without it.
-
-    Returns
-    -------
-    str
-        The second line of every surface.
-    """
-    result = analysis.lead if result is None else result
-    return write_pairs_scope(result, analysis, result.procedure.plain_title)
 
 
 def describe_direction(measure: str) -> str:
@@ -391,43 +272,33 @@ def describe_direction(measure: str) -> str:
     return "lower is better" + (f": {shorten_name(measure)}" if measure not in NAMELESS else "")
 
 
-def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
-    """Write what any comparisons apply to, and by which method.
+def write_scope(setting: Setting, result: PairResult | None = None) -> str:
+    """Write what the answer applies to, and by which method with the error rate that it controls, in one line.
 
     Parameters
     ----------
-    result : PairResult
-        What was compared.
-    analysis : Setting
-        The user's words.
-    title : str
-        The method in words.
+    setting : Analysis or PairResult
+        What was analysed, or comparisons by themselves.
+    result : PairResult, optional
+        The result of one claim; the leading one without it.
 
     Returns
     -------
     str
-        One line.
+        The second line of every surface.
     """
-    direction = f"; {describe_direction(analysis.measure)}" if result.pairs.lower_is_better else ""
-    return (
-        f"Applies to {result.claim}{direction}. {capitalize_sentence(write_method(result, analysis, title))}."
-    )
-
-
-def write_method(result: PairResult, analysis: Setting, title: str) -> str:
-    """Write the method with the error rate that it controls: ``t-test with Holm, all 6 pairs corrected (…)``."""
-    total = len(result.pairs)
-    if total == 1:
-        return title
+    result = setting.lead if result is None else result
+    total, rate, method = len(result.pairs), format_percent(result.alpha), result.title
     pairs = f"all {total:,} pairs" if result.pairs.complete else f"{total:,} pairs"
-    if analysis.baselines:
+    if setting.baselines:
         labels = label_systems(result)
-        bases = join_names([labels[name] for name in analysis.baselines])
-        pairs = f"{total:,} comparisons with {bases}"
-    if result.pairs.error_rate == "pair":
-        return f"{title}, {pairs} not corrected (false-alarm rate {format_percent(result.alpha)} each)"
-    rate = CONTROLLED[result.pairs.error_rate]
-    return f"{title}, {pairs} corrected ({rate} {format_percent(result.alpha)})"
+        pairs = f"{total:,} comparisons with {join_names([labels[name] for name in setting.baselines])}"
+    if total > 1 and result.pairs.error_rate == "pair":
+        method += f", {pairs} not corrected (false-alarm rate {rate} each)"
+    elif total > 1:
+        method += f", {pairs} corrected ({CONTROLLED[result.pairs.error_rate]} {rate})"
+    direction = f"; {describe_direction(setting.measure)}" if result.pairs.lower_is_better else ""
+    return f"Applies to {result.claim}{direction}. {capitalize_sentence(method)}."
 
 
 def count_pairs(result: PairResult) -> str:
@@ -575,7 +446,13 @@ def write_contrast(analysis: Analysis) -> str:
                 f"This result does not apply to new {topics}: {analysis.unsupported}. A difference may disappear"
                 f" or reverse on new {topics}."
             )
-        return _explain_single_claim(result, analysis)
+        shards = "shard" in analysis.scores.dims
+        if not shards and "instance" not in analysis.scores.dims:
+            return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."
+        method = result.procedure.method
+        if shards and (method.takes_common_gaps or method.takes_gaps):
+            return f"Testing exactly these {topics} needs every {system} to have the same scores."
+        return f"{result.procedure.name} supports claims about new {topics} only."
     here, like = analysis.claims
     if here.same_pairs(like) and "shard" not in analysis.scores.dims:
         return (
@@ -600,17 +477,6 @@ def write_contrast(analysis: Analysis) -> str:
         pairs = format_count(only_like, "pair")
         sentences.append(f"{pairs} {verb} significantly for {describe_claim(like, analysis)} only.")
     return " ".join(sentences)
-
-
-def _explain_single_claim(result: ClaimResult, analysis: Analysis) -> str:
-    """Why nothing is said of exactly these topics."""
-    topics = analysis.nouns_for("topic")
-    if "shard" in analysis.scores.dims or "instance" in analysis.scores.dims:
-        method = result.procedure.method
-        if (method.takes_common_gaps or method.takes_gaps) and "shard" in analysis.scores.dims:
-            return f"Testing exactly these {topics} needs every {analysis.noun_for('system')} to have the same scores."
-        return f"{result.procedure.name} supports claims about new {topics} only."
-    return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."
 
 
 def write_splits(analysis: Analysis) -> str:
@@ -716,9 +582,8 @@ def summarize_pairs(pairs: Comparisons, alpha: float, measure: str = "") -> str:
     str
         Two or three lines.
     """
-    result = PairResult(pairs=pairs, alpha=alpha)
-    setting = BareSetting(result, measure)
-    lines = [answer_pairs(result, setting), write_pairs_scope(result, setting, pairs.title)]
-    if len(pairs) > 1 and not setting.baselines:
+    result = PairResult(pairs=pairs, alpha=alpha, measure=measure)
+    lines = [write_answer(result), write_scope(result)]
+    if len(pairs) > 1 and not result.baselines:
         lines.append(f"{count_pairs(result)}.")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from shardwise.analysis.analysis import PairResult
@@ -35,6 +36,12 @@ TEX = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "ω": r"$\omega$",
+    "σ": r"$\sigma$",
+    "τ": r"$\tau$",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "♯": r"$\sharp$",
+    "→": r"$\to$",
     "▲": r"$\bigtriangleup$",  # the filled ones need amssymb
     "▼": r"$\bigtriangledown$",
     "\u00a0": "~",
@@ -67,9 +74,11 @@ def escape_tex(text: str, most: int = MOST_SHOWN) -> str:
     >>> escape_tex("BM25_k1=0.9 & {50%}")
     'BM25\\_k1=0.9 \\& \\{50\\%\\}'
     """
-    return "".join(
+    characters = (
         TEX.get(c, c if _in_every_font(c) else f"{{[}}U+{ord(c):04X}]") for c in shorten_name(text, most)
     )
+    # signs beside each other are one formula
+    return re.sub(r"(?<!\\)\$\$", "", "".join(characters))
 
 
 def _in_every_font(character: str) -> bool:

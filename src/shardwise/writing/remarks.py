@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from shardwise.analysis.analysis import Analysis
@@ -24,10 +24,53 @@ RATES = {
 """What a method does where systems are equal, by the error rate that it controls."""
 ASSUMED = ("non-normal residuals", "unequal variances")
 """Remarks that matter only to methods that assume the contrary."""
-Words = tuple[str, str, str]
 
 
-def describe_remark(remark: Remark) -> Words:
+NAMES = {
+    "variance grows with score": "variance depends on the score",
+    "topics left out": "scores left out",
+    "few topics": "few {topics}",
+    "uninformative topics": "uninformative {topics}",
+    "identical systems": "identical {systems}",
+    "missing instances": "missing {instances}",
+    "excess false alarms": "excess false alarms of {method}",
+}
+"""What remarks are called, by their kind, where that is not the kind itself."""
+TEXTS = {
+    "non-normal residuals": "The residuals are not normally distributed (skewness {skewness:.1f}, excess kurtosis"
+    " {kurtosis:.1f}).",
+    "unequal variances": "The standard deviation of the residuals is {ratio:.1f} times as large for {most} as for"
+    " {least}.",
+    "variance grows with score": "Residuals {trend} with the score (rank correlation {fanning:.2f}), which is common"
+    " for measures between 0 and 1.",
+    "few topics": "Only {n_topics:,} {topics}: a claim about new {topics} rests on a small sample, and p-values are"
+    " approximate.",
+    "uninformative topics": "{counted} {give} all {systems} the same score.",
+    "identical systems": "Identical scores: {listed}.",
+    "missing instances": "{counted} {have} fewer than {all_instances}: {listed}.",
+    "missing scores": "{gaps:,} of {cells:,} scores {are} missing and {how}.",
+    "topics left out": "{counted} {are} left out, where no {system} has all its scores.",
+    "about the fit": "{note}.",
+    "seeds, not samples": "Each {instance} shifts all {topics} together (standard deviation {effect.sd:.4f},"
+    " {effect.lower:.4f} to {effect.upper:.4f}; p = {effect.p:.2g}), which independent samples would not do.",
+}
+"""What was found, by the kind of remark."""
+REMEDIES = {
+    "non-normal residuals": "Compare p-values near the level with those of the moderated test, which resamples"
+    " {topics}.",
+    "unequal variances": "Methods with one common variance are too strict for steady {systems} and too lenient for"
+    " variable ones; the moderated test is not.",
+    "many undefined scores": "Use fewer shards, or shards that each contain relevant documents.",
+    "few topics": "Treat p-values near the level as inconclusive.",
+    "identical systems": "Check whether one is a copy of the other; leave a copy out with --exclude.",
+    "missing scores": "Check why: results are valid only if scores are missing for reasons unrelated to their value.",
+    "topics left out": "Fill undefined scores by a policy, or use a model, which takes incomplete data.",
+    "seeds, not samples": "Treat the repeats as seeds.",
+}
+"""What to do about it, by the kind of remark; nothing where nothing needs to be done."""
+
+
+def describe_remark(remark: Remark) -> tuple[str, str, str]:
     """Return the name of a remark, what was found, and what to do about it.
 
     Parameters
@@ -43,144 +86,62 @@ def describe_remark(remark: Remark) -> Words:
     >>> describe_remark(Remark("few topics", True, {"topics": 8}, {"topic": "question"}))[1]
     'Only 8 questions: a claim about new questions rests on a small sample, and p-values are approximate.'
     """
+    kind, facts = remark.kind, remark.facts
     nouns = {name: remark.nouns.get(name, name) for name in ("topic", "system", "instance")}
-    name, text, remedy = _WRITERS[remark.kind](remark.facts, nouns)
-    if remark.kind in ASSUMED and not remark.warning:
+    words = {**facts, **nouns, **{f"{name}s": pluralize_noun(noun) for name, noun in nouns.items()}}
+    n = facts.get("topics", facts.get("gaps", 0))
+    words |= {"n_topics": n, "counted": format_count(n, nouns["topic"])}
+    words |= {"are": "is" if n == 1 else "are", "give": "gives" if n == 1 else "give"}
+    text, remedy = TEXTS.get(kind, ""), REMEDIES.get(kind, "")
+    if kind in ("undefined scores", "many undefined scores"):
+        words["text"], text = _describe_undefined(facts, nouns["topic"]), "{text}"
+    elif kind == "unequal variances":
+        words["most"], words["least"] = shorten_names((facts["most"], facts["least"]), 40).values()
+    elif kind == "variance grows with score":
+        words["trend"] = "grow" if facts["fanning"] > 0 else "shrink"
+    elif kind == "identical systems":
+        same = facts["pairs"]
+        labels = shorten_names((name for pair in same[:MOST_LISTED] for name in pair), 40)
+        more = len(same) - MOST_LISTED
+        words["listed"] = "; ".join(f"{labels[a]} and {labels[b]}" for a, b in same[:MOST_LISTED])
+        words["listed"] += f" and {format_count(more, 'more pair')}" if more > 0 else ""
+    elif kind == "missing instances":
+        labels, fewer = shorten_names((name for name, _ in facts["counts"]), 40), facts["counts"]
+        more = len(fewer) - MOST_LISTED
+        words["listed"] = ", ".join(f"{labels[name]} ({count})" for name, count in fewer[:MOST_LISTED])
+        words["listed"] += f" and {more} more" if more > 0 else ""
+        words |= {
+            "counted": format_count(len(fewer), nouns["system"]),
+            "have": "has" if len(fewer) == 1 else "have",
+        }
+        words["all_instances"] = format_count(facts["most"], nouns["instance"])
+    elif kind == "missing scores":
+        counts_as = f"{'counts' if n == 1 else 'count'} as {facts['fill']}"
+        words["how"] = counts_as if facts["fill"] else f"{words['are']} left out"
+    elif kind == "about the fit":
+        words["note"] = capitalize_sentence(facts["note"])
+    elif kind == "excess false alarms":
+        words["method"] = facts["finding"].method
+        words["text"], words["remedy"] = describe_finding(facts["finding"], nouns)
+        text, remedy = "{text}", "{remedy}"
+    name, text, remedy = (pattern.format(**words) for pattern in (NAMES.get(kind, kind), text, remedy))
+    if kind in ASSUMED and not remark.warning:
         # the method that was used does not assume it
-        return name, f"{text} {remark.facts['procedure']} does not assume otherwise.", ""
+        return name, f"{text} {facts['procedure']} does not assume otherwise.", ""
     return name, text, remedy
 
 
-def _write_non_normal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    figures = f"skewness {facts['skewness']:.1f}, excess kurtosis {facts['kurtosis']:.1f}"
-    return (
-        "non-normal residuals",
-        f"The residuals are not normally distributed ({figures}).",
-        "Compare p-values near the level with those of the moderated test, which resamples"
-        f" {pluralize_noun(nouns['topic'])}.",
-    )
-
-
-def _write_unequal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    most, least = shorten_names((facts["most"], facts["least"]), 40).values()
-    ratio = f"{facts['ratio']:.1f} times as large for {most} as for {least}"
-    return (
-        "unequal variances",
-        f"The standard deviation of the residuals is {ratio}.",
-        f"Methods with one common variance are too strict for steady {pluralize_noun(nouns['system'])} and"
-        " too lenient for"
-        " variable ones; the moderated test is not.",
-    )
-
-
-def _write_growing(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    trend = "grow" if facts["fanning"] > 0 else "shrink"
-    return (
-        "variance depends on the score",
-        f"Residuals {trend} with the score (rank correlation {facts['fanning']:.2f}), which is common for measures"
-        " between 0 and 1.",
-        "",
-    )
-
-
-def _write_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    filled, cells, policy, topic = facts["filled"], facts["cells"], facts["policy"], nouns["topic"]
+def _describe_undefined(facts: Mapping[str, Any], topic: str) -> str:
+    """How many scores are undefined, and what was done about them."""
+    filled, cells, policy = facts["filled"], facts["cells"], facts["policy"]
     if policy == "drop":
-        verb = "was" if filled == 1 else "were"
-        text = f"{format_count(filled, topic)} with undefined scores {verb} left out; {facts['topics']:,} remain."
-        return "undefined scores", text, ""
+        were = "was" if filled == 1 else "were"
+        return f"{format_count(filled, topic)} with undefined scores {were} left out; {facts['topics']:,} remain."
     how = "counted as zero" if policy == "zero" else f"filled by the policy “{policy}”"
-    verb = "is" if filled == 1 else "are"
-    text = (
-        f"{filled:,} of {cells:,} scores ({filled / cells:.1%}) {verb} undefined, because the {topic} has no relevant"
-        f" document in the shard; they are {how}."
-    )
-    return "undefined scores", text, ""
-
-
-def _write_many_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    _, text, _ = _write_undefined(facts, nouns)
-    return "many undefined scores", text, "Use fewer shards, or shards that each contain relevant documents."
-
-
-def _write_few_topics(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    topics = pluralize_noun(nouns["topic"])
     return (
-        f"few {topics}",
-        f"Only {facts['topics']:,} {topics}: a claim about new {topics} rests on a small sample, and p-values are"
-        " approximate.",
-        "Treat p-values near the level as inconclusive.",
+        f"{filled:,} of {cells:,} scores ({filled / cells:.1%}) {'is' if filled == 1 else 'are'} undefined, because the"
+        f" {topic} has no relevant document in the shard; they are {how}."
     )
-
-
-def _write_uninformative(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    verb = "gives" if facts["topics"] == 1 else "give"
-    systems = pluralize_noun(nouns["system"])
-    text = f"{format_count(facts['topics'], nouns['topic'])} {verb} all {systems} the same score."
-    return f"uninformative {pluralize_noun(nouns['topic'])}", text, ""
-
-
-def _write_identical(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    same = facts["pairs"]
-    labels = shorten_names((name for pair in same[:MOST_LISTED] for name in pair), 40)
-    listed = "; ".join(f"{labels[a]} and {labels[b]}" for a, b in same[:MOST_LISTED])
-    more = f" and {format_count(len(same) - MOST_LISTED, 'more pair')}" if len(same) > MOST_LISTED else ""
-    name = f"identical {pluralize_noun(nouns['system'])}"
-    return (
-        name,
-        f"Identical scores: {listed}{more}.",
-        "Check whether one is a copy of the other; leave a copy out with --exclude.",
-    )
-
-
-def _write_missing_instances(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    labels = shorten_names((name for name, _ in facts["counts"]), 40)
-    counts = [f"{labels[name]} ({count})" for name, count in facts["counts"]]
-    more = f" and {len(counts) - MOST_LISTED} more" if len(counts) > MOST_LISTED else ""
-    verb = "has" if len(counts) == 1 else "have"
-    text = (
-        f"{format_count(len(counts), nouns['system'])} {verb} fewer than"
-        f" {format_count(facts['most'], nouns['instance'])}:"
-        f" {', '.join(counts[:MOST_LISTED])}{more}."
-    )
-    return f"missing {pluralize_noun(nouns['instance'])}", text, ""
-
-
-def _write_missing_scores(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    gaps, fill = facts["gaps"], facts["fill"]
-    verb = "is" if gaps == 1 else "are"
-    how = f"{'counts' if gaps == 1 else 'count'} as {fill}" if fill else f"{verb} left out"
-    text = f"{gaps:,} of {facts['cells']:,} scores {verb} missing and {how}."
-    remedy = "Check why: results are valid only if scores are missing for reasons unrelated to their value."
-    return "missing scores", text, remedy
-
-
-def _write_left_out(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    topics = facts["topics"]
-    verb = "is" if topics == 1 else "are"
-    text = f"{format_count(topics, nouns['topic'])} {verb} left out, where no {nouns['system']} has all its scores."
-    remedy = "Fill undefined scores by a policy, or use a model, which takes incomplete data."
-    return "scores left out", text, remedy
-
-
-def _write_fit(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    return "about the fit", f"{capitalize_sentence(facts['note'])}.", ""
-
-
-def _write_seeds(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    effect = facts["effect"]
-    topics = pluralize_noun(nouns["topic"])
-    text = (
-        f"Each {nouns['instance']} shifts all {topics} together (standard deviation {effect.sd:.4f},"
-        f" {effect.lower:.4f} to {effect.upper:.4f}; p = {effect.p:.2g}), which independent samples would not do."
-    )
-    return "seeds, not samples", text, "Treat the repeats as seeds."
-
-
-def _write_excess(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    finding: Finding = facts["finding"]
-    text, remedy = describe_finding(finding, nouns)
-    return f"excess false alarms of {finding.method}", text, remedy
 
 
 def describe_finding(finding: Finding, nouns: Mapping[str, str]) -> tuple[str, str]:
@@ -325,22 +286,4 @@ def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
         return ""
     items = format_count(int(analysis.item_scores.sizes["topic"]), analysis.item_noun)
     pair = ",".join(analysis.systems[:2])
-    return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --items {pair}"
-
-
-_WRITERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, str]], Words]] = {
-    "non-normal residuals": _write_non_normal,
-    "unequal variances": _write_unequal,
-    "variance grows with score": _write_growing,
-    "undefined scores": _write_undefined,
-    "many undefined scores": _write_many_undefined,
-    "few topics": _write_few_topics,
-    "uninformative topics": _write_uninformative,
-    "identical systems": _write_identical,
-    "missing instances": _write_missing_instances,
-    "missing scores": _write_missing_scores,
-    "topics left out": _write_left_out,
-    "about the fit": _write_fit,
-    "seeds, not samples": _write_seeds,
-    "excess false alarms": _write_excess,
-}
+    return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --table items:{pair}"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from shardwise.core.text import escape_controls
 from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import format_interval, format_number, format_p, format_signed
 
@@ -17,6 +20,7 @@ LONG = 45
 """Rows that fit on one page."""
 TEXTS: dict[str, Callable[[Any, int], str]] = {
     "text": lambda value, digits: str(value),
+    "cell": lambda value, digits: str(value),
     "number": lambda value, digits: format_number(float(value), digits),
     "signed": lambda value, digits: format_signed(float(value), digits),
     "interval": lambda ends, digits: format_interval(ends[0], ends[1], digits),
@@ -32,11 +36,12 @@ An interval is a pair; limits of a difference also say whether it is significant
 class TypedColumn:
     """A column of a table: its heading, its values, and their kind: one of `TEXTS`, "p", "tex", or a format.
 
-    A p-value at the resolution of resamples is only known to be as small; cells of kind "tex" are LaTeX already, as
-    headings are where a table is set in LaTeX.
+    A heading of several levels spans its neighbours of the same name. Texts stand on the left, and cells, which are
+    text too, on the right as numbers do. A p-value at the resolution of resamples is only known to be as small; cells
+    of kind "tex" are LaTeX already, as headings are where a table is set in LaTeX.
     """
 
-    head: str
+    head: str | tuple[str, ...]
     values: Sequence[Any]
     kind: str = "text"
     decimals: int = 3
@@ -54,14 +59,14 @@ class TypedColumn:
         """Cells in LaTeX."""
         if self.kind == "tex":
             return list(self.values)
-        if self.kind == "text":
+        if self.kind in ("text", "cell"):
             return [escape_tex(text, len(text)) for text in self.show()]
         return [" to ".join(map(format_math, text.split(" to "))) for text in self.show()]
 
 
 def show_columns(columns: Sequence[TypedColumn]) -> pd.DataFrame:
     """Return columns as a table of texts."""
-    return pd.DataFrame({column.head: column.show() for column in columns})
+    return pd.DataFrame({str(column.head): column.show() for column in columns})
 
 
 def set_table(columns: Sequence[TypedColumn], caption: str, label: str) -> str:
@@ -81,9 +86,11 @@ def set_float(kind: str, layout: str, caption: str, label: str, lines: Sequence[
     return "\n".join([rf"\begin{{{kind}}}", *(f"  {line}" for line in inside), rf"\end{{{kind}}}", ""])
 
 
-def set_tabular(columns: Sequence[TypedColumn], rows: range | None = None, width: str = "") -> list[str]:
+def set_tabular(
+    columns: Sequence[TypedColumn], rows: range | None = None, width: str = "", *, escape_heads: bool = False
+) -> list[str]:
     """Return all rows, or some, as lines of LaTeX; where a width is given, names in the first column wrap."""
-    sides, head, body = _set_lines(columns)
+    sides, head, body = _set_lines(columns, escape_heads)
     start, end = rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\end{tabular}"
     if width:
         names = r">{\raggedright\arraybackslash}X"
@@ -92,12 +99,68 @@ def set_tabular(columns: Sequence[TypedColumn], rows: range | None = None, width
     return [start, *(f"  {line}" for line in (*head, *shown, r"\bottomrule")), end]
 
 
-def _set_lines(columns: Sequence[TypedColumn]) -> tuple[str, list[str], list[str]]:
+def _set_lines(
+    columns: Sequence[TypedColumn], escape_heads: bool = False
+) -> tuple[str, list[str], list[str]]:
     """Sides of the columns, text on the left and numbers on the right, the heading with its rules, and the rows."""
     sides = "".join("l" if column.kind == "text" else "r" for column in columns)
-    head = [r"\toprule", " & ".join(column.head for column in columns) + r" \\", r"\midrule"]
-    cells = zip(*(column.set_tex() for column in columns), strict=True)
-    return sides, head, [" & ".join(row) + r" \\" for row in cells]
+    head = [r"\toprule"]
+    *above, last = group_heads(columns)
+    for groups in (*above, last):
+        cells, rules, start = [], [], 1
+        for text, span in groups:
+            words = escape_tex(text, 8 * len(text)) if escape_heads else text
+            cells.append(rf"\multicolumn{{{span}}}{{c}}{{{words}}}" if span > 1 else words)
+            rules += [rf"\cmidrule(lr){{{start}-{start + span - 1}}}"] if span > 1 else []
+            start += span
+        head.append(" & ".join(cells) + r" \\")
+        head += [" ".join(rules)] if rules else []
+    rows = zip(*(column.set_tex() for column in columns), strict=True)
+    return sides, [*head, r"\midrule"], [" & ".join(row) + r" \\" for row in rows]
+
+
+def group_heads(columns: Sequence[TypedColumn]) -> list[list[tuple[str, int]]]:
+    """Return the levels of headings, each with the number of columns that it spans; the lowest spans one.
+
+    >>> heads = [("5 shards", "τ"), ("5 shards", "ω²")]
+    >>> group_heads([TypedColumn("model", []), *(TypedColumn(head, []) for head in heads)])
+    [[('', 1), ('5 shards', 2)], [('model', 1), ('τ', 1), ('ω²', 1)]]
+    """
+    heads = [(column.head,) if isinstance(column.head, str) else column.head for column in columns]
+    depth = max(map(len, heads))
+    padded = [("",) * (depth - len(head)) + head for head in heads]
+    levels = []
+    for level in range(depth - 1):
+        # a column without a heading at this level stands alone
+        keys = [(head[: level + 1], k * (not head[level])) for k, head in enumerate(padded)]
+        levels.append([(key[0][-1], len(list(group))) for key, group in groupby(keys)])
+    return [*levels, [(head[-1], 1) for head in padded]]
+
+
+def render_html(columns: Sequence[TypedColumn]) -> str:
+    """Return a table in HTML: texts have the class w, and a second figure in brackets the class p."""
+
+    def write(text: str) -> str:
+        return escape(escape_controls(text))
+
+    sides = [' class="w"' if column.kind == "text" else "" for column in columns]
+    head = []
+    for groups in group_heads(columns):
+        cells, start = [], 0
+        for text, span in groups:
+            wide = f' colspan="{span}"' if span > 1 else sides[start]
+            cells.append(f"<th{wide}>{write(text)}</th>")
+            start += span
+        head.append(f"<tr>{''.join(cells)}</tr>")
+    body = []
+    for row in zip(*(column.show() for column in columns), strict=True):
+        cells = []
+        for text, side in zip(row, sides, strict=True):
+            first, bracket, rest = (text, "", "") if side else text.partition(" (")
+            second = f' <span class="p">({write(rest)}</span>' if bracket else ""
+            cells.append(f"<td{side}>{write(first)}{second}</td>")
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><thead>{''.join(head)}</thead>\n<tbody>{chr(10).join(body)}</tbody></table>"
 
 
 def format_math(text: str) -> str:

@@ -11,14 +11,11 @@ from shardwise.analysis.leaderboard import Leaderboard, tabulate_against
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.writing.answer import (
-    BareSetting,
-    answer_pairs,
     join_names,
     write_answer,
     write_byline,
     write_date,
     write_next_step,
-    write_pairs_scope,
     write_scope,
     write_title,
 )
@@ -191,12 +188,10 @@ def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str,
     tuple of str
         Answer, scope, and next step, which may be empty.
     """
-    if board.analyses:
-        analysis = board.analyses[0]
-        return write_answer(analysis), write_scope(analysis), write_next_step(analysis, command)
-    setting = BareSetting(board.result, board.measure)
-    scope = write_pairs_scope(board.result, setting, board.result.pairs.title)
-    return answer_pairs(board.result, setting), scope, ""
+    analysis = board.analyses[0] if board.analyses else None
+    setting = analysis or board.result
+    step = "" if analysis is None else write_next_step(analysis, command)
+    return write_answer(setting), write_scope(setting), step
 
 
 def head_leaderboard(board: Leaderboard) -> tuple[str, str]:

@@ -7,27 +7,33 @@ What its ``samples_df()`` returns, in memory or saved, is read too; there the mo
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, make_log, parse_verdict
+from shardwise.core.extras import require_extra
+from shardwise.io.archive import DAMAGE
+from shardwise.io.files import inflate_zstd, lift_limit, most_text_inside
+from shardwise.io.logs.log import Log, Record, Row, group_records, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object
-from shardwise.io.logs.zipped import DAMAGE, inflate_member, refuse_large_members
 from shardwise.io.tables.sheet import strip_endings
 
 _FRAME = frozenset({"sample_id", "eval_id", "id", "epoch"})
 """Columns of a table of samples."""
+_ZSTD = 93  # method of compression, APPNOTE 4.4.5
+_LOCAL = 30  # bytes of a local file header before its name
 
 
-def recognize_log(source: LogSource) -> bool:
+def _recognize(source: LogSource) -> bool:
     """Tell whether a file is a log of inspect, or its table of samples."""
     if source.ending == ".eval":
         return source.head.startswith(b"PK") and zipfile.is_zipfile(source.path)
@@ -37,19 +43,19 @@ def recognize_log(source: LogSource) -> bool:
     return isinstance(evaluated, dict) and "model" in evaluated
 
 
-def read_log(source: LogSource) -> list[Log]:
+def _read_log(source: LogSource) -> list[Log]:
     """Read a log of inspect, or its table of samples."""
     if source.columns:
-        return _read_frame(source.frame(), str(source.path))
+        return _read_frame(source.list_rows(), str(source.path))
     if source.ending == ".eval":
         return [_read_eval(source.path)]
     return [_make_log(source.fields, source.fields.get("samples") or [], source.path)]
 
 
-def read_inspect_object(data: Any) -> list[Log] | None:
+def _read_object(data: Any) -> list[Log] | None:
     """Return the logs that an EvalLog, a list of these, or a table of samples is; None for anything else."""
-    if isinstance(data, pd.DataFrame) and _is_frame([str(name) for name in data.columns]):
-        return _read_frame(data, "samples_df")
+    if type(data).__name__ == "DataFrame" and _is_frame([str(name) for name in data.columns]):
+        return _read_frame(data.to_dict("records"), "samples_df")
     logs = list(data) if isinstance(data, list | tuple) else [data]
     if not logs or not all(type(log).__name__ == "EvalLog" and hasattr(log, "model_dump") for log in logs):
         return None
@@ -63,29 +69,24 @@ def _is_frame(names: Sequence[str]) -> bool:
     return set(names) >= _FRAME and any(name.startswith("score_") for name in names)
 
 
-def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
+def _read_frame(samples: Sequence[Record], where: str) -> list[Log]:
     """Return the logs of a table of samples, one for each evaluation."""
-    metrics = [str(name) for name in frame.columns if str(name).startswith("score_")]
-    abouts = [str(name) for name in frame.columns if str(name).startswith("metadata_")]
     logs = []
-    for number, (run, part) in enumerate(frame.groupby("eval_id", sort=False)):
-        records: list[dict[str, Any]] = part.to_dict("records")  # type: ignore[assignment]
-        rows = [
-            Row(
-                str(record["id"]),
-                str(record["epoch"]),
-                _parse_scores(
-                    {name.removeprefix("score_"): record[name] for name in metrics},
-                    f"{where}: sample {record['id']}",
-                ),
-                {
-                    name.removeprefix("metadata_"): record[name]
-                    for name in abouts
-                    if record[name] == record[name]
-                },
-            )
-            for record in records
-        ]
+    for number, (run, records) in enumerate(group_records(samples, lambda record: record["eval_id"]).items()):
+        rows = []
+        for record in records:
+            scores = {
+                name.removeprefix("score_"): value
+                for name, value in record.items()
+                if name.startswith("score_")
+            }
+            about = {
+                name.removeprefix("metadata_"): value
+                for name, value in record.items()
+                if name.startswith("metadata_") and value == value
+            }
+            place = f"{where}: sample {record['id']}"
+            rows.append(Row(str(record["id"]), str(record["epoch"]), _parse_scores(scores, place), about))
         model = _model_of(records[0])
         task = str(records[0].get("task_name") or records[0].get("task") or "task")
         others = (f"{model} ({run})", f"{model} ({number + 1})")
@@ -128,17 +129,48 @@ def _read_samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any
     if "summaries.json" in names:
         return _parse_member(archive, "summaries.json", path)
     parts = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-    refuse_large_members(archive, parts, path)
+    _refuse_large(archive, parts, path)
     return [_parse_member(archive, name, path) for name in parts]  # a log that was not finished
 
 
 def _parse_member(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
+    """Inflate one member, no further than it says it goes, and return its JSON; zipfile knows no zstandard."""
+    _refuse_large(archive, [name], path)
+    info, where = archive.getinfo(name), f"{path} ({name})"
+    packed = info.compress_type == _ZSTD
+    if packed:
+        require_extra("zst", where)
     try:
-        return json.loads(inflate_member(archive, name, path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("is not JSON", where=f"{path} ({name})", remedy="fetch it again") from None
+        if packed:
+            stream = archive.fp
+            assert stream is not None
+            stream.seek(info.header_offset)
+            stream.seek(sum(struct.unpack("<HH", stream.read(_LOCAL)[26:])), io.SEEK_CUR)
+            content = inflate_zstd(stream.read(info.compress_size), info.file_size)
+            good = len(content) == info.file_size and zlib.crc32(content) == info.CRC
+        else:
+            with archive.open(info) as member:
+                content, good = member.read(info.file_size + 1), True
+    except DAMAGE:
+        good = False
+    if not good:
+        raise InputError("cannot be inflated", where=where, remedy="the file may be damaged: fetch it again")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", where=where, remedy="fetch it again") from None
+
+
+def _refuse_large(archive: zipfile.ZipFile, names: Sequence[str], path: Path) -> None:
+    """Refuse members that together say that they inflate to more than a file of this size may hold."""
+    size = sum(archive.getinfo(name).file_size for name in names)
+    most = most_text_inside(path.stat().st_size)
+    if size > most:
+        raise InputError(
+            f"would inflate to {size:,} bytes, over {most:,}",
+            where=f"{path} ({names[0]})",
+            remedy=lift_limit(size),
+        )
 
 
 def _make_log(header: Any, samples: Any, path: Path) -> Log:
@@ -196,4 +228,4 @@ def _parse_scores(values: Mapping[str, Any], where: str) -> dict[str, float]:
     return scores
 
 
-READER = Reader("inspect log", recognize_log, read_log, read_object=read_inspect_object)
+READERS = (Reader("inspect log", _recognize, _read_log, read_object=_read_object),)

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from shardwise.io.tables.words import CLUSTERS, LETTERS, SYSTEMS, VERDICTS, simp
 
 MAIN = "score"
 """The measure that is each task's own, where tasks have none in common."""
+Record = dict[str, Any]
+"""What a tool writes for one answer, or for a part of it."""
+Key = TypeVar("Key")
 _LONGEST = 80  # characters of a label; the text of a passage is longer, and gets a number
 
 
@@ -92,31 +95,42 @@ def parse_verdict(value: Any) -> float:
     return (VERDICTS | LETTERS[0]).get(text.lower(), np.inf)
 
 
-def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], source: Path) -> list[str]:
-    """Return for each key how many like it came so far; refuse records in which one key has several systems.
+def group_records(records: Iterable[Record], key: Callable[[Record], Key]) -> dict[Key, list[Record]]:
+    """Return records by a key, in their order."""
+    groups: dict[Key, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
-    Parameters
-    ----------
-    keys
-        What identifies an answer but for its repeat.
-    records
-        The answers as they stand in the file.
-    source
-        The file, for errors.
 
-    >>> number_repeats(["a", "b", "a"], [{}, {}, {}], Path("log.jsonl"))
-    ['1', '1', '2']
-    >>> number_repeats(["a", "a"], [{"model": "x"}, {"model": "y"}], Path("log.jsonl"))
+def score_answers(
+    source: Path,
+    records: Sequence[Record],
+    item: Callable[[Record], str],
+    scores: Callable[[Record], Mapping[str, float]],
+    about: Callable[[Record], Mapping[str, Any]] = lambda record: {},
+    part: Callable[[Record], Any] = lambda record: "",
+) -> list[Row]:
+    """Return a row for each answer of a file; refuse records in which one item has several systems.
+
+    Records of one item and part are its repeats, in their order; the parts of an answer, such as its measures, are one
+    row.
+
+    >>> answers = [{"id": "a", "right": 1}, {"id": "b", "right": 0}, {"id": "a", "right": 0}]
+    >>> rows = score_answers(Path("log.jsonl"), answers, lambda a: a["id"], lambda a: {"right": a["right"]})
+    >>> [(row.item, row.repeat, row.scores["right"]) for row in rows]
+    [('a', '1', 1), ('b', '1', 0), ('a', '2', 0)]
+    >>> score_answers(Path("log.jsonl"), [{"model": "x"}, {"model": "y"}], lambda a: "a", lambda a: {})
     Traceback (most recent call last):
     shardwise.core.errors.InputError: log.jsonl: answers of several systems in 'model' (x, y); write a file for each
     """
     fields = {field for record in records for field in record if simplify_header(field) in SYSTEMS}
     counts: dict[Any, int] = {}
     systems: dict[tuple[Any, str], str] = {}
-    numbers = []
-    for key, record in zip(keys, records, strict=True):
+    rows: dict[tuple[str, str], Row] = {}
+    for record in records:
+        key = (item(record), part(record))
         counts[key] = counts.get(key, 0) + 1
-        numbers.append(str(counts[key]))
         for field in fields & record.keys():
             name = str(record[field])
             before = systems.setdefault((key, field), name)
@@ -126,23 +140,10 @@ def number_repeats(keys: Sequence[Any], records: Sequence[Mapping[str, Any]], so
                     where=str(source),
                     remedy="write a file for each",
                 )
-    return numbers
-
-
-def score_answers(
-    source: Path,
-    records: Sequence[Mapping[str, Any]],
-    name_item: Callable[[Mapping[str, Any]], str],
-    read_scores: Callable[[Mapping[str, Any]], Mapping[str, float]],
-    read_about: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda record: {},
-) -> list[Row]:
-    """Return a row for each record of a file; records of one item are its repeats, in their order."""
-    items = [name_item(record) for record in records]
-    repeats = number_repeats(items, records, source)
-    return [
-        Row(item, repeat, read_scores(record), read_about(record))
-        for record, item, repeat in zip(records, items, repeats, strict=True)
-    ]
+        answer = (key[0], str(counts[key]))
+        known = rows[answer].scores if answer in rows else {}
+        rows[answer] = Row(*answer, {**known, **scores(record)}, about(record))
+    return list(rows.values())
 
 
 def make_log(
@@ -227,18 +228,16 @@ def _merge_parts(logs: Sequence[Log]) -> list[Log]:
         if len(parts) == 1 or sum(map(len, items)) > len(set[str]().union(*items)):
             merged += parts
             continue
-        merged.append(_chain_logs(parts))
+        places = [log.place(k) for log in parts for k in range(len(log.rows))]
+        merged.append(
+            replace(
+                parts[0],
+                rows=[row for log in parts for row in log.rows],
+                place=places.__getitem__,
+                notes=tuple(dict.fromkeys(note for log in parts for note in log.notes)),
+            )
+        )
     return merged
-
-
-def _chain_logs(parts: Sequence[Log]) -> Log:
-    rows = [(log, k) for log in parts for k in range(len(log.rows))]
-    return replace(
-        parts[0],
-        rows=[log.rows[k] for log, k in rows],
-        place=lambda row: rows[row][0].place(rows[row][1]),
-        notes=tuple(dict.fromkeys(note for log in parts for note in log.notes)),
-    )
 
 
 def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log], tuple[str, ...]]:
@@ -286,26 +285,22 @@ def _even_repeats(logs: Sequence[Log]) -> tuple[list[Log], tuple[str, ...]]:
         counts[log.task] = max(counts.get(log.task, 0), len({row.repeat for row in log.rows}))
     if len(set(counts.values())) < 2:
         return list(logs), ()
+    averaged = []
+    for log in logs:
+        answers: dict[str, list[Row]] = {}
+        for row in log.rows:
+            answers.setdefault(row.item, []).append(row)
+        rows = []
+        for item, group in answers.items():
+            given: dict[str, list[float]] = {}
+            for name, score in (pair for row in group for pair in row.scores.items()):
+                given.setdefault(name, []).extend([] if np.isnan(score) else [score])
+            means = {name: float(np.mean(known)) if known else np.nan for name, known in given.items()}
+            rows.append(Row(item, "1", means, group[0].about))
+        places = [f"{log.source}: {row.item}" for row in rows]
+        averaged.append(replace(log, rows=rows, place=places.__getitem__))
     shown = ", ".join(f"{count} ({task})" for task, count in counts.items())
-    return [_average_repeats(log) for log in logs], (
-        f"repeats differ between tasks and are averaged: {shown}",
-    )
-
-
-def _average_repeats(log: Log) -> Log:
-    cells: dict[str, list[Row]] = {}
-    for row in log.rows:
-        cells.setdefault(row.item, []).append(row)
-    rows = []
-    for item, group in cells.items():
-        names = dict.fromkeys(name for row in group for name in row.scores)
-        values = {
-            name: [row.scores[name] for row in group if not np.isnan(row.scores.get(name, np.nan))]
-            for name in names
-        }
-        scores = {name: float(np.mean(given)) if given else np.nan for name, given in values.items()}
-        rows.append(Row(item, "1", scores, group[0].about))
-    return replace(log, rows=rows, place=lambda row: f"{log.source}: {rows[row].item}")
+    return averaged, (f"repeats differ between tasks and are averaged: {shown}",)
 
 
 def _make_part(

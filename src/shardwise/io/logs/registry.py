@@ -20,11 +20,8 @@ from shardwise.io.logs.source import LogSource
 from shardwise.io.votes import Votes, join_votes
 
 GROUP = "shardwise.readers"
-_OWN = (
-    "inspect", "lm_eval", "promptfoo", "deepeval", "helm", "lighteval", "every_eval_ever", "swe_bench", "openai_evals",
-    "human_eval", "evalplus", "alpaca_eval", "mt_bench", "mteb", "ranx", "tira",
-)  # fmt: skip
-"""Modules of this package that hold a reader each, in the order in which they are asked."""
+_OWN = ("inspect", "harnesses", "benchmarks")
+"""Modules of this package that hold readers, in the order in which they are asked."""
 
 _FIELDS = {
     "promptfoo": "results config evalId provider success score testCase vars prompt",
@@ -55,8 +52,10 @@ class Reader:
         Whether a file is one of them, by its name and content.
     read
         The logs that it holds, or votes.
-    explain_means
-        Why a file of the tool holds no scores of single items, and where they are; nothing where it may hold some.
+    holds_means
+        Whether a file of the tool holds no scores of single items.
+    remedy
+        Where the scores are instead.
     read_object
         The logs that an object in memory is; None where it is no such object.
     """
@@ -64,7 +63,8 @@ class Reader:
     name: str
     recognize: Callable[[LogSource], bool]
     read: Callable[[LogSource], list[Log] | list[Votes]]
-    explain_means: Callable[[LogSource], str] | None = None
+    holds_means: Callable[[LogSource], bool] = lambda source: False
+    remedy: str = ""
     read_object: Callable[[Any], list[Log] | None] | None = None
 
 
@@ -76,30 +76,19 @@ class MeansOnly(InputError):
 def list_readers() -> tuple[Reader, ...]:
     """Return all readers, those of other packages first."""
     others = [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
-    readers: list[Reader] = [import_module(f"shardwise.io.logs.{name}").READER for name in _OWN]
+    modules = [import_module(f"shardwise.io.logs.{name}") for name in _OWN]
+    readers: list[Reader] = [reader for module in modules for reader in module.READERS]
     names = {reader.name for reader in others}
     return (*others, *(reader for reader in readers if reader.name not in names))
 
 
 def find_reader(source: LogSource) -> Reader | None:
-    """Return the reader that recognises a file, if any does.
-
-    Parameters
-    ----------
-    source
-        The file.
-    """
+    """Return the reader that recognises a file, if any does."""
     return next((reader for reader in list_readers() if reader.recognize(source)), None)
 
 
 def read_logs(path: Path) -> list[Log] | Votes | None:
-    """Return the logs that a file holds; None where no reader knows it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    """
+    """Return the logs that a file holds; None where no reader knows it."""
     if not path.is_file():
         return None
     source = LogSource(path)
@@ -115,40 +104,23 @@ def read_logs(path: Path) -> list[Log] | Votes | None:
 
 
 def holds_means(path: Path) -> bool:
-    """Tell whether a file of a known tool holds no scores of single items.
-
-    Parameters
-    ----------
-    path
-        The file.
-    """
+    """Tell whether a file of a known tool holds no scores of single items."""
     source = LogSource(path)
-    return find_reader(source) is None and bool(_explain_means(source))
-
-
-def _explain_means(source: LogSource) -> str:
-    texts = (reader.explain_means(source) for reader in list_readers() if reader.explain_means is not None)
-    return next((text for text in texts if text), "")
+    return find_reader(source) is None and any(reader.holds_means(source) for reader in list_readers())
 
 
 def _refuse_means(source: LogSource) -> None:
-    remedy = _explain_means(source)
-    if remedy:
-        raise MeansOnly(
-            "contains only aggregate means; per-item scores are required",
-            where=str(source.path),
-            remedy=remedy,
-        )
+    for reader in list_readers():
+        if reader.holds_means(source):
+            raise MeansOnly(
+                "contains only aggregate means; per-item scores are required",
+                where=str(source.path),
+                remedy=reader.remedy,
+            )
 
 
 def name_nearest(path: Path) -> str:
-    """Return the tool whose files are most like one that nobody knows, by the fields that they share; or nothing.
-
-    Parameters
-    ----------
-    path
-        A file of JSON.
-    """
+    """Return the tool whose files are most like one that nobody knows, by the fields that they share; or nothing."""
     source = LogSource(path)
     fields = {*source.fields, *source.first}
     for part in (source.whole, source.fields.get("results"), *source.fields.values()):
@@ -160,13 +132,7 @@ def name_nearest(path: Path) -> str:
 
 
 def find_logs(folder: Path) -> list[Path]:
-    """List the files below a folder that readers know.
-
-    Parameters
-    ----------
-    folder
-        Where to look.
-    """
+    """List the files below a folder that readers know."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     known = [path for path in files if find_reader(LogSource(path)) is not None]
     if not known:
@@ -179,13 +145,7 @@ def find_logs(folder: Path) -> list[Path]:
 
 
 def read_object(data: Any) -> list[Log] | None:
-    """Return the logs that an object in memory is; None where no reader knows it.
-
-    Parameters
-    ----------
-    data
-        Any object.
-    """
+    """Return the logs that an object in memory is; None where no reader knows it."""
     for reader in list_readers():
         logs = reader.read_object(data) if reader.read_object is not None else None
         if logs is not None:
@@ -194,12 +154,8 @@ def read_object(data: Any) -> list[Log] | None:
 
 
 def are_rankings(paths: Sequence[Path]) -> bool:
-    """Tell whether files are runs and judgments in JSON, as ranx saves them, rather than scores.
-
-    Parameters
-    ----------
-    paths
-        Files.
-    """
-    ranx = import_module("shardwise.io.logs.ranx")
-    return len(paths) > 1 and all(path.is_file() and ranx.is_ranking(LogSource(path)) for path in paths)
+    """Tell whether files are runs and judgments in JSON, as ranx saves them, rather than scores."""
+    if len(paths) < 2 or not all(path.is_file() for path in paths):
+        return False
+    is_ranking = import_module("shardwise.io.logs.benchmarks").is_ranking
+    return all(is_ranking(LogSource(path)) for path in paths)

@@ -7,12 +7,9 @@ import io
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 
 from shardwise.core.errors import InputError
 from shardwise.io.files import bare_name, read_text
@@ -21,6 +18,7 @@ from shardwise.io.tables.sheet import first_line, strip_endings
 
 HEAD = 1 << 16  # bytes of a file that tell what it is
 _TEXT = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,11 @@ class LogSource:
         return as_object(self.whole)
 
     @property
+    def first_of_list(self) -> dict[str, Any]:
+        """The first object of the list that its JSON is; one without fields where it is something else."""
+        return as_object(next(iter(as_list(self.whole)), None))
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         """The objects of its lines, or of the list that its JSON is."""
         if self.ending == ".json" and isinstance(self.whole, list):
@@ -85,32 +88,40 @@ class LogSource:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of its columns, if it is a table of text or Parquet."""
-        if self.ending in (".parquet", ".pq"):
+        if self.ending in _PARQUET:
             try:
-                return tuple(pyarrow.parquet.read_schema(pa.BufferReader(self.text)).names)
-            except (OSError, ValueError, pa.ArrowException):
+                return tuple(_load_parquet().read_schema(io.BytesIO(self.text)).names)
+            except (OSError, ValueError):
                 return ()
-        if self.ending in _TEXT:
-            packed = self.path.suffix.lower() != self.ending
-            start = self.text[:HEAD] if packed else self.head
-            line = start.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
-            try:
-                return tuple(next(csv.reader([line.rstrip("\r")]), []))
-            except csv.Error:
-                return ()
-        return ()
+        if self.ending not in _TEXT:
+            return ()
+        packed = self.path.suffix.lower() != self.ending
+        start = self.text[:HEAD] if packed else self.head
+        line = start.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
+        try:
+            return tuple(next(csv.reader([line.rstrip("\r")]), []))
+        except csv.Error:
+            return ()
 
-    def frame(self) -> pd.DataFrame:
-        """Return its table."""
+    def list_rows(self, *columns: str) -> list[dict[str, Any]]:
+        """Return the rows of its table, of these columns of Parquet or of all."""
         try:
             if self.ending in _TEXT:
-                return pd.read_csv(io.BytesIO(self.text))
-            frame: pd.DataFrame = pyarrow.parquet.read_table(pa.BufferReader(self.text)).to_pandas()
-            return frame
-        except (OSError, ValueError, pa.ArrowException) as error:
+                frame = import_module("pandas").read_csv(io.BytesIO(self.text))
+                rows: list[dict[str, Any]] = frame.to_dict("records")
+            else:
+                table = _load_parquet().read_table(io.BytesIO(self.text), columns=list(columns) or None)
+                rows = table.to_pylist() if columns else table.to_pandas().to_dict("records")
+            return rows
+        except (OSError, ValueError) as error:
             raise InputError(
                 f"cannot be read ({first_line(error)})", where=str(self.path), remedy="fetch it again"
             ) from None
+
+
+def _load_parquet() -> Any:
+    """Return Arrow's reader of Parquet, loaded where it is needed."""
+    return import_module("pyarrow.parquet")
 
 
 def _parse_json(text: bytes) -> Any:
@@ -118,6 +129,14 @@ def _parse_json(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def read_json_file(path: Path) -> dict[str, Any]:
+    """Return the object that a small file beside a log holds; one without fields where it cannot be read."""
+    try:
+        return as_object(_parse_json(path.read_bytes()))
+    except OSError:
+        return {}
 
 
 def as_object(value: Any) -> dict[str, Any]:

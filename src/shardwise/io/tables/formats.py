@@ -21,9 +21,8 @@ import pyarrow.parquet
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import import_extra
-from shardwise.io.bounds import lift_limit, most_inside, most_workbook_inside
-from shardwise.io.checksums import KEY, check_hash, hash_columns
-from shardwise.io.files import decode_text, read_text
+from shardwise.io.archive import KEY, check_hash, hash_columns
+from shardwise.io.files import decode_text, lift_limit, most_inside, most_workbook_inside, read_text
 from shardwise.io.tables.delimited import find_dialect, sheet_of_cells
 from shardwise.io.tables.sheet import (
     INDEX,

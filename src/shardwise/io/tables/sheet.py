@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.text import unguard_name
 from shardwise.io.files import bare_name
-from shardwise.io.spreadsheets import unguard_name
 from shardwise.io.tables import words
 from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, parse_texts
 

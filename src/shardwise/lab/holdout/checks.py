@@ -17,17 +17,15 @@ from shardwise.core import late
 from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arguments import count_workers as workers_of
 from shardwise.core.arguments import validate_level as level_of
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, Tally, add_tallies, build_tables, join_tallies
 from shardwise.methods.anova.variance_components import complete_table
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 

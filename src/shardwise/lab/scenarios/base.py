@@ -7,105 +7,126 @@ the system means, because the interactions of systems with it sum to zero over t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import prod
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from shardwise.core.arguments import validate_count
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, VarianceComponents
 
 TOPICS = Claim("topic")
 OWN = ("system:instance", "error")  # effects that a deterministic system does not have
 
 
-class Scenario(Protocol):
-    """Draws score tables with a known truth."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """Score tables with a known truth: how they are drawn, and what is known of them.
+
+    Parameters
+    ----------
+    kind : str
+        What kind of scores.
+    dims : tuple of str
+        Layout of a table.
+    shape : tuple of int
+        Sizes in the order of ``dims``.
+    claim : Claim
+        What the truth is about; `Claim()` is about these topics, shards and instances.
+    truth : array
+        (R,) true system means for that claim; all equal is an exact null.
+    tables : callable
+        Function of the scenario, the number of the first table, how many, and a seed: (count, *shape) scores.
+    facts : mapping
+        What else is known, by name: ``components``, ``margins``, ``deterministic``, ``weights`` and the like.
+    """
+
+    kind: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    claim: Claim
+    truth: Floats
+    tables: Callable[[Scenario, int, int, int], Floats]
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """What kind of scores, and the claim: "normal; topics like these"."""
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Layout of a table."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes in the order of dims."""
-
-    @property
-    def claim(self) -> Claim:
-        """What the truth is about; `Claim()` is about these topics, shards and instances."""
-
-    @property
-    def truth(self) -> Floats:
-        """(R,) true system means for that claim; all equal is an exact null."""
+        """What kind of scores, and the claim: "normal; new topics like these"."""
+        return f"{self.kind}; {self.claim.short(self.dims)}"
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
-        """(count, *shape) scores: tables first to first + count - 1."""
+        """Draw (count, *shape) scores: tables first to first + count - 1.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first table.
+        count : int
+            How many tables.
+        seed : int
+            Where the random numbers start; table i depends on (seed, i) only.
+
+        Returns
+        -------
+        array of float
+            Scores, tables first.
+        """
+        return self.tables(self, first, count, seed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NormalScenario:
-    """Scores that are sums of normal effects.
+def normal_scenario(
+    means: Floats,
+    components: VarianceComponents,
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    claim: Claim = TOPICS,
+    deterministic: Bools | None = None,
+) -> Scenario:
+    """Make a scenario of scores that are sums of normal effects.
 
     ``means`` are the true system means. ``deterministic`` flags systems whose instances are copies of one another: they
     have neither instance effects nor an error. Splits share topics and topic:system, nothing else.
 
     >>> sd = VarianceComponents.of({"topic": .2, "error": .1}, kind="sd")
-    >>> scenario = NormalScenario(np.full(3, .3), sd, ("topic", "system"), (50, 3))
+    >>> scenario = normal_scenario(np.full(3, .3), sd, ("topic", "system"), (50, 3))
     >>> scenario.draw(0, 10, seed=1).shape, scenario.name
     ((10, 50, 3), 'normal; new topics like these')
     """
+    check_layout(dims, shape, claim)
+    r = shape[dims.index("system")]
+    if np.shape(means) != (r,) or not np.isfinite(means).all():
+        raise InputError(f"the true means are not {r} numbers", remedy="give one for each system")
+    if deterministic is not None and (np.shape(deterministic) != (r,) or "instance" not in dims):
+        raise InputError(
+            "deterministic systems need a flag for each system, and instances",
+            remedy="say how many instances the others have",
+        )
+    facts = {"components": components, "deterministic": deterministic}
+    return Scenario("normal", dims, shape, claim, means, _draw_normal, facts)
 
-    means: Floats
-    components: VarianceComponents
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    claim: Claim = TOPICS
-    deterministic: Bools | None = None
 
-    def __post_init__(self) -> None:
-        check_layout(self.dims, self.shape, self.claim)
-        r = self.shape[self.dims.index("system")]
-        if np.shape(self.means) != (r,) or not np.isfinite(self.means).all():
-            raise InputError(f"the true means are not {r} numbers", remedy="give one for each system")
-        if self.deterministic is not None and (
-            np.shape(self.deterministic) != (r,) or "instance" not in self.dims
-        ):
-            raise InputError(
-                "deterministic systems need a flag for each system, and instances",
-                remedy="say how many instances the others have",
-            )
-
-    @property
-    def name(self) -> str:
-        """Normal scores and the claim."""
-        return f"normal; {self.claim.short(self.dims)}"
-
-    @property
-    def truth(self) -> Floats:
-        """(R,) true system means."""
-        return self.means
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        """(count, *shape) scores: tables first to first + count - 1."""
-        y = np.empty((count, *self.shape))
-        y[:] = self.means.reshape(axes_of(self.dims, self.shape, ("system",)))
-        for effect, part in draw_effects(self.components, self.dims, self.shape, first, count, seed).items():
-            fixed = held_fixed(effect, self.dims, self.claim)
-            if fixed is not None:
-                part -= part.mean(axis=1 + fixed, keepdims=True)
-            if self.deterministic is not None and effect in OWN:
-                part = np.where(self.deterministic[:, None], 0.0, part)
-            y += part
-        return y
+def _draw_normal(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """(count, *shape) sums of normal effects; those of systems with what is held fixed sum to zero over it."""
+    dims, shape, deterministic = scenario.dims, scenario.shape, scenario.facts["deterministic"]
+    y = np.empty((count, *shape))
+    y[:] = scenario.truth.reshape(axes_of(dims, shape, ("system",)))
+    drawn = draw_effects(scenario.facts["components"], dims, shape, first, count, seed)
+    for effect, part in drawn.items():
+        inside = inside_of(effect)
+        for other in inside if "system" in inside else ():
+            if other != "system" and other not in scenario.claim:
+                part -= part.mean(axis=1 + dims.index(other), keepdims=True)
+        y += (
+            np.where(deterministic[:, None], 0.0, part)
+            if deterministic is not None and effect in OWN
+            else part
+        )
+    return y
 
 
 def draw_effects(
@@ -151,15 +172,6 @@ def effects_of(dims: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 def axes_of(dims: tuple[str, ...], shape: tuple[int, ...], inside: tuple[str, ...]) -> tuple[int, ...]:
     """Return a shape that broadcasts: the size of the dimensions inside, 1 elsewhere."""
     return tuple(size if dim in inside else 1 for dim, size in zip(dims, shape, strict=True))
-
-
-def held_fixed(effect: str, dims: tuple[str, ...], claim: Claim) -> int | None:
-    """Return the axis over which an effect of systems has to sum to zero, as the claim holds its levels fixed."""
-    inside = inside_of(effect)
-    if "system" not in inside:
-        return None
-    other = next(dim for dim in inside if dim != "system")
-    return None if other in claim else dims.index(other)
 
 
 def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], claim: Claim) -> None:

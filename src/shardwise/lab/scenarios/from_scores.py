@@ -1,6 +1,6 @@
 """Equal systems made out of one's own scores: scenarios without a difference that keep what the scores look like.
 
-Three ways, each with its own idea of "no difference":
+Four ways, each with its own idea of "no difference":
 
 * permute: within a topic every system might as well have had the other's scores. Labels are shuffled within topics,
   jointly over shards. Systems become exchangeable, so their variances become alike.
@@ -8,100 +8,66 @@ Three ways, each with its own idea of "no difference":
   for all systems. Each system keeps its own variance and its correlation with the others, but not its skewness.
 * resample: systems are moved to the same mean; then topics are drawn with replacement. All is kept, at the price that
   no topic is new.
+* tilt: scores stay as they are, and topics are drawn with unequal chances under which the systems are equal.
+
+Moving systems to one mean and drawing topics anew changes what near-ties look like: systems tied on 47 of 50 topics are
+a constant apart on these once they are moved. Here the scores stay as they are. Topics are drawn with replacement with
+the weights closest to equal ones, by Kullback and Leibler's divergence, under which the systems have exactly the
+true means (exponential tilting: Efron 1981; Owen 2001). Ties and zeros stay, and so does all that topics do.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from scipy import special
 
-from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Floats
+from shardwise.core.arguments import validate_choice, validate_count, validate_level
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario, check_layout
 
 KINDS = ("permute", "flip", "resample")
+STEPS = 200  # of Newton's method; a dozen are usual
+CLOSE = 1e-11  # to the true differences, in standard deviations of a contrast
+RANK = 1e-12  # share of the scores that rounding may be
+SHARE = (
+    0.5  # of the topics that the weights count as at least: with fewer, all tables are made of a few topics
+)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RedrawnScores:
-    """Scores to draw from, and the true means that replicates are moved to."""
-
-    name: str
-    dims: tuple[str, ...]
-    claim: Claim
-    truth: Floats  # (R,)
-    scores: Floats  # in the order of dims
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes in the order of dims."""
-        return self.scores.shape
+def _draw_permuted(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Shuffle the systems within each topic, then move them to their true means."""
+    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
+    t, r = y.shape[:2]
+    out = np.empty((count, *y.shape))
+    rows = np.arange(t)[:, None]
+    for k in range(count):
+        order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
+        out[k] = y[rows, order]
+    return _add_effects(scenario, _restore_axes(out, scenario.dims))
 
 
-class PermutedScenario(_RedrawnScores):
-    """Scores with the systems shuffled within each topic, then moved to their true means."""
-
-    __slots__ = ()
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        """Replicates first, first + 1, …: (count, *shape)."""
-        y = np.moveaxis(self.scores, _find_axes(self.dims), (0, 1))
-        t, r = y.shape[:2]
-        out = np.empty((count, *y.shape))
-        rows = np.arange(t)[:, None]
-        for k in range(count):
-            order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
-            out[k] = y[rows, order]
-        return _add_effects(_restore_axes(out, self.dims), self.dims, self.truth - self.truth.mean())
+def draw_resampled(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Draw topics with replacement from scores whose system means are alike, then move them to their true means."""
+    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
+    drawn = np.stack([make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
+    return _add_effects(scenario, _restore_axes(y[drawn], scenario.dims))
 
 
-class ResampledScenario(_RedrawnScores):
-    """Scores whose system means are alike, moved to their true means, topics drawn with replacement."""
-
-    __slots__ = ()
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        """Replicates first, first + 1, …: (count, *shape)."""
-        y = np.moveaxis(self.scores, _find_axes(self.dims), (0, 1))
-        drawn = np.stack(
-            [make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)]
-        )
-        return _add_effects(_restore_axes(y[drawn], self.dims), self.dims, self.truth - self.truth.mean())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FlippedScenario:
-    """Scores with the systems moved to their true means, and random signs for what each random dimension did to them.
+def _draw_flipped(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Draw random signs for what each random dimension did to systems, and move these to their true means.
 
     A score is a sum of effects; those of system with a dimension held fixed stay as they are, those with a random one
     take the sign of its level. Effects are centred, which shrinks them by √(1 - 1/levels); this is undone.
     """
-
-    name: str
-    dims: tuple[str, ...]
-    claim: Claim
-    truth: Floats
-    fixed: Floats  # all that stays, systems alike
-    flipped: tuple[tuple[Floats, tuple[int, ...]], ...]  # effects, and the axes along which signs are drawn
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes in the order of dims."""
-        return self.fixed.shape
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        """Replicates first, first + 1, …: (count, *shape)."""
-        out = np.repeat(self.fixed[None], count, axis=0)
-        for k in range(count):
-            rng = make_generator(seed, first + k)
-            for effect, axes in self.flipped:
-                size = [n if axis in axes else 1 for axis, n in enumerate(self.shape)]
-                out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
-        return _add_effects(out, self.dims, self.truth - self.truth.mean())
+    out = np.repeat(scenario.facts["fixed"][None], count, axis=0)
+    for k in range(count):
+        rng = make_generator(seed, first + k)
+        for effect, axes in scenario.facts["flipped"]:
+            size = [n if axis in axes else 1 for axis, n in enumerate(scenario.shape)]
+            out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
+    return _add_effects(scenario, out)
 
 
 def data_null(
@@ -128,19 +94,20 @@ def data_null(
     system = dims.index("system")
     shift = np.zeros(scores.shape[system]) if effects is None else np.asarray(effects, dtype=float)
     truth = np.full(shift.shape, float(scores.mean())) + shift - shift.mean()
-    name = f"{kind}; {claim.short(dims)}"
     if not speaks_for(kind, dims, claim):
         raise InputError(
             f"the null {kind!r} says nothing of {claim.short(dims)}",
             remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
-        return PermutedScenario(name, dims, claim, truth, scores)
+        return Scenario(kind, dims, scores.shape, claim, truth, _draw_permuted, {"scores": scores})
     others = tuple(axis for axis in range(scores.ndim) if axis != system)
     level = scores - scores.mean(axis=others, keepdims=True) + scores.mean()
     if kind == "resample":
-        return ResampledScenario(name, dims, claim, truth, level)
-    return _build_flipped(name, level, dims, claim, truth)
+        return Scenario(kind, dims, scores.shape, claim, truth, draw_resampled, {"scores": level})
+    fixed, flipped = _split_effects(level, dims, claim)
+    facts = {"fixed": fixed, "flipped": flipped}
+    return Scenario(kind, dims, scores.shape, claim, truth, _draw_flipped, facts)
 
 
 def speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
@@ -155,9 +122,11 @@ def speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
     return "split" not in dims
 
 
-def _build_flipped(
-    name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: Floats
-) -> FlippedScenario:
+Flips = list[tuple[Floats, tuple[int, ...]]]  # effects, and the axes along which signs are drawn
+
+
+def _split_effects(y: Floats, dims: tuple[str, ...], claim: Claim) -> tuple[Floats, Flips]:
+    """Return all that stays of scores whose systems are alike, and the effects whose signs are drawn."""
     topic, system = dims.index("topic"), dims.index("system")
     others = [axis for axis, dim in enumerate(dims) if dim not in ("topic", "system")]
     by_topic = y.mean(axis=tuple(others), keepdims=True)
@@ -166,9 +135,7 @@ def _build_flipped(
     topic_system = by_topic - common - (by_topic.mean(axis=topic, keepdims=True) - grand)
     t = y.shape[topic]
     if not others:
-        return FlippedScenario(
-            name, dims, claim, truth, common + 0.0 * y, ((topic_system * _undo_centring(t), (topic,)),)
-        )
+        return common + 0.0 * y, [(topic_system * _undo_centring(t), (topic,))]
     (third,) = others
     k = y.shape[third]
     if dims[third] == "instance":  # instances of one system have nothing to do with those of another
@@ -192,8 +159,8 @@ def _build_flipped(
         return np.asarray(effect * np.sqrt(max(0.0, 1.0 - ms_error / total) if total > 0 else 0.0))
 
     if claim == Claim("topic") and dims[third] != "instance":  # a topic turns with all its shards
-        moved = ((topic_system + error) * _undo_centring(t), (topic,))
-        return FlippedScenario(name, dims, claim, truth, shared + without_error(deviations, k, t), (moved,))
+        moved = (topic_system + error) * _undo_centring(t)
+        return shared + without_error(deviations, k, t), [(moved, (topic,))]
     fixed, flips = shared + 0.0 * y, [(noise, error_axes)]
     for effect, axes, dim, levels, repeats in (
         (topic_system, (topic,), "topic", t, k),
@@ -204,7 +171,7 @@ def _build_flipped(
             flips.append((pure * _undo_centring(levels), axes))
         else:
             fixed = fixed + pure
-    return FlippedScenario(name, dims, claim, truth, fixed, tuple(flips))
+    return fixed, flips
 
 
 def _undo_centring(levels: int) -> float:
@@ -221,9 +188,148 @@ def _restore_axes(batch: Floats, dims: tuple[str, ...]) -> Floats:
     return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
 
 
-def _add_effects(batch: Floats, dims: tuple[str, ...], effects: Floats) -> Floats:
+def _add_effects(scenario: Scenario, batch: Floats) -> Floats:
+    """Add to (B, *dims) scores what the true means differ by."""
+    effects = scenario.truth - scenario.truth.mean()
     if np.any(effects):
         shape = [1] * batch.ndim
-        shape[1 + dims.index("system")] = effects.size
+        shape[1 + scenario.dims.index("system")] = effects.size
         batch = batch + effects.reshape(shape)
     return batch
+
+
+def tilted_scenario(
+    scores: Floats,
+    dims: tuple[str, ...] = ("topic", "system"),
+    *,
+    effects: Floats | None = None,
+    topics: int | None = None,
+) -> Scenario:
+    """Make a scenario of equal systems, or of systems that differ by ``effects``, without changing a score.
+
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.beta(2, 4, (100, 1)) + rng.normal([0.0, 0.02, 0.05], 0.1, (100, 3))
+    >>> scenario = tilted_scenario(y)
+    >>> weights = scenario.facts["weights"]
+    >>> float(np.ptp(weights @ y)) < 1e-10, float(np.ptp(scenario.truth)), 70 < effective_topics(weights) < 100
+    (True, 0.0, True)
+    """
+    y = np.asarray(scores, dtype=float)
+    if dims[0] != "topic":
+        raise InputError(
+            f"topics are drawn from scores by {', '.join(dims)}, which begin with another dimension",
+            remedy="choose one split",
+        )
+    n = len(y) if topics is None else validate_count(topics, "topics", least=2)
+    shape = (n, *y.shape[1:])
+    check_layout(dims, shape, Claim("topic"))
+    by_topic = topic_means(y, dims)
+    r = by_topic.shape[1]
+    shift = np.zeros(r) if effects is None else np.asarray(effects, dtype=float)
+    shift = shift - shift.mean()
+    weights = tilted_weights(by_topic, shift)
+    if weights is None:
+        kept = similar_systems(by_topic) if not shift.any() else np.empty(0, dtype=np.int64)
+        advice = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
+        raise InputError(
+            f"no chances of these {len(y)} topics give these {r} systems the means asked for{advice}",
+            remedy="choose with similar_systems(scores), or use more topics or another scenario",
+        )
+    centre = float(weights @ by_topic.mean(axis=1))
+    facts = {"scores": y, "weights": weights}
+    return Scenario("tilt", dims, shape, Claim("topic"), centre + shift, _draw_tilted, facts)
+
+
+def _draw_tilted(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Draw topics with replacement with their chances, scores as they are."""
+    edges = np.cumsum(scenario.facts["weights"])
+    edges[-1] = 1.0
+    drawn = [
+        np.searchsorted(edges, make_generator(seed, first + k).random(scenario.shape[0]), side="right")
+        for k in range(count)
+    ]
+    return np.stack([scenario.facts["scores"][rows] for rows in drawn])
+
+
+def topic_means(scores: Floats, dims: tuple[str, ...]) -> Floats:
+    """Return (T, R) scores, averaged over all other dimensions."""
+    others = tuple(axis for axis, dim in enumerate(dims) if dim not in ("topic", "system"))
+    return np.asarray(scores.mean(axis=others) if others else scores)
+
+
+def tilted_weights(scores: Floats, effects: Floats | None = None) -> Floats | None:
+    """Return the weights of topics closest to equal ones under which systems differ by the effects; None if none do.
+
+    Minimises Σ w log w subject to Σ w x = 0, where x are a topic's scores less their mean and less the effects. The
+    weights are exp(λ·x), rescaled, with λ the minimum of log Σ exp(λ·x), found by Newton's method with halved steps.
+    Where 0 lies outside the hull of the x, that function falls below 0; inside it cannot.
+
+    >>> tilted_weights(np.array([[.0, .2], [.1, .3], [.5, .1]])).round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    x = scores - scores.mean(axis=1, keepdims=True)
+    if effects is not None:
+        x = x - (effects - effects.mean())
+    t = len(x)
+    left_vectors, size, _ = np.linalg.svd(x, full_matrices=False)
+    # directions of equal spread, in which Newton's method is at its best; rounding is no direction
+    x = left_vectors[:, size > RANK * np.linalg.norm(scores)] * np.sqrt(t)
+    steer = np.zeros(x.shape[1])
+    weights, height = _tilt_weights(x, steer)
+    for _ in range(STEPS):
+        slope = weights @ x
+        if np.abs(slope).max(initial=0.0) < CLOSE:
+            return weights
+        bend = (x * weights[:, None]).T @ x - np.outer(slope, slope)
+        step = np.linalg.lstsq(bend, slope, rcond=None)[0]
+        for _ in range(60):
+            tried, lower = _tilt_weights(x, steer - step)
+            if lower <= height - 1e-4 * float(slope @ step) or np.abs(step).max() < 1e-14:
+                break
+            step = step / 2.0
+        steer, weights, height = steer - step, tried, lower
+        if height < 0.0:
+            return None
+    return None
+
+
+def _tilt_weights(x: Floats, steer: Floats) -> tuple[Floats, float]:
+    """Return weights exp(λ·x), rescaled, and the logarithm of their sum."""
+    power = x @ steer
+    top = float(power.max())
+    raw = np.exp(power - top)
+    total = float(raw.sum())
+    return raw / total, float(np.log(total) + top)
+
+
+def effective_topics(weights: Floats) -> float:
+    """Return as how many equally likely topics those with these chances count: the exponential of their entropy."""
+    return float(np.exp(special.entr(weights).sum()))
+
+
+def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = None) -> Ints:
+    """Return the largest set of systems of neighbouring means that chances of topics can make equal.
+
+    >>> rng = np.random.default_rng(2)
+    >>> y = rng.normal([0.0, 0.9, 0.5, 0.05, 0.1], 0.2, (60, 5))
+    >>> similar_systems(y).tolist()
+    [0, 3, 4]
+    """
+    validate_level(share, "share")
+    r = scores.shape[1]
+    top = r if most is None else min(validate_count(most, "most", least=2), r)
+    order = np.argsort(scores.mean(axis=0), kind="stable")
+    best, end = order[:1], 0
+
+    def are_equalized(some: Floats) -> bool:
+        weights = tilted_weights(some)
+        return weights is not None and effective_topics(weights) >= share * len(some)
+
+    # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
+    for start in range(r):
+        end = max(end, start + 1)
+        while end < r and end - start < top and are_equalized(scores[:, order[start : end + 1]]):
+            end += 1
+        if end - start > len(best):
+            best = order[start:end]
+    return np.sort(best)

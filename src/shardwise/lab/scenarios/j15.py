@@ -7,109 +7,49 @@ two systems share no topic effect. Figure 3 has two systems whose difference on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
+from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.simulate_scores import label_table
 
 Figure = Literal["figure-2", "figure-3", "figure-4"]
 FIGURES = ("figure-2", "figure-3", "figure-4")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class J15Scenario:
-    """Score tables as J15 simulates them; ``mu`` and ``sigma`` are None where each table draws its own."""
+def draw_parameters(scenario: Scenario, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
+    """(count,) mean and standard deviation of the instances of each table, drawn where the scenario has none."""
+    mu, sigma = scenario.facts["mu"], scenario.facts["sigma"]
+    drawn = np.array([make_generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(count, 2)
+    # "the mean and the variance between 0 and 1" (J15 §4)
+    return (
+        drawn[:, 0] if mu is None else np.full(count, mu),
+        np.sqrt(drawn[:, 1]) if sigma is None else np.full(count, sigma),
+    )
 
-    figure: str
-    mu: float | None
-    sigma: float | None
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    claim: Claim
 
-    @property
-    def name(self) -> str:
-        """Figure and claim."""
-        return f"J15 {self.figure}; {self.claim.short(self.dims)}"
-
-    @property
-    def deterministic(self) -> Bools | None:
-        """(2,) which system is deterministic."""
-        return np.array([False, True]) if "instance" in self.dims else None
-
-    @property
-    def truth(self) -> Floats:
-        """(2,) true means; NaN for figure 4, where each table has a truth of its own, see ``expected_score``."""
-        if self.mu is None or self.sigma is None:
-            return np.array([np.nan, 0.5])
-        if self.figure == "figure-3":
-            return np.full(2, 0.5)
-        return np.array([float(expected_score(self.mu, self.sigma)), 0.5])
-
-    def draw_parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
-        """Return (count,) μ and σ of each table.
-
-        Parameters
-        ----------
-        first : int
-            Number of the first table.
-        count : int
-            How many tables.
-        seed : int
-            Where the random numbers start; table i depends on (seed, i) only.
-
-        Returns
-        -------
-        tuple of array of float
-            Mean and standard deviation of each table.
-        """
-        drawn = np.array([make_generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(
-            count, 2
-        )
-        # "the mean and the variance between 0 and 1" (J15 §4)
-        mu = drawn[:, 0] if self.mu is None else np.full(count, self.mu)
-        sigma = np.sqrt(drawn[:, 1]) if self.sigma is None else np.full(count, self.sigma)
-        return mu, sigma
-
-    def draw(self, first: int, count: int, seed: int) -> Floats:
-        """Draw (count, *shape) scores: tables first to first + count - 1.
-
-        Parameters
-        ----------
-        first : int
-            Number of the first table.
-        count : int
-            How many tables.
-        seed : int
-            Where the random numbers start; table i depends on (seed, i) only.
-
-        Returns
-        -------
-        array of float
-            Scores, tables first.
-        """
-        y = np.empty((count, *self.shape))
-        mu, sigma = self.draw_parameters(first, count, seed)
-        n = self.shape[0]
-        for i in range(count):
-            rng = make_generator(seed, first + i)
-            if self.figure == "figure-3":
-                difference = rng.normal(0.0, sigma[i], n)
-                y[i] = 0.5 + np.multiply.outer(difference, [0.5, -0.5])
-                continue
-            topic = rng.random((n, 1))
-            instance = np.clip(rng.normal(mu[i], sigma[i], self.shape[2]), 0.0, 1.0)
-            y[i, :, 0] = np.sqrt((topic**2 + instance**2) / 2.0)
-            y[i, :, 1] = rng.random((n, 1))
-        return y
+def _draw_j15(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """(count, *shape) scores of one of the figures."""
+    y = np.empty((count, *scenario.shape))
+    mu, sigma = draw_parameters(scenario, first, count, seed)
+    n = scenario.shape[0]
+    for i in range(count):
+        rng = make_generator(seed, first + i)
+        if "instance" not in scenario.dims:
+            difference = rng.normal(0.0, sigma[i], n)
+            y[i] = 0.5 + np.multiply.outer(difference, [0.5, -0.5])
+            continue
+        topic = rng.random((n, 1))
+        instance = np.clip(rng.normal(mu[i], sigma[i], scenario.shape[2]), 0.0, 1.0)
+        y[i, :, 0] = np.sqrt((topic**2 + instance**2) / 2.0)
+        y[i, :, 1] = rng.random((n, 1))
+    return y
 
 
 def j15_scenario(
@@ -119,7 +59,7 @@ def j15_scenario(
     sigma: float | None = None,
     topics: int = 50,
     instances: int = 100,
-) -> J15Scenario:
+) -> Scenario:
     """Return the scenario of one of J15's figures.
 
     Parameters
@@ -152,13 +92,24 @@ def j15_scenario(
     if figure == "figure-3":
         if mu is not None:
             raise InputError("figure-3 has no mu: the systems are equal", remedy="leave it out")
-        return J15Scenario(
-            figure, 0.0, 0.1 if sigma is None else sigma, ("topic", "system"), (topics, 2), Claim("topic")
-        )
+        facts: dict[str, Any] = {"mu": 0.0, "sigma": 0.1 if sigma is None else sigma}
+        dims, truth = ("topic", "system"), np.full(2, 0.5)
+        return Scenario(f"J15 {figure}", dims, (topics, 2), Claim("topic"), truth, _draw_j15, facts)
     if figure == "figure-2":
         mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
-    dims = ("topic", "system", "instance")
-    return J15Scenario(figure, mu, sigma, dims, (topics, 2, instances), Claim("topic", "instance"))
+    # each table of figure 4 has a truth of its own
+    own = np.nan if mu is None or sigma is None else float(expected_score(mu, sigma))
+    facts = {"mu": mu, "sigma": sigma, "deterministic": np.array([False, True])}
+    sizes, claim = (topics, 2, instances), Claim("topic", "instance")
+    return Scenario(
+        f"J15 {figure}",
+        ("topic", "system", "instance"),
+        sizes,
+        claim,
+        np.array([own, 0.5]),
+        _draw_j15,
+        facts,
+    )
 
 
 def j15_preset(
@@ -201,7 +152,7 @@ def j15_preset(
     y = label_table(
         made, seed, ["non-deterministic", "deterministic"] if "instance" in made.dims else ["a", "b"]
     )
-    of_mu, of_sigma = made.draw_parameters(0, 1, seed)
+    of_mu, of_sigma = draw_parameters(made, 0, 1, seed)
     return y.assign_attrs(mu=float(of_mu[0]), sigma=float(of_sigma[0]))
 
 
@@ -214,11 +165,8 @@ def expected_score(mu: Floats | float, sigma: Floats | float) -> Floats:
     z = np.linspace(-8.5, 8.5, 4001)
     weight = np.exp(-(z**2) / 2.0)
     m, s = np.asarray(mu, dtype=float)[..., None], np.asarray(sigma, dtype=float)[..., None]
-    return np.asarray(_integrate_norm(np.clip(m + s * z, 0.0, 1.0)) @ weight / weight.sum())
-
-
-def _integrate_norm(i: Floats) -> Floats:
-    """∫ √((t² + i²)/2) dt over [0, 1]."""
-    root = np.sqrt(1.0 + i**2)
+    i = np.clip(m + s * z, 0.0, 1.0)
+    # ∫ √((t² + i²)/2) dt over [0, 1]
     log = np.where(i > 0, i**2 * np.arcsinh(1.0 / np.where(i > 0, i, 1.0)), 0.0)
-    return np.asarray((root + log) / (2.0 * np.sqrt(2.0)))
+    integral = (np.sqrt(1.0 + i**2) + log) / (2.0 * np.sqrt(2.0))
+    return np.asarray(integral @ weight / weight.sum())

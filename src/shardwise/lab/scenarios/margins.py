@@ -13,13 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.lab.scenarios.kernels import GUIDES, KNOTS, REACH, SMOOTH, read_tails, tabulate_tails
+
+Kind = Literal["beta", "discrete", "kernel", "auto"]
+CELLS = 400  # between 0 and 1, narrow towards both ends
+TAIL = 1e-6  # share of a kernel estimate spread evenly, so that every mean between 0 and 1 can be reached
+LEAST = 1e-300  # where a logarithm is taken
+BANDWIDTHS = np.geomspace(0.005, 0.3, 15)  # on the scale of CELLS, which runs from 0 to 1
+SHARES, SPREADS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0), (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,3 +215,226 @@ def guide_quantiles(p: Floats) -> tuple[Floats, Ints]:
     marks = np.arange(GUIDES + 1) / GUIDES
     first = np.stack([np.searchsorted(row[1:-1], marks, side="right") for row in cut])
     return cut, first.astype(np.int64)
+
+
+def fit_margins(y: Floats, kind: Kind) -> Margins:
+    """Fit the margins of (n, R) scores, each system its own.
+
+    "auto" looks whether the scores take few values. It then gives each system the parametric distribution or the kernel
+    estimate, whichever predicts its scores better: by Akaike's criterion, and for kernel estimates by the
+    leave-one-out log-likelihood that this criterion stands for.
+
+    >>> rng = np.random.default_rng(1)
+    >>> set(fit_margins(rng.beta(2, 5, (50, 4)), "beta").family)
+    {'beta'}
+    """
+    low, high = float(y.min()), float(y.max())
+    if low < 0 or high > 1:
+        raise InputError(
+            f"a score is {low if low < 0 else high:g}, outside 0 to 1",
+            remedy=("use ", Option("margins", "normal"), ", or divide by the largest possible score"),
+        )
+    still = np.flatnonzero(y.max(axis=0) == y.min(axis=0))
+    if len(still):
+        raise InputError(
+            f"system number {still[0] + 1} has the same score everywhere, which shows no distribution",
+            remedy="leave it out",
+        )
+    values, step = few_values(y)
+    if kind == "discrete" or (kind == "auto" and len(values)):
+        if not len(values):
+            raise InputError(
+                "the scores take too many values for discrete margins",
+                remedy=("use ", Option("margins", "kernel")),
+            )
+        return _fit_discrete(y, values, step)
+    return _fit_continuous(y, kind)
+
+
+def few_values(y: Floats) -> tuple[Floats, int]:
+    """The values that scores take, and n if these are 0, 1/n, ..., 1; no values if there are very many."""
+    seen = np.unique(np.round(y, 9))
+    for n in range(1, 101):
+        if np.abs(seen * n - np.round(seen * n)).max() < 1e-6 * n:
+            return np.arange(n + 1.0) / n, n
+    return (seen, 0) if len(seen) <= 0.1 * y.size else (np.empty(0), 0)
+
+
+def _match_moments(y: Floats, trials: int = 0) -> tuple[Floats, Floats]:
+    """Return means and concentrations of beta or beta-binomial distributions with the scores' means and variances."""
+    mean, variance = y.mean(axis=0), y.var(axis=0, ddof=1)
+    # beta: v = m(1-m)/(c+1); beta-binomial share of n: v = m(1-m)/n · (c+n)/(c+1)
+    share = variance / (mean * (1.0 - mean))
+    if trials:
+        share = (trials * share - 1.0) / max(trials - 1.0, 1.0)
+    return mean, 1.0 / np.clip(share, 1e-6, 0.999) - 1.0
+
+
+def _cell_edges() -> tuple[Floats, Floats, Floats]:
+    """Return edges of cells equally wide on the scale of arcsin √score; their ends, with an atom at 0 and one at 1."""
+    edges = np.sin(np.linspace(0.0, np.pi / 2, CELLS + 1)) ** 2
+    return edges, np.concatenate([[0.0], edges[:-1], [1.0]]), np.concatenate([[0.0], edges[1:], [1.0]])
+
+
+def _observed_range(y: Floats) -> Floats:
+    return np.column_stack([y.min(axis=0), y.max(axis=0)])
+
+
+def _fit_continuous(y: Floats, kind: Kind) -> Margins:
+    """Fit beta distributions and kernel estimates on cells."""
+    edges, low, high = _cell_edges()
+    r = y.shape[1]
+    mean, concentration = _match_moments(y)
+    counts, zeros, ones = _count_cells(y, edges)
+    smooth, predicted = _smooth_cells(counts, zeros, ones)
+    base = _with_moments(smooth, (low + high) / 2.0, mean, y.var(axis=0, ddof=1))
+    base = (1.0 - TAIL) * base + TAIL * (high > low) / CELLS
+    distributions = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
+    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
+    akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
+    # a beta distribution never gives exactly 0 or 1
+    kernel = (akaike <= predicted) | (zeros > 0) | (ones > 0)
+    return replace(distributions, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
+
+
+def _count_cells(y: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Count scores in each cell, and those that are exactly 0 or 1; what was seen once is no atom."""
+    zeros, ones = (y == 0.0).sum(axis=0).astype(float), (y == 1.0).sum(axis=0).astype(float)
+    zeros[zeros < 2], ones[ones < 2] = 0.0, 0.0
+    cell = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, CELLS - 1)
+    counts = np.stack([np.bincount(cell[:, j], minlength=CELLS) for j in range(y.shape[1])]).astype(float)
+    counts[:, 0] -= zeros
+    counts[:, -1] -= ones
+    return counts, zeros, ones
+
+
+def _smooth_cells(counts: Floats, zeros: Floats, ones: Floats) -> tuple[Floats, Floats]:
+    """(R, CELLS + 2) smoothed shares with atoms at both ends; leave-one-out log-likelihoods of what is no atom.
+
+    Normal kernels on the scale of the cells, reflected at both ends; each system has its own bandwidth.
+    """
+    inner = counts.sum(axis=1)
+    n = inner + zeros + ones
+    best, smooth = np.full(len(counts), -np.inf), np.full_like(counts, 1.0 / CELLS)
+    for h in BANDWIDTHS:
+        spread = _reflect_kernel(float(h))
+        mass = counts @ spread
+        others = (mass - np.diag(spread)) / np.maximum(inner - 1.0, 1.0)[:, None]
+        log_likelihood = special.xlogy(counts, np.maximum(others, LEAST)).sum(axis=1)
+        better = (log_likelihood > best) & (inner > 0)
+        best = np.where(better, log_likelihood, best)
+        smooth = np.where(better[:, None], mass / np.maximum(inner, 1.0)[:, None], smooth)
+    return np.column_stack([zeros / n, (inner / n)[:, None] * smooth, ones / n]), best
+
+
+@lru_cache(maxsize=len(BANDWIDTHS))
+def _reflect_kernel(h: float) -> Floats:
+    """(CELLS, CELLS) share of each cell that a normal kernel of bandwidth h moves to each other cell."""
+    middle, edge = (np.arange(CELLS) + 0.5) / CELLS, np.arange(CELLS + 1) / CELLS
+    spread = np.zeros((CELLS, CELLS))
+    for image in (middle, -middle, 2.0 - middle):
+        spread += np.diff(special.ndtr((edge - image[:, None]) / h), axis=1)
+    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+
+
+def _fit_discrete(y: Floats, values: Floats, trials: int) -> Margins:
+    """Fit beta-binomial distributions and kernel estimates on the values themselves.
+
+    A kernel leaves a score where it is, or moves it to values near in order, the less likely the further.
+    """
+    r, k = y.shape[1], len(values)
+    nearest = np.abs(y[:, :, None] - values).argmin(axis=2)
+    counts = np.stack([np.bincount(nearest[:, j], minlength=k) for j in range(r)]).astype(float)
+    n = counts.sum(axis=1)
+    best, smooth = np.full(r, -np.inf), counts / n[:, None]
+    apart = np.abs(np.arange(k)[:, None] - np.arange(k))
+    for nearness in SPREADS:
+        near = nearness**apart
+        near /= near.sum(axis=1, keepdims=True)
+        for share in SHARES:
+            spread = (1.0 - share) * np.eye(k) + share * near
+            mass = counts @ spread
+            others = np.maximum((mass - np.diag(spread)) / (n - 1.0)[:, None], LEAST)
+            log_likelihood = special.xlogy(counts, others).sum(axis=1)
+            better = log_likelihood > best
+            best = np.where(better, log_likelihood, best)
+            smooth = np.where(better[:, None], mass / n[:, None], smooth)
+    mean, concentration = _match_moments(y, trials)
+    base = (1.0 - TAIL) * _with_moments(smooth, values, mean, y.var(axis=0, ddof=1)) + TAIL / k
+    if trials < 2:
+        return Margins(
+            values, values, np.ones(r, dtype=bool), base, mean, np.full(r, np.nan), _observed_range(y)
+        )
+    distributions = Margins(
+        values, values, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y)
+    )
+    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))
+    akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
+    return replace(distributions, kernel=akaike <= best)
+
+
+def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Tilt (R, K) probabilities, p·exp(θx + ηx²), until they have these means and variances; smoothing blurs them.
+
+    Newton's method on the convex potential; where no tilt reaches the moments, the probabilities stay as they are.
+    """
+    powers = np.column_stack([x, x**2])
+    wanted = np.column_stack([mean, variance + mean**2])
+    theta = np.zeros((len(p), 2))
+    with np.errstate(divide="ignore"):
+        start = np.log(p)
+
+    def tilt_weights(t: Floats) -> tuple[Floats, Floats]:
+        weight = start + t @ powers.T
+        top = weight.max(axis=1, keepdims=True)
+        q = np.exp(weight - top)
+        total = q.sum(axis=1, keepdims=True)
+        return q / total, (np.log(total) + top)[:, 0] - (t * wanted).sum(axis=1)
+
+    q, height = tilt_weights(theta)
+    for _ in range(60):
+        moment = q @ powers
+        slope = moment - wanted
+        if np.abs(slope).max() < 1e-13:
+            break
+        bend = np.einsum("rk,ka,kb->rab", q, powers, powers) - moment[:, :, None] * moment[:, None, :]
+        step = np.linalg.solve(bend + 1e-14 * np.eye(2), slope[:, :, None])[:, :, 0]
+        for _ in range(30):  # halve the steps that lead uphill
+            tried = theta - step
+            q, level = tilt_weights(tried)
+            uphill = level > height + 1e-15
+            if not uphill.any():
+                break
+            step[uphill] /= 2.0
+        theta, height = tried, level
+    reached = np.abs(q @ powers - wanted).max(axis=1) < 1e-9
+    return np.where(reached[:, None], q, p)
+
+
+def distribution_margins(mean: Floats, variance: float, kind: Kind) -> Margins:
+    """Beta distributions, or beta-binomial ones for measures on ten documents, of given means and one variance."""
+    if kind in ("kernel", "auto"):
+        raise InputError(
+            (Option("margins", kind), " are estimated from scores"),
+            remedy=("give scores, or use ", Option("margins", "beta")),
+        )
+    r = len(mean)
+    if not ((mean > 0) & (mean < 1)).all():
+        raise InputError("bounded scores have means between 0 and 1", remedy="choose other effects")
+    share = variance / (mean * (1.0 - mean))
+    trials = 10 if kind == "discrete" else 0
+    if trials:
+        share = (trials * share - 1.0) / (trials - 1.0)
+    if (share >= 1).any() or (share <= 0).any():
+        raise InputError(
+            f"no {kind} margin has the mean {mean[np.argmax(share)]:g} and the standard deviation "
+            f"{np.sqrt(variance):.3g}",
+            remedy="choose other standard deviations",
+        )
+    if trials:
+        low = high = np.arange(trials + 1.0) / trials
+    else:
+        _, low, high = _cell_edges()
+    reach = np.tile([0.0, 1.0], (r, 1))
+    none = np.zeros(r, dtype=bool)
+    return Margins(low, high, none, np.ones((r, len(low))), mean, 1.0 / share - 1.0, reach)

@@ -25,15 +25,23 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import Model
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.base import Estimates
-from shardwise.methods.bootstrap.distributions import EffectDistribution, Null, PairDistribution
-from shardwise.methods.bootstrap.draws import Draws, Spread
-from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
-from shardwise.methods.bootstrap.montecarlo import Sample, resample_means, smooth_draws
-from shardwise.methods.bootstrap.spectrum import Pool
+from shardwise.methods.bootstrap.distributions import (
+    Draws,
+    EffectDistribution,
+    Null,
+    PairDistribution,
+    Pool,
+    Sample,
+    Spread,
+    ideal_distribution,
+    resample_means,
+    smooth_distribution,
+    smooth_draws,
+)
+from shardwise.methods.pairs import Means
+from shardwise.stats.balanced import EMPTY, ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.error_terms import ERROR
-from shardwise.stats.least_squares import EMPTY, solve_table
+from shardwise.stats.least_squares import solve_table
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -47,7 +55,7 @@ class BootstrapFit(Shown):
     """A model of the scores with the bootstrap distributions of its system effects."""
 
     anova: AnovaFit
-    means: Estimates  # system means as the model itself sees them
+    means: Means  # system means as the model itself sees them
     draws: Draws  # what one resampled system mean is made of
     replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
     seed: int
@@ -139,7 +147,7 @@ class BootstrapFit(Shown):
         tails: int = 2,
         density: Density = "exact",
         residuals: Residuals | None = None,
-    ) -> Estimates:
+    ) -> Means:
         """Return the means of the systems with the bootstrap distribution that differences are measured against.
 
         Parameters
@@ -160,24 +168,42 @@ class BootstrapFit(Shown):
 
         Returns
         -------
-        Estimates
+        Means
             Means of the systems and the distribution of their differences.
         """
         refuse_generalize(Claim.of(generalize, self.means.nouns))
+        return self.measure_pairs(null, tails, density, residuals).describe_means(self.means)
+
+    def measure_pairs(
+        self,
+        null: Null = "difference",
+        tails: int = 2,
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+    ) -> PairDistribution:
+        """Return the distribution that differences are measured against, as for `estimates`.
+
+        Parameters
+        ----------
+        null, tails, density, residuals
+            As for `estimates`.
+
+        Returns
+        -------
+        PairDistribution
+            The distribution of one table.
+        """
         validate_choice(null, "null", ("difference", "marginal"))
         validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._residual_scale(residuals or usual_residuals(null))
-        words = self._describe_distribution(null, tails, density, scale)
-        distribution = PairDistribution((self._error_spread(null, density, None),), tails, scale, words)
-        return replace(
-            self.means,
-            variance=scale**2 * self.draws.variance,
-            df=float("nan"),
-            difference_variance=None,
-            difference_df=None,
-            error="residuals",
-            distribution=distribution,
-        )
+        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
+        kind = "ideal bootstrap" if self.n_resamples is None else drawn
+        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
+        sides = "one-tailed" if tails == 1 else "two-tailed"
+        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
+        words = " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
+        variance = np.asarray(scale**2 * self.draws.variance)
+        return PairDistribution((self._error_spread(null, density, None),), tails, scale, words, variance)
 
     def intervals(
         self,
@@ -225,10 +251,11 @@ class BootstrapFit(Shown):
         alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))
         estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
-        if pairs is None and estimates.distribution is not None:
-            a, b = np.triu_indices(len(estimates.labels), 1)
-            pairs = estimates.distribution.p_values(np.abs(estimates.values[a] - estimates.values[b]))
-        p = np.asarray(pairs)
+        p = (
+            estimates.test_pairs(*np.triu_indices(estimates.size, 1)).p
+            if pairs is None
+            else np.asarray(pairs)
+        )
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share
         scale = self._residual_scale(residuals or usual_residuals(null))
@@ -284,14 +311,6 @@ class BootstrapFit(Shown):
             )
         return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
 
-    def _describe_distribution(self, null: str, tails: int, density: str, scale: float) -> str:
-        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
-        kind = "ideal bootstrap" if self.n_resamples is None else drawn
-        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
-        sides = "one-tailed" if tails == 1 else "two-tailed"
-        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
-        return " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
-
     def __str__(self) -> str:
         how = "ideal" if self.n_resamples is None else f"{self.n_resamples} resamples, seed {self.seed}"
         return f"bootstrap ANOVA ({how}) of {self.model.title}; {self.draws.pool.values.size} residuals"
@@ -343,7 +362,16 @@ def bootstrap_anova(
     """
     fit = anova(scores, model)
     estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
-    residuals = _list_residuals(fit)
+    # all residuals there are; on full tables without aligning labels, which takes longer than the
+    # arithmetic
+    if fit.incomplete is not None:
+        residuals = fit.residuals.to_numpy()
+        residuals = np.asarray(residuals[~np.isnan(residuals)])
+    else:
+        remainder = fit.scores.variable - fit.grand_mean
+        for effect in fit.effects.values():
+            remainder = remainder - effect.variable
+        residuals = np.asarray(remainder.to_numpy(), np.float64)
     pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
     weights, counts = _count_weights(fit, of)
     draws = Draws(pool, weights, counts)
@@ -387,17 +415,6 @@ def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | N
         neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
         values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the distribution is symmetric
     return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
-
-
-def _list_residuals(fit: AnovaFit) -> Floats:
-    """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
-    if fit.incomplete is not None:
-        residuals = fit.residuals.to_numpy()
-        return np.asarray(residuals[~np.isnan(residuals)])
-    remainder = fit.scores.variable - fit.grand_mean
-    for effect in fit.effects.values():
-        remainder = remainder - effect.variable
-    return np.asarray(remainder.to_numpy(), np.float64)
 
 
 def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:

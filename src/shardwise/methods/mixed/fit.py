@@ -1,41 +1,347 @@
-"""Mixed models of systems that give different results each time: topics and instances are samples (J15 §3)."""
+"""Mixed models of systems that give different results each time: topics and instances are samples (J15 §3).
+
+Scores with instances -> arrays: who has how many instances, who is deterministic, what is missing.
+
+Mixed models with any crossed or nested random factors: judges, prompts, annotators, users, passages.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
-from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import Claim, format_count, pluralize_noun
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import as_scores, measure_of, nouns_of
+from shardwise.core.model import format_term
+from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names, measure_of, nouns_of
 from shardwise.core.shown import Shown
-from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.base import Estimates
+from shardwise.core.variance_components import PARTS, VarianceComponents
+from shardwise.io.scores import read_scores
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import BalancedFit, Design
-from shardwise.methods.mixed.blocks import Problem, prepare_problem
-from shardwise.methods.mixed.factors import FactorFit, fit_factors
-from shardwise.methods.mixed.observations import DIMENSIONS, Observations, arrange_cells, list_observations
-from shardwise.methods.mixed.profile import (
-    BalancedSurface,
-    GeneralSurface,
-    profile_interval,
-)
-from shardwise.methods.mixed.reml import Convergence
+from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
 from shardwise.methods.mixed.restricted import (
-    Parts,
+    RestrictedFigures,
     RestrictedFit,
+    Surface,
+    describe_figures,
+    evaluate_lines,
+    evaluate_problem,
     fit_restricted,
+    profile_interval,
     refuse_without_error,
     singular_note,
 )
+from shardwise.methods.pairs import Means
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FactorFit(RestrictedFit):
+    """A linear mixed model with systems fixed and any factors random, by restricted likelihood.
+
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.normal(0, 0.2, (40, 1, 1)) + rng.normal(0, 0.1, (40, 2, 1)) + rng.normal(0, 0.05, (40, 2, 3))
+    >>> scores = xr.DataArray(y, dims=("topic", "system", "judge"), coords={"system": ["a", "b"]})
+    >>> fit = fit_factors(scores, ["topic", "judge"])
+    >>> list(fit.variance_components)
+    ['topic', 'topic:system', 'judge', 'system:judge', 'residual']
+    >>> fit.estimates().claim
+    'new topics like these 40, any judge (3 seen)'
+    """
+
+    sizes: dict[str, int]  # levels of every factor, and of what is held fixed
+    over: Claim  # the factors that are random
+
+    @property
+    def claim(self) -> str:
+        """What a significant difference is about, in words."""
+        return self.over.sentence(self.sizes, self.nouns)
+
+    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
+        """System means for `compare`.
+
+        Parameters
+        ----------
+        df
+            "satterthwaite", "kenward-roger", "paper" (number of scores less one) or "auto", which is Satterthwaite's
+            unless a variance is 0, where Kenward and Roger's is taken.
+        generalize
+            The claim; the model speaks of all its random factors at once, and of nothing less.
+        """
+        if generalize is not None and Claim.of(generalize, self.nouns) != self.over:
+            raise InputError(
+                f"the model generalises over {', '.join(self.over)}",
+                remedy="name other random factors",
+                argument="generalize",
+            )
+        shared = [name for name in self.variance_components if "system" not in name.split(":")]
+        return self._build_estimates(
+            df,
+            claim=self.claim,
+            over=self.over,
+            model="mixed, random factors",
+            alike=False,
+            shared=[name for name in shared if name != "residual"],
+        )
+
+    def __repr__(self) -> str:
+        return f"<FactorFit of {self.n} scores: {len(self.systems)} systems, random {', '.join(self.over)}>"
+
+    def __str__(self) -> str:
+        sizes = " × ".join(format_count(n, self.nouns.get(name, name)) for name, n in self.sizes.items())
+        return "\n".join(self.lines(f"mixed model, {sizes}"))
+
+
+def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
+    """Fit scores with systems fixed and the factors named random; NaN is missing.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, with any further dimensions, and labels along them; columns of a long table
+        that are called as the factors.
+    random
+        Factors, each with an effect of its own and one with each system, and further terms such as "topic:judge".
+    """
+    named = [random] if isinstance(random, str) else [str(name) for name in random]
+    if not named:
+        raise InputError("no random factor is named", remedy="name some, such as topic")
+    if not isinstance(scores, xr.DataArray | xr.Dataset | np.ndarray):
+        scores = read_scores(scores, factors=named)
+    table = as_scores(scores, keep=_keep_names(named))
+    words = {word: name for name, word in nouns_of(table).items()}
+    terms = dict.fromkeys(
+        term
+        for name in named
+        for term in _expand_name(":".join(words.get(part, part) for part in name.split(":")))
+    )
+    y = np.asarray(table.to_numpy(), dtype=float)
+    present = np.nonzero(np.isfinite(y))
+    indices = {str(d): index for d, index in zip(table.dims, present, strict=True)}
+    codes = {
+        name: _code_levels(table, name, indices)
+        for name in dict.fromkeys(p for t in terms for p in t.split(":"))
+    }
+    factors = [_join_codes([codes[part] for part in term.split(":")]) for term in terms]
+    _check_levels(y, indices, terms, factors)
+    parts = fit_restricted(y[present], indices["system"], factors, table.sizes["system"])
+    components = VarianceComponents(
+        dict(zip([*terms, "residual"], map(float, parts.variances), strict=True)),
+        mean=float(parts.values.mean()),
+        where="restricted likelihood, random factors",
+        further=tuple(name for name in codes if name not in PARTS),
+    )
+    over = Claim(*(name for name in codes if name != "system"))
+    fixed = {str(d): int(n) for d, n in table.sizes.items() if d not in over}
+    return FactorFit(
+        systems=level_names(table, "system"),
+        n=len(present[0]),
+        variance_components=components,
+        **describe_figures(parts),
+        notes=singular_note(
+            [translate_term(name, nouns_of(table)) for name, v in components.items() if v == 0.0]
+        ),
+        nouns=nouns_of(table),
+        lower_is_better=measure_of(table).lower_is_better,
+        sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
+        over=over,
+    )
+
+
+def _keep_names(named: Sequence[str]) -> tuple[str, ...]:
+    """Names that stay as they are: of several words for one dimension, all but the first."""
+    seen: set[str] = set()
+    kept = []
+    for word in dict.fromkeys(part for name in named for part in name.split(":")):
+        role = ROLE_OF.get(word.lower())
+        if role is not None and role in seen:
+            kept.append(word)
+        seen |= {role} if role is not None else set()
+    return tuple(kept)
+
+
+def _expand_name(name: str) -> tuple[str, ...]:
+    """The terms that a name stands for, their parts in the usual order."""
+    if ":" in name:
+        return (format_term(frozenset(name.split(":"))),)
+    if name == "system":
+        raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
+    return name, format_term(frozenset((name, "system")))
+
+
+def _code_levels(table: xr.DataArray, name: str, indices: dict[str, Ints]) -> Ints:
+    """Level of a factor for each score: a dimension, or a label along one."""
+    if name in indices:
+        return np.unique(indices[name], return_inverse=True)[1] if name != "system" else indices[name]
+    if name in table.coords and table[name].ndim == 1:
+        labels = np.unique(np.asarray(table[name].values).astype(str), return_inverse=True)[1]
+        return np.unique(labels[indices[str(table[name].dims[0])]], return_inverse=True)[1]
+    known = [*indices, *(str(c) for c in table.coords if c not in indices and table[c].ndim == 1)]
+    raise InputError(
+        f"the scores have no factor {name!r}",
+        remedy=f"they have {', '.join(known)}",
+        argument="random",
+        value=name,
+        choices=known,
+    )
+
+
+def _join_codes(codes: Sequence[Ints]) -> Ints:
+    """Number of each combination of levels that occurs."""
+    combined = codes[0]
+    for code in codes[1:]:
+        combined = np.unique(combined * (int(code.max()) + 1) + code, return_inverse=True)[1]
+    return combined.astype(np.int64)
+
+
+def _check_levels(y: Any, indices: dict[str, Ints], terms: Iterable[str], factors: Sequence[Ints]) -> None:
+    n = len(indices["system"])
+    absent = np.setdiff1d(np.arange(y.shape[list(indices).index("system")]), indices["system"])
+    if absent.size:
+        raise InputError(f"system number {absent[0]} has no scores", remedy="leave it out")
+    levels = [int(code.max()) + 1 for code in factors]
+    for term, count in zip(terms, levels, strict=True):
+        if count == n:
+            raise InputError(
+                f"{term} takes up every score and leaves nothing for a residual",
+                remedy="leave it out: with one score a level it is the residual",
+            )
+        if count < 2:
+            raise InputError(
+                f"{term} has one level only",
+                remedy="leave it out, or give several: how they vary shows only then",
+            )
+    for k, term in enumerate(terms):
+        for j, other in enumerate(terms):
+            if j < k and levels[j] == levels[k] == int(_join_codes([factors[j], factors[k]]).max()) + 1:
+                raise InputError(
+                    f"{term} and {other} are one and the same here", remedy="leave one of them out"
+                )
+
+
+DIMENSIONS = ("system", "instance", "topic")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InstanceCells:
+    """(L, M, N) scores, NaN where there is none, with the names of what they are about."""
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]  # names of each system's instances
+    deterministic: Bools  # (L,)
+    y: Floats
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of instances of each system."""
+        return tuple(map(len, self.labels))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observations:
+    """One row a score: its value and the codes of its system, topic, system:topic and instance."""
+
+    y: Floats
+    system: Ints
+    topic: Ints
+    system_topic: Ints
+    instance: Ints  # -1 for a deterministic system of a nested design
+    instance_names: tuple[str, ...]
+    system_topic_names: tuple[str, ...]
+
+
+def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
+    """Bring scores that passed the gate into the order of a design.
+
+    Nested: the instances of a system are its own, so empty places are closed up. Crossed: the same label is the same
+    instance for all systems, and a deterministic system is copied to all instances (J15 §3.1.2).
+    """
+    data = scores.transpose(*DIMENSIONS)
+    y = np.array(data.to_numpy(), dtype=float)
+    systems, instances, topics = (level_names(data, dim) for dim in DIMENSIONS)
+    flags = _flag_deterministic(data, systems, deterministic)
+    present = np.isfinite(y)
+    for index, system in enumerate(systems):
+        if not present[index].any():
+            raise InputError(f"system {system!r} has no scores", remedy="leave it out")
+    empty = ~present.any(axis=(0, 1))
+    if empty.any():
+        raise InputError(
+            f"topic {topics[int(empty.argmax())]!r} has no scores",
+            remedy=("drop it", Either(": scores.dropna('topic')", "")),
+        )
+    rows = [_instances_of(y[k], system, bool(flags[k])) for k, system in enumerate(systems)]
+    if design == "crossed":
+        kept = np.unique(np.concatenate([row for k, row in enumerate(rows) if not flags[k]] or rows))
+        crossed = y[:, kept]
+        for k in map(int, np.flatnonzero(flags)):
+            crossed[k] = y[k, rows[k]]
+        names = tuple(instances[m] for m in kept)
+        return InstanceCells(systems, topics, (names,) * len(systems), flags, crossed)
+    width = max(map(len, rows))
+    nested = np.full((len(systems), width, len(topics)), np.nan)
+    for k, row in enumerate(rows):
+        nested[k, : len(row)] = y[k, row]
+    return InstanceCells(
+        systems, topics, tuple(tuple(instances[m] for m in row) for row in rows), flags, nested
+    )
+
+
+def _flag_deterministic(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -> Bools:
+    flags = np.zeros(len(systems), dtype=bool)
+    if DETERMINISTIC in data.coords:
+        flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
+    for name in [named] if isinstance(named, str) else named:
+        if name not in systems:
+            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(systems[:5])}")
+        flags[systems.index(name)] = True
+    return flags
+
+
+def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
+    """Places of the instances that a system has; of a deterministic one, which may come as copies, the first."""
+    row = np.flatnonzero(np.isfinite(y).any(axis=1))
+    if not deterministic:
+        return row
+    if not all(np.array_equal(y[row[0]], y[m], equal_nan=True) for m in row[1:]):
+        raise InputError(
+            f"system {system!r} is flagged deterministic, but its {len(row)} instances differ",
+            remedy="remove the flag",
+        )
+    return row[:1]
+
+
+def list_observations(table: InstanceCells, design: Design) -> Observations:
+    """List the scores that are there."""
+    system, instance_index, topic = np.nonzero(np.isfinite(table.y))
+    if design == "crossed":
+        instance, names = instance_index, table.labels[0]
+    else:
+        starts = np.concatenate(([0], np.cumsum(np.where(table.deterministic, 0, table.counts))))
+        instance = np.where(table.deterministic[system], -1, starts[system] + instance_index)
+        pairs = zip(table.systems, table.labels, table.deterministic, strict=True)
+        names = tuple(
+            f"{name}:{label}"
+            for name, instance_names, fixed in pairs
+            if not fixed
+            for label in instance_names
+        )
+    present = np.isfinite(table.y).any(axis=1)  # (L, N)
+    code = np.cumsum(present).reshape(present.shape) - 1
+    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(present), strict=True))
+    return Observations(
+        table.y[system, instance_index, topic], system, topic, code[system, topic], instance, names, both
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,7 +369,7 @@ class MixedFit(Shown, RestrictedFit):
 
     def estimates(
         self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")
-    ) -> Estimates:
+    ) -> Means:
         """System means for `compare`.
 
         Parameters
@@ -104,9 +410,9 @@ class MixedFit(Shown, RestrictedFit):
         level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
-            surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)
+            surface: Surface = partial(evaluate_lines, self.balanced.lines)
         else:
-            surface = GeneralSurface(_pose_problem(self.data, len(self.systems)))
+            surface = partial(evaluate_problem, _pose_problem(self.data, len(self.systems)))
         ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
         frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
                              index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
@@ -230,7 +536,7 @@ def mixed(
         systems=table.systems,
         n=len(data.y),
         variance_components=components,
-        parts=parts,
+        **describe_figures(parts),
         notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
         nouns=nouns_of(checked),
         lower_is_better=measure_of(checked).lower_is_better,
@@ -243,14 +549,14 @@ def mixed(
     )
 
 
-def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
+def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, BalancedFit]:
     centre = y.mean()
     lines = balanced.split_lines(y - centre, design)
     refuse_without_error(float(lines.ms[balanced.E]), float(lines.ms.max()))
     fit = balanced.restricted_maximum(lines)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    parts = Parts(
+    parts = RestrictedFigures(
         values=lines.means + centre,
         variances=fit.components,
         log_likelihood=float(fit.log_likelihood),

@@ -1,37 +1,118 @@
-"""What every mixed model by restricted likelihood hands over: system means, variances, errors of differences."""
+"""What every mixed model by restricted likelihood hands over: system means, variances, errors of differences.
+
+What the data say about the variances, and what that does to the standard error of a difference.
+
+Likelihood intervals of variances: how far can one go before the others cannot make up for it?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from scipy import linalg
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.blocks import Problem, prepare_problem
-from shardwise.methods.mixed.information import (
-    Information,
-    difference_df,
-    fixed_covariance,
-    to_residual,
-    variance_information,
+from shardwise.methods.mixed.balanced import Lines
+from shardwise.methods.mixed.reml import (
+    Convergence,
+    Problem,
+    State,
+    evaluate_likelihood,
+    likelihood_slopes,
+    local_products,
+    prepare_problem,
+    restricted_deviance,
 )
-from shardwise.methods.mixed.reml import Convergence, State, local_products
+from shardwise.methods.pairs import Means
+from shardwise.stats.threads import one_thread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Information:
+    """Variances in the order of the factors, residual last, and what the data say about them."""
+
+    variances: Floats  # (K + 1,)
+    observed: Floats  # (K + 1, K + 1) information matrix
+    expected: Floats
+    slope: Floats  # of -2 log L, unprofiled
+
+    @property
+    def active(self) -> Ints:
+        """Which variances are not on the bound."""
+        return np.flatnonzero(self.variances > 0.0)
+
+
+def variance_information(data: Problem, state: State, sigma2: float) -> Information:
+    """Observed and expected information about the variances; V_k = ∂V/∂σ_k² and V_e = I."""
+    d = likelihood_slopes(data, state)
+    f = data.n - data.p
+    size = data.factors + 1
+    traces, forms = np.empty((size, size)), np.empty((size, size))
+    traces[:-1, :-1], forms[:-1, :-1] = d.tt / sigma2**2, d.yy / sigma2**3
+    # V itself as the last direction: P V P = P
+    traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
+    forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
+    traces[-1, -1], forms[-1, -1] = f, state.q / sigma2
+    a = to_residual(state.gamma, sigma2)
+    traces, forms = a @ traces @ a.T, a @ forms @ a.T
+    slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - state.q / sigma2)
+    return Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
+
+
+def to_residual(gamma: Floats, sigma2: float) -> Floats:
+    """Directions (V_1 … V_K, V) to (V_1 … V_K, I), as I = (V - Σ σ_k² V_k)/σ²."""
+    a = np.eye(len(gamma) + 1)
+    a[-1] = np.append(-gamma, 1.0 / sigma2)
+    return a
+
+
+def fixed_covariance(data: Problem, state: State, sigma2: float) -> tuple[Floats, Floats]:
+    """Covariance Φ of the fixed effects and its derivatives (K + 1, p, p) by the variances.
+
+    ∂(c'Φc)/∂σ_k² = ‖Z_k'V⁻¹XΦc‖².
+    """
+    kappa = state.k[:, -data.p :]
+    phi = sigma2 * kappa[-data.p :]
+    g_kappa = state.g @ kappa
+    parts = np.empty((data.factors + 1, data.p, data.p))
+    for j, s_j in local_products(data, state).s.items():
+        parts[j] = kappa.T @ s_j @ kappa
+    for columns, i in zip(data.rest, data.others, strict=True):
+        parts[i] = g_kappa[columns].T @ g_kappa[columns]
+    parts[-1] = phi
+    return phi, np.tensordot(to_residual(state.gamma, sigma2), parts, axes=1)
+
+
+def difference_df(variance: Floats, slope: Floats, info: Information, *, observed: bool) -> Floats:
+    """2 Var² / (g'Cg) for each variance of a difference and its slopes (K + 1, …).
+
+    C is from the observed information about the variances off the bound (Satterthwaite's df as lmerTest has it), or
+    from the expected one about all (Kenward and Roger's for a single contrast).
+    """
+    use = info.active if observed else np.arange(len(info.variances))
+    matrix = (info.observed if observed else info.expected)[np.ix_(use, use)]
+    spread = np.einsum("k...,kl,l...->...", slope[use], linalg.pinvh(matrix, check_finite=False), slope[use])
+    return np.asarray(
+        np.divide(2.0 * variance**2, spread, out=np.full_like(variance, np.inf), where=spread > 0)
+    )
+
 
 FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
 WORDS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}
 TINY = 1e-12  # a mean square this small against the others is rounding
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RestrictedFigures:
     """What a maximum of the restricted likelihood says."""
 
     values: Floats  # (L,) system means
@@ -44,7 +125,12 @@ class Parts:
     convergence: Convergence
 
 
-def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
+def describe_figures(figures: RestrictedFigures) -> dict[str, Any]:
+    """Return the figures by name, for a fit that holds them."""
+    return {field.name: getattr(figures, field.name) for field in fields(RestrictedFigures)}
+
+
+def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> RestrictedFigures:
     """Maximise the restricted likelihood, given each score's system and its level of each random term (-1: none)."""
     centre = y.mean()
     data = prepare_problem(y - centre, np.eye(systems)[system], factors)
@@ -55,7 +141,7 @@ def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: in
     phi, slopes = fixed_covariance(data, state, sigma2)
     var, slope = _difference_variances(phi), _difference_variances(slopes)
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
-    return Parts(
+    return RestrictedFigures(
         values=(state.k @ state.h)[-data.p :] + centre,
         variances=info.variances,
         log_likelihood=-0.5 * reml.profiled_deviance(data, state),
@@ -93,51 +179,15 @@ def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RestrictedFit:
+class RestrictedFit(RestrictedFigures):
     """A linear mixed model with systems fixed, by restricted likelihood."""
 
     systems: tuple[str, ...]
     n: int  # scores
     variance_components: VarianceComponents
-    parts: Parts
     notes: tuple[str, ...]
     nouns: Mapping[str, str]  # the user's own words for dimensions
     lower_is_better: bool
-
-    @property
-    def values(self) -> Floats:
-        """(L,) system means."""
-        return self.parts.values
-
-    @property
-    def log_likelihood(self) -> float:
-        """The restricted one."""
-        return self.parts.log_likelihood
-
-    @property
-    def difference_variance(self) -> Floats:
-        """(L, L) variances of the differences."""
-        return self.parts.difference_variance
-
-    @property
-    def satterthwaite(self) -> Floats:
-        """(L, L) Satterthwaite's df of each difference."""
-        return self.parts.satterthwaite
-
-    @property
-    def kenward_roger(self) -> Floats:
-        """(L, L) Kenward and Roger's df of each difference."""
-        return self.parts.kenward_roger
-
-    @property
-    def small_sample_variance(self) -> Floats:
-        """(L, L) variances of the differences with Kenward and Roger's correction, to which their df belong."""
-        return self.parts.small_sample_variance
-
-    @property
-    def convergence(self) -> Convergence:
-        """How the optimisation went."""
-        return self.parts.convergence
 
     @property
     def singular(self) -> tuple[str, ...]:
@@ -184,7 +234,7 @@ class RestrictedFit:
 
     def _build_estimates(
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
-    ) -> Estimates:
+    ) -> Means:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
         if df not in FREEDOMS:
             raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
@@ -197,17 +247,15 @@ class RestrictedFit:
         variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
         pairs = np.triu_indices(len(self.systems), 1)
         blurs = [name for name in self.variance_components if name not in shared]
-        return Estimates(
+        return Means(
             labels=self.systems,
             values=self.values,
-            variance=float(variance[pairs].mean()) / 2.0,
-            df=float(np.median(table[pairs])),
+            variance=float(variance[pairs].mean()) / 2.0 if alike else variance,
+            df=float(np.median(table[pairs])) if alike else table,
             claim=claim,
             model=model,
             error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
             scale=self.residual_sd,
-            difference_variance=None if alike else variance,
-            difference_df=None if alike else table,
             over=over,
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,
@@ -262,3 +310,89 @@ def small_sample(data: Problem, state: State, sigma2: float, info: Information) 
     turn = to_residual(state.gamma, sigma2)
     weights = turn.T @ linalg.pinvh(info.expected, check_finite=False) @ turn
     return np.asarray(2.0 * np.einsum("jk,jkab->ab", weights, terms) / sigma2)
+
+
+STEPS = 60
+
+
+Surface = Callable[[Floats], tuple[float, Floats, Floats]]
+"""-2 log restricted likelihood of the variances, the residual one last: value, slope and expected information."""
+
+
+def evaluate_lines(lines: Lines, variances: Floats) -> tuple[float, Floats, Floats]:
+    """Return the surface of four mean squares, whose expectations are linear in the variances, up to a constant."""
+    l, m, n = lines.shape  # noqa: E741
+    multiplicity = n if lines.design == "nested" else l * n
+    linear = np.array([[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, multiplicity, 1], [0, 0, 0, 1]], dtype=float)
+    phi = linear @ variances
+    df, ss = lines.df, lines.ss
+    value = float((df * np.log(phi) + ss / phi).sum())
+    slope = linear.T @ (df / phi - ss / phi**2)
+    return value, slope, linear.T @ np.diag(0.5 * df / phi**2) @ linear
+
+
+def evaluate_problem(data: Problem, variances: Floats) -> tuple[float, Floats, Floats]:
+    """Return the surface of any design."""
+    sigma2 = float(variances[-1])
+    state = evaluate_likelihood(data, variances[:-1] / sigma2)
+    info = variance_information(data, state, sigma2)
+    return restricted_deviance(data, state, sigma2), info.slope, info.expected
+
+
+def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tuple[float, float]:
+    """Values of variance k at which the deviance, the others at their best, is χ²₁(level) above its minimum."""
+    limit = float(scipy.stats.chi2.ppf(level, 1))
+    bottom = surface(best)[0]
+
+    def excess_deviance(sd: float) -> float:
+        start = best.copy()
+        start[k] = sd**2
+        return _minimise_deviance(surface, start, k) - bottom - limit
+
+    with one_thread():
+        middle = float(np.sqrt(best[k]))
+        scale = middle or float(np.sqrt(best[-1])) * 0.1
+        high = middle + scale
+        while excess_deviance(high) < 0.0:
+            high = middle + 2.0 * (high - middle)
+        return _lower_limit(excess_deviance, middle, k == len(best) - 1), (
+            float(scipy.optimize.brentq(excess_deviance, middle, high, xtol=1e-10 * scale)) ** 2
+        )
+
+
+def _lower_limit(excess: Callable[[float], float], middle: float, is_residual: bool) -> float:
+    if middle == 0.0 or (not is_residual and excess(0.0) <= 0.0):
+        return 0.0
+    low = 0.0
+    if is_residual:
+        low = 0.7 * middle
+        while excess(low) < 0.0:
+            low *= 0.7
+    return float(scipy.optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
+
+
+def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
+    """Least deviance with variance `fixed` held, by scoring steps."""
+    value, slope, info = surface(v)
+    for _ in range(STEPS):
+        free = (v > 0.0) | (slope < 0.0)
+        free[fixed] = False
+        direction = np.zeros_like(v)
+        inside = np.ix_(free, free)
+        direction[free] = -0.5 * (linalg.pinvh(info[inside], check_finite=False) @ slope[free])
+        gain = -float(slope @ direction)
+        if gain < 1e-11 * (1.0 + abs(value)):
+            break
+        length = 1.0
+        if direction[-1] < 0.0:  # the residual variance stays above 0
+            length = min(1.0, -0.9 * v[-1] / direction[-1])
+        while length > 1e-8:
+            trial = np.maximum(v + length * direction, 0.0)
+            evaluated = surface(trial)
+            if evaluated[0] < value:
+                break
+            length /= 4.0
+        else:
+            break
+        v, (value, slope, info) = trial, evaluated
+    return value

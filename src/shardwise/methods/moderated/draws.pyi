@@ -1,10 +1,8 @@
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
-from shardwise.methods.moderated.joint import Targets
-from shardwise.methods.moderated.noise import Noise
-from shardwise.methods.moderated.normal import Limit
-from shardwise.methods.moderated.resample import Centred, TableByPairs
+from shardwise.methods.moderated.joint import Centred, Limit, TableByPairs, Targets
+from shardwise.methods.moderated.statistics import Noise
 
 BLOCK_SIZE: int
 

@@ -53,7 +53,7 @@ cdef double LITTLE = 9.094947017729282e-13
 
 
 cdef struct Noise:
-    # a chance effect on each system's mean, as in `shardwise.methods.moderated.noise`; no systems where there is none
+    # a chance effect on each system's mean, as in `shardwise.methods.moderated.statistics`; no systems where there is none
     int64_t systems
     const double* upper
     const double* lower

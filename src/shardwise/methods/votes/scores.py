@@ -18,7 +18,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import UNIT_DF, UNIT_SCOPE, VOTES
 from shardwise.io.votes import Votes, Way, list_names
 from shardwise.methods.votes.davidson import Ballots, VoteFit, find_parts, fit_ballots
-from shardwise.stats.vote_units import VoteUnits, WinShare
+from shardwise.stats.units import VoteUnits, WinShare
 
 FEWEST_UNITS = 5
 """Prompts, or voters, below which nothing is said of others like them."""
