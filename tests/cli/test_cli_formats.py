@@ -19,8 +19,7 @@ from command_line import PAIR_COLUMNS, shardwise
 from generated import STALE
 from report_pages import HOSTILE
 from shardwise.cli.commands import COMMANDS, Command, list_commands
-from shardwise.cli.config import AnalysisFile
-from shardwise.cli.parsing import list_rows
+from shardwise.cli.parsing import AnalysisFile, list_rows
 from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, make_schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"

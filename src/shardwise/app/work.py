@@ -21,7 +21,7 @@ from shardwise.app.summaries import describe_calibration_page, summarize_analyse
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
-from shardwise.cli.calibrate import describe_calibration
+from shardwise.cli.checking import describe_calibration
 from shardwise.cli.commands import list_commands
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
 from shardwise.cli.options import Format

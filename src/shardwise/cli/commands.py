@@ -97,7 +97,7 @@ TEST: Change = {
     "group": PLAN,
     "common": False,
     "only_with": (when.WITHOUT_WIDTH,),
-    "complete": None,
+    "complete": "",
 }
 ESTIMATE: Change = {
     "help": "Variance estimate: residual, two-way, one-way or percentile95. Default: as the test needs it.",
@@ -133,7 +133,7 @@ def _define(words: str, function: str, options: str, help: str, **changes: Any) 
 # fmt: off
 _COMMANDS = (
     _define(
-        "demo", "demo:run_demo",
+        "demo", "simulate:run_demo",
         "format out quiet jobs seed",
         """Run the whole analysis on a small simulated collection; no data needed.
 
@@ -183,7 +183,7 @@ Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline b
         },
     ),
     _define(
-        "paper", "paper:write_files",
+        "paper", "leaderboard:write_files",
         f"{ASKING} only seed format out table",
         """Write what a paper needs: table, figure, methods paragraph, references, and every number by name.
 
@@ -302,7 +302,7 @@ Example: shardwise design equivalence scores.csv --margin 0.02""",
         },
     ),
     _define(
-        "calibrate", "calibrate:calibrate_methods",
+        "calibrate", "checking:calibrate_methods",
         f"{READING} {DIRECTION} {SHARDING} {WRITTEN} seed chart method model generalize scenario repetitions budget "
         "margin alpha fill",
         """Measure the false-alarm rate and power of methods on simulated data like yours.
@@ -317,7 +317,7 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         },
     ),
     _define(
-        "stability", "stability:compare_splits",
+        "stability", "checking:compare_splits",
         f"{COMPARING} {WRITTEN} only seed table",
         """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
 
@@ -460,7 +460,7 @@ Example: shardwise simulate --topics 50 --systems 129 --out demo/""",
         },
     ),
     _define(
-        "serve", "serve:start_server",
+        "serve", "main:start_server",
         "port host token out open jobs limit max_memory",
         """The same in a browser: drop files, confirm how they are read, see the answer.
 

@@ -14,11 +14,10 @@ import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.conditions import Situation, split_variances
-from shardwise.cli.config import NothingGiven
 from shardwise.cli.inputs import InputReader, Read, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, show_progress
-from shardwise.cli.parsing import Options
+from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option

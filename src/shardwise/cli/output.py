@@ -71,8 +71,8 @@ def emit_table(
     """
     shown = lasting if options.quiet else (*notes, *lasting)
     # Moments, and the files of a command whose format is set by itself, are other files.
-    own = options.command.rows["format"].default is not None or options.keeps_moments
-    out = None if own else options.out
+    separate = options.command.rows["format"].default is not None or options.keeps_moments
+    out = None if separate else options.out
     if options.chosen_format is Format.text and out is None and sys.stdout.isatty():
         _print_table(open_terminal(), frame, title, shown)
         return

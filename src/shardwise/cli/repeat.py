@@ -14,10 +14,9 @@ import pandas as pd
 
 from shardwise.analysis.provenance import hash_files, list_versions
 from shardwise.cli.commands import list_commands
-from shardwise.cli.config import AnalysisFile, to_toml
 from shardwise.cli.options import TABLE
 from shardwise.cli.output import announce_file, emit_table
-from shardwise.cli.parsing import Options
+from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
