@@ -20,7 +20,7 @@ from shardwise.cli.conditions import Situation, idle_options
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
 from shardwise.cli.schema import RESULTS, make_schema
-from shardwise.methods.registry import list_procedures
+from shardwise.methods.names import list_procedures
 
 WEIGHTS = {
     "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,

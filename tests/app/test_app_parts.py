@@ -35,7 +35,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.verdict import judge_methods
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.planning import topics_for_power
 from shardwise.planning.plans import plan_more
 

@@ -11,7 +11,7 @@ import pytest
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.methods.registry import list_procedures, parse_procedure
+from shardwise.methods.names import list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE
 
 SIZES = [(topics, systems) for topics in range(1, 6) for systems in range(1, 4)]

@@ -15,7 +15,7 @@ import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.core.scores import is_unpaired, missing_cells
-from shardwise.methods.unpaired.statistics import adjust_for_covariate, adjust_scores, group_means, welch_df
+from shardwise.methods.unpaired.method import adjust_for_covariate, adjust_scores, group_means, welch_df
 
 GOLD = Path(__file__).parent.parent / "gold"
 

@@ -19,7 +19,7 @@ from command_line import shardwise
 from designs import min_diff_at, power_at
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.planning.design import Design, topics_for_power
 from shardwise.planning.plans import RepeatPlan, design_repeats, plan_budget, plan_more, plan_repeats

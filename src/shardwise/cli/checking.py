@@ -28,7 +28,7 @@ from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
-from shardwise.methods.registry import list_procedures
+from shardwise.methods.names import list_procedures
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score

@@ -30,7 +30,6 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
-from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
@@ -39,7 +38,8 @@ from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.globs import write_paths
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
+from shardwise.methods.pairs import list_baselines
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,

@@ -42,7 +42,7 @@ from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.judges.method import with_human
-from shardwise.methods.unpaired.statistics import adjust_scores
+from shardwise.methods.unpaired.method import adjust_scores
 from shardwise.scoring.samples import add_sample_measures, describe_samples
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS

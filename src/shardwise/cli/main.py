@@ -75,7 +75,7 @@ def complete_value(kind: str, incomplete: str) -> list[str]:
     """Return the methods, models, conventions or measures that begin as what was typed; loaded where asked for."""
     names: Iterable[str]
     if kind == "methods":
-        from shardwise.methods.registry import complete_name
+        from shardwise.methods.names import complete_name
 
         return complete_name(incomplete)
     if kind == "models":
