@@ -239,7 +239,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
     rows = [[str(t), *(f"0.{(7 * t + 3 * k) % 9}" for k in range(12))] for t in range(4)]
     (tmp_path / "s.csv").write_text("\n".join(",".join(row) for row in [["topic", *names], *rows]) + "\n")
     table = shardwise("compare", tmp_path / "s.csv", "--model", "MD1", "-f", "latex").stdout
-    assert table.count(r"\begin{longtable}{llrrrrrrrrr}") == 1
+    assert table.count(r"\begin{longtable}{@{}llrrrrrrrrr@{}}") == 1
     assert table.count(" \\\\\n") == 66 + 1
 
 

@@ -12,7 +12,7 @@ from shardwise.cli import inputs
 from shardwise.cli.analyzing import READ
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, show_progress
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.over_splits import (
     agreement_over_splits,
@@ -30,7 +30,6 @@ from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
 from shardwise.methods.names import list_procedures
 from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score
 from shardwise.stats.corrections import check_correction
 
@@ -39,8 +38,8 @@ STATEMENT_TABLES = 400  # simulated to check statements, where no number is aske
 BESIDE = "t holm"  # to compare a named model with
 
 
-def calibrate_methods(options: Options) -> None:
-    """Try methods on simulated tables like the scores, and print how often they err."""
+def calibrate_methods(options: Options) -> Result:
+    """Try methods on simulated tables like the scores, and return how often they err."""
     format, alpha, seed, jobs, quiet = (
         options.chosen_format,
         options.alpha,
@@ -107,11 +106,9 @@ def calibrate_methods(options: Options) -> None:
                     seed=seed,
                 )
             facts["statements"] = statements.table.to_dict("records")
-    if options.chart is not None:
-        save_chart(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
-    emit_table(table, options, title=title, notes=tuple(lines), facts=facts)
+    return Result((title,), table, tuple(lines), facts=facts, chart=lab.plot)
 
 
 def _parse_halves(text: str) -> int:
@@ -179,8 +176,8 @@ MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
 TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fills")
 
 
-def compare_splits(options: Options) -> None:
-    """Compare the systems on each split and print how far the splits agree."""
+def compare_splits(options: Options) -> Result:
+    """Compare the systems on each split and return how far the splits agree."""
     # What cannot be done is refused before the long work.
     words = inputs.parse_bootstrap(options.method)
     validate_choice(options.table, "table", TABLES)
@@ -226,7 +223,7 @@ def compare_splits(options: Options) -> None:
                 frame = found_over_splits(comparisons, (alpha,)).reset_index()
             elif options.table == "divided":
                 frame = agreement_over_splits(comparisons, (alpha,))[alpha].reset_index()
-    emit_table(frame, options, title=title, notes=(*read.notes, *gaps), facts=facts)
+    return Result((title,), frame, (*read.notes, *gaps), facts=facts)
 
 
 def _mean_on_whole(read: inputs.Read) -> xr.DataArray | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardwise.cli import conditions as when
 from shardwise.cli.options import (
@@ -20,6 +20,9 @@ from shardwise.cli.options import (
     refuse_file,
     refuse_unwritable_store,
 )
+
+if TYPE_CHECKING:
+    from shardwise.cli.output import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,16 @@ class Command:
         """Its options by name, and the words of those that take words."""
         return self.rows | {word.name: word for row in self.rows.values() for word in row.words}
 
-    def load_function(self) -> Callable[[Any], int | None]:
-        """Return the function, whose module is loaded now, so that help and completion come at once."""
+    def load_function(self) -> Callable[[Any], Sequence[Result]]:
+        """Return the function that makes its results, whose module is loaded now, so that help comes at once."""
         module, name = self.function.split(":")
-        function: Callable[[Any], int | None] = getattr(
-            importlib.import_module(f"shardwise.cli.{module}"), name
-        )
-        return function
+        function = getattr(importlib.import_module(f"shardwise.cli.{module}"), name)
+
+        def run(options: Any) -> Sequence[Result]:
+            results = function(options)
+            return results if isinstance(results, list | tuple) else [results]
+
+        return run
 
 
 TABLES = "inputs measure read missing quiet max_memory columns"

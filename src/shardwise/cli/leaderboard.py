@@ -21,7 +21,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, render_table, write_text
+from shardwise.cli.output import Result, render_table
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
@@ -32,8 +32,8 @@ from shardwise.writing.paper import write_paper
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
 
-def rank_systems(options: Options) -> None:
-    """Rank the systems and print them, or write them to a file."""
+def rank_systems(options: Options) -> Result:
+    """Rank the systems."""
     check_choices(options)
     validate_choice(options.table, "table", ("", "fragment"))
     reader = InputReader(options).check()
@@ -59,11 +59,9 @@ def rank_systems(options: Options) -> None:
         near_best = _list_near_best(pairs, board.systems, options)
         board = replace(board, margin=float(options.margin), near_best=near_best)
     if options.chosen_format is Format.html:
-        answer = "\n".join(answer_leaderboard(board)[:2])
         page = board.to_html(page=not options.table)
-        write_text(page, options.out, quiet=options.quiet, answer=answer)
-    else:
-        _show_board(board, notes, options)
+        return Result(answer_leaderboard(board)[:2], page=page, answers=True)
+    return _show_board(board, notes, options)
 
 
 def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboard, Comparisons]:
@@ -84,8 +82,8 @@ def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options
     return tuple(name for name in systems if name in shown)
 
 
-def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> None:
-    """Print or write the table: rounded in text, LaTeX and Markdown, else with all digits."""
+def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> Result:
+    """Return the table: rounded in text, LaTeX and Markdown, else with all digits."""
     whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)
@@ -108,21 +106,14 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) ->
         facts["margin"] = board.margin
         near = {board.systems[0], *board.near_best}
         frame["near_best"] = [name in near for name in board.systems]
-    emit_table(
-        frame,
-        options,
-        title=f"{answer}\n{scope}",
-        notes=tuple(note for note in (*explained, *notes, step) if note),
-        facts=facts,
-        answers=True,
-    )
+    return Result((answer, scope), frame, (*explained, *notes, step), facts=facts, answers=True)
 
 
 WIDTHS = {"": None, "narrow": 1, "wide": 2}
 """Columns of a page that the table takes, by the words of the option."""
 
 
-def write_files(options: Options) -> None:
+def write_files(options: Options) -> list[Result]:
     """Write the files, and say what they hold."""
     check_choices(options)
     validate_choice(options.table, "table", tuple(WIDTHS))
@@ -134,7 +125,7 @@ def write_files(options: Options) -> None:
     rows = [{"file": str(options.out / file.name), "holds": file.holds} for file in files]
     rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
     if options.quiet and options.format is Format.text:
-        return
+        return []
     first = analyses[0]
     facts = {
         "folder": str(options.out),
@@ -145,13 +136,8 @@ def write_files(options: Options) -> None:
         "baselines": list(first.baselines),
         "alpha": first.alpha,
     }
-    emit_table(
-        pd.DataFrame(rows),
-        options,
-        title=f"{write_answer(first)}\n{write_scope(first)}",
-        notes=first.notes,
-        facts=facts,
-    )
+    lines = (write_answer(first), write_scope(first))
+    return [Result(lines, pd.DataFrame(rows), first.notes, facts=facts)]
 
 
 def _write_margin(options: Options, analysis: Analysis) -> dict[str, str]:

@@ -136,10 +136,11 @@ def leave_at_once(code: int) -> None:
         os._exit(code)
 
 
-def start_server(options: Options) -> None:
+def start_server(options: Options) -> tuple[()]:
     """Start the server, if what it needs is installed."""
     require_extra("app")
     late.call_bound("serve", options)
+    return ()
 
 
 NO_THREAD = "can't start new thread"
@@ -171,7 +172,11 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(make_schema(command.title), indent=1, ensure_ascii=False) + "\n")
         return 0
     options = parse_line(command, texts)
-    return command.load_function()(options) or 0
+    results = command.load_function()(options)
+    # Loaded with the command, unless it shows nothing.
+    from shardwise.cli.output import emit
+
+    return max((emit(result, options) for result in results), default=0)
 
 
 def find_command(words: list[str]) -> tuple[Command | dict[str, Command] | None, list[str]]:

@@ -13,7 +13,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.provenance import hash_files
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, open_terminal, show_progress
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
@@ -32,8 +32,8 @@ from shardwise.writing.numbers import format_ranks
 from shardwise.writing.tables import show_table, tabulate_systems
 
 
-def simulate_campaign(options: Options) -> None:
-    """Write a simulated campaign, and print the true quality of each system."""
+def simulate_campaign(options: Options) -> list[Result]:
+    """Write a simulated campaign, and return the true quality of each system."""
     made = simulate_collection(
         topics=options.topics,
         systems=options.systems,
@@ -45,11 +45,13 @@ def simulate_campaign(options: Options) -> None:
     ours = Ours.claim_folder(options.out, names_of(made))
     runs, qrels = write_files(made, ours)
     ours.record_files()
-    if not options.quiet or options.format is not Format.text:
-        frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
-        title = f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
-        facts = {"runs": str(runs), "qrels": str(qrels), "seed": options.seed}
-        emit_table(frame, options, title=title, facts=facts)
+    if options.quiet and options.format is Format.text:
+        return []
+    frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
+    title = (
+        f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
+    )
+    return [Result((title,), frame, facts={"runs": str(runs), "qrels": str(qrels), "seed": options.seed})]
 
 
 LIST = ".shardwise-made"
@@ -137,7 +139,7 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
 FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
 
 
-def run_demo(options: Options) -> None:
+def run_demo(options: Options) -> list[Result]:
     """Analyse a simulated campaign, and say where its files are."""
     out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
     with show_progress("simulating, reading, scoring", quiet):
@@ -173,33 +175,35 @@ def run_demo(options: Options) -> None:
             "seed": seed,
             "kendall_tau": _format_tau(content, made),
         }
-        emit_table(systems_frame(content), options, title=write_answer(content), facts=facts)
-    elif not quiet:
-        _show_answer(content, made, options, undefined)
+        return [Result((write_answer(content),), systems_frame(content), facts=facts)]
+    return [] if quiet else _show_answer(content, made, options, undefined)
 
 
-def _show_answer(content: Analysis, made: SimulatedCollection, options: Options, undefined: int) -> None:
-    """Print the answer, the systems, the ANOVA table, and where the files are."""
-    console = open_terminal()
+def _show_answer(
+    content: Analysis, made: SimulatedCollection, options: Options, undefined: int
+) -> list[Result]:
+    """Return the answer, the systems, the ANOVA table, and where the files are."""
     here, like = content.claims
     leaders = show_table(tabulate_systems(like.pairs, content.alpha), content.alpha, content.decimals)
     leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
     ranks = here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]]
     leaders["rank, these topics"] = format_ranks(ranks)
-    title = "\n".join([write_answer(content), write_scope(content), *write_pairs(content)])
+    lines = (write_answer(content), write_scope(content), *write_pairs(content))
     size = content.fit.scores.size
     cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
-    emit_table(leaders, options, title=title, notes=(cells,))
-    console.print(
-        f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
-    )
-    fit = content.fit
-    emit_table(fit.table.reset_index(names="term"), options, title=f"\nANOVA, {fit.model.title}")
-    where = str(options.out).replace("[", r"\[")
-    console.print(
-        f"Wrote {where}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
-    )
-    console.print(f"[bold]Next: open {where}/report.html in a browser[/bold]")
+    tau = f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
+    fit, out = content.fit, options.out
+    return [
+        Result(lines, leaders, (cells,)),
+        Result((tau,)),
+        Result((f"\nANOVA, {fit.model.title}",), fit.table.reset_index(names="term")),
+        Result(
+            (
+                f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html",
+                f"Next: open {out}/report.html in a browser",
+            )
+        ),
+    ]
 
 
 def _format_tau(content: Analysis, made: SimulatedCollection) -> float:
