@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import check_layout, normal_scenario
 from shardwise.methods.tables import SPLITS

@@ -85,3 +85,36 @@ def test_the_package_can_be_run() -> None:
         env=variables,
     )
     assert (done.returncode, done.stdout.split()[0]) == (0, "shardwise"), done.stderr
+
+
+ALONE = """
+import subprocess, sys, threading
+
+def refuse(*arguments, **options):
+    raise RuntimeError("can't start new thread")
+
+threading.Thread.start = refuse
+subprocess.Popen.__init__ = refuse
+from shardwise.cli.main import main
+sys.argv = ["shardwise", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_comparison_needs_neither_threads_nor_processes(tmp_path: Path) -> None:
+    rows = "".join(
+        f"q{k},{(k * 7 % 11) / 11:.3f},{(k * 5 % 13) / 13:.3f},{(k * 3 % 7) / 7:.3f}\n" for k in range(40)
+    )
+    (tmp_path / "small.csv").write_text(f"question,a,b,c\n{rows}")
+    commands = ([sys.executable, "-m", "shardwise"], [sys.executable, "-c", ALONE])
+    answers = [
+        subprocess.run(
+            [*command, "compare", str(tmp_path / "small.csv")],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        ).stdout
+        for command in commands
+    ]
+    assert answers[0] == answers[1] != ""

@@ -17,8 +17,8 @@ import shardwise as sw
 from command_line import reader_of, shardwise
 from shardwise.cli.inputs import BYTES_NEEDED, SHARE_OF_MEMORY
 from shardwise.cli.main import NO_THREAD
-from shardwise.io import bounds
-from shardwise.io.bounds import most_inside, parse_size, raise_limit
+from shardwise.io import files
+from shardwise.io.files import most_inside, parse_size, raise_limit
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def test_compressed_files_have_a_limit_that_can_be_lifted(
 ) -> None:
     lines = "".join(f"{k},0.5,0.{k % 10}\n" for k in range(20_000))
     (tmp_path / "t.csv.xz").write_bytes(lzma.compress(f"topic,a,b\n{lines}".encode()))
-    monkeypatch.setattr(bounds, "LEAST_TEXT", 1000)
-    monkeypatch.setattr(bounds, "GROWTH_TEXT", 5)
+    monkeypatch.setattr(files, "LEAST_TEXT", 1000)
+    monkeypatch.setattr(files, "GROWTH_TEXT", 5)
     refused = shardwise("compare", tmp_path / "t.csv.xz", "--method", "t holm")
     assert refused.returncode == 2
     assert "inflate to over" in refused.stderr
@@ -94,11 +94,11 @@ def test_compressed_files_have_a_limit_that_can_be_lifted(
 
 
 def test_limits() -> None:
-    assert most_inside(10) == bounds.LEAST
-    with raise_limit(5 * bounds.LEAST):
-        assert most_inside(10) == 5 * bounds.LEAST
-    assert most_inside(10) == bounds.LEAST
-    assert most_inside(10 * bounds.LEAST) == bounds.GROWTH * 10 * bounds.LEAST
+    assert most_inside(10) == files.LEAST
+    with raise_limit(5 * files.LEAST):
+        assert most_inside(10) == 5 * files.LEAST
+    assert most_inside(10) == files.LEAST
+    assert most_inside(10 * files.LEAST) == files.GROWTH * 10 * files.LEAST
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1 PB"])

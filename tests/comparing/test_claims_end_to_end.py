@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from procedure_tables import decide_all
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.methods.tables import SHARDS
 
 

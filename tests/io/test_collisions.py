@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.io.trec.interning import Interner
+from shardwise.io.trec.parsed import Interner
 from shardwise.io.trec.probes import hash_name
 
 SPREAD = 0x9E3779B97F4A7C15

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shardwise.io.globs import write_paths
+from shardwise.io.files import write_paths
 
 
 @pytest.fixture

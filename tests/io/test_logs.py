@@ -18,7 +18,7 @@ import zstandard
 import shardwise as sw
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
-from shardwise.io.bounds import LEAST_TEXT
+from shardwise.io.files import LEAST_TEXT
 from shardwise.io.scores import read_scores
 
 

@@ -12,9 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shardwise.io.files import PADDING
-from shardwise.io.trec.interning import Interner, merge_interners
 from shardwise.io.trec.names import find, put
-from shardwise.io.trec.parsed import Worker
+from shardwise.io.trec.parsed import Interner, Worker, merge_interners
 from shardwise.io.trec.probes import look, mix, parse_number, parse_plain, same_bytes, token_end
 from shardwise.io.trec.ranking import LAST_STAMP, order_groups
 

@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 
 from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError
-from shardwise.io import bounds
+from shardwise.core.text import guard_name, unguard_name
+from shardwise.io import files
 from shardwise.io.files import compress_text, read_text
 from shardwise.io.netcdf import _load_dataset, netcdf_bytes
 from shardwise.io.scores import read_scores, write_scores
-from shardwise.io.spreadsheets import guard_name, unguard_name
 
 
 def scores(topics: int = 30) -> xr.DataArray:
@@ -43,8 +43,8 @@ def scores(topics: int = 30) -> xr.DataArray:
 def test_a_file_made_to_fill_the_memory_is_not_inflated(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "LEAST_TEXT", 1 << 20)
-    monkeypatch.setattr(bounds, "GROWTH_TEXT", 2)
+    monkeypatch.setattr(files, "LEAST_TEXT", 1 << 20)
+    monkeypatch.setattr(files, "GROWTH_TEXT", 2)
     path = tmp_path / f"run{ending}"
     path.write_bytes(compress_text(ending, bytes(4 << 20)))
     with pytest.raises(InputError, match="inflate to over"):
@@ -75,14 +75,14 @@ def test_a_compressed_table_that_would_fill_the_memory_is_refused_in_one_line(tm
 def test_the_memory_of_a_table_is_estimated_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "LEAST_TEXT", 1 << 10)
-    monkeypatch.setattr(bounds, "usable_memory", lambda: 1 << 20)
+    monkeypatch.setattr(files, "LEAST_TEXT", 1 << 10)
+    monkeypatch.setattr(files, "usable_memory", lambda: 1 << 20)
     lines = "".join(f"{k},0.5,0.{k % 10}\n" for k in range(2000))
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(f"topic,a,b\n{lines}".encode()))
     with pytest.raises(InputError, match=r"inflate to over 9,70\d"):
         read_scores(path)
-    with bounds.raise_limit(1 << 30):
+    with files.raise_limit(1 << 30):
         assert dict(read_scores(path).sizes)["topic"] == 2000
 
 
@@ -161,7 +161,7 @@ def test_netcdf_that_says_it_is_huge_is_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_that_says_it_is_huge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
+    monkeypatch.setattr(files, "LEAST", 1 << 20)
     path = tmp_path / "huge.parquet"
     pa.parquet.write_table(
         pa.table({"topic": pa.array(np.zeros(10_000_000)), "a": np.zeros(10_000_000)}), path

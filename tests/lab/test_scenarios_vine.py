@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.bounded import vine_of, vine_scenario
 from shardwise.lab.scenarios.kernels import draw_quantiles

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, NAMED, Model
-from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.stats.least_squares import fit_incomplete
 

@@ -10,11 +10,10 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
-from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import anova
 from shardwise.stats.balanced import error_term
 

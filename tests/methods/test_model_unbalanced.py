@@ -12,10 +12,9 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model, Term, format_term
-from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import anova
 
 GOLD = Path(__file__).parent.parent / "gold"

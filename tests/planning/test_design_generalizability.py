@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
-from shardwise.planning.generalizing import Generalizability, generalizability
+from shardwise.planning.variances import Generalizability, generalizability
 
 
 def made_up() -> Generalizability:

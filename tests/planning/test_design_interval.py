@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from designs import width_at
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.planning.design import topics_for_interval
 from shardwise.stats.power import mean_of_sd
 

@@ -16,8 +16,8 @@ from scipy import integrate, stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 from designs import min_diff_at, power_at
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.io.scores import read_scores
 from shardwise.planning.design import Design, topics_for_power

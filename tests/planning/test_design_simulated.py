@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 
 from designs import power_at, width_at
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.variances import TWO_WAY, mean_squares, variance
 

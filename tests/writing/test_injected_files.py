@@ -18,8 +18,7 @@ import shardwise as sw
 from command_line import Done, shardwise
 from payloads import PAYLOADS
 from shardwise.cli.main import main
-from shardwise.core.text import shorten_name
-from shardwise.io.spreadsheets import unguard_name
+from shardwise.core.text import shorten_name, unguard_name
 from shardwise.writing.downloads import list_downloads
 from shardwise.writing.embedded import read_report
 from shardwise.writing.names import TEX

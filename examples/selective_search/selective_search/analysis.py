@@ -14,7 +14,7 @@ from selective_search.instances import AGAIN, EXHAUSTIVE
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import SettingSeries, equivalence, smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.rng import make_generator
+from shardwise.core.arrays import make_generator
 from shardwise.stats.student import t_statistic
 
 TESTS: dict[str, dict[str, Any]] = {

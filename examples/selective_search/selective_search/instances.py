@@ -15,8 +15,7 @@ from selective_search.engine import Engine, build, collection, rankings, tokeniz
 from selective_search.partition import partition, tf_idf
 from selective_search.redde import central_sample, select_shards
 from selective_search.texts import Texts
-from shardwise.core.arrays import Codes, Grades, Ints
-from shardwise.core.rng import make_generator
+from shardwise.core.arrays import Codes, Grades, Ints, make_generator
 from shardwise.io.instances import flag_deterministic
 
 EXHAUSTIVE = "exhaustive"

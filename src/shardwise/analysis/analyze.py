@@ -32,7 +32,6 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.notes import is_about
 from shardwise.core.scores import (
     Scores,
     as_scores,
@@ -42,6 +41,7 @@ from shardwise.core.scores import (
     nouns_of,
     undefined_cells,
 )
+from shardwise.core.shown import is_about
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks

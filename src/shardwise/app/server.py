@@ -26,7 +26,7 @@ from shardwise.app.store import MEGABYTE, Settings, Store, is_local, read_root, 
 from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
-from shardwise.io.bounds import parse_size
+from shardwise.io.files import parse_size
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
 

@@ -12,7 +12,7 @@ from typing import IO
 from shardwise.app.store import MEGABYTE
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.bounds import LEAST_TEXT
+from shardwise.io.files import LEAST_TEXT
 
 ALLOWED = frozenset(" ._-+=@,()#")  # beside letters and digits
 LONGEST = 150  # bytes of a part of a path

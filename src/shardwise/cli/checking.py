@@ -26,7 +26,7 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
-from shardwise.lab.holdout.checks import split_half
+from shardwise.lab.holdout import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
 from shardwise.methods.names import list_procedures
 from shardwise.methods.tables import SHARDS, TABLE

@@ -36,7 +36,7 @@ from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import level_names, nouns_of
-from shardwise.io.globs import write_paths
+from shardwise.io.files import write_paths
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
 from shardwise.methods.names import parse_procedure

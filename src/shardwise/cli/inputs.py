@@ -34,9 +34,17 @@ from shardwise.core.scores import (
     note_measure,
     undefined_cells,
 )
-from shardwise.io.bounds import BYTES_NEEDED, SHARE_OF_MEMORY, parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
-from shardwise.io.files import SUFFIXES, bare_name, list_files
+from shardwise.io.files import (
+    BYTES_NEEDED,
+    SHARE_OF_MEMORY,
+    SUFFIXES,
+    bare_name,
+    list_files,
+    parse_size,
+    raise_limit,
+    usable_memory,
+)
 from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files

@@ -31,7 +31,7 @@ from shardwise.cli.parsing import (
 from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.extras import require_extra
-from shardwise.core.limits import fit_address_space
+from shardwise.core.processes import fit_address_space
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import forget_drafts
 
@@ -112,7 +112,11 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
             outcome.append((None, error))
 
     thread = threading.Thread(target=run, daemon=True, name="work")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        # no thread can be started
+        return work()
     try:
         while thread.is_alive():
             thread.join(TICK)

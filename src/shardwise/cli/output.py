@@ -22,9 +22,8 @@ from rich.text import Text
 
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
-from shardwise.core.text import escape_controls, shorten_name, shorten_names
+from shardwise.core.text import escape_controls, guard_frame, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.writing.table import TypedColumn, render_html, set_table
 
 PAGE = """<!doctype html>

@@ -17,10 +17,10 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
+from shardwise.core.text import guard_frame
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, render_files, simulate_collection
 from shardwise.plot.saving import save_chart
 from shardwise.scoring.scoring import score

@@ -163,16 +163,16 @@ def map_parallel(
     [1, 2, 3]
     """
     total, done = sum(map(steps, tasks)), 0
-    count = count_workers(jobs)
-    if executor is None and (count == 1 or len(tasks) < 2):
-        results: Iterator[Result] = map(work, tasks)
-        for task, result in zip(tasks, results, strict=True):
+    count = min(count_workers(jobs), len(tasks))
+    pool = executor or _start_threads(count)
+    if pool is None:
+        for task in tasks:
+            result = work(task)
             done += steps(task)
             if progress is not None:
                 progress(done, total)
             yield result
         return
-    pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
     work = work if isinstance(pool, ThreadPoolExecutor) else _pickle_work(work)
     coming, rest = deque[Future[Result]](), iter(tasks)
     try:
@@ -194,6 +194,19 @@ def map_parallel(
         if executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_threads(count: int) -> ThreadPoolExecutor | None:
+    """Return so many threads; None for fewer than two, and where no thread can be started."""
+    if count < 2:
+        return None
+    pool = ThreadPoolExecutor(count)
+    try:
+        pool.submit(int)
+    except RuntimeError:
+        pool.shutdown(wait=False, cancel_futures=True)
+        return None
+    return pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +261,10 @@ def stream_results(
     [1, 2, 3]
     """
     count = count_workers(jobs)
-    if count == 1:
+    pool, coming = _start_threads(count), deque[Future[Result]]()
+    if pool is None:
         yield from map(work, tasks)
         return
-    pool, coming = ThreadPoolExecutor(count), deque[Future[Result]]()
     failed: Exception | None = None
     try:
         while coming or failed is None:

@@ -1,6 +1,8 @@
-"""What all results share in a notebook: they show themselves."""
+"""What results share: they show themselves in a notebook, and their notes say what they are about."""
 
 from __future__ import annotations
+
+from typing import Literal, Self
 
 from shardwise.core import late
 
@@ -17,3 +19,56 @@ class Shown:
     def __repr__(self) -> str:
         first = next((line for line in str(self).splitlines() if line.strip()), "")
         return f"<{type(self).__name__}: {first}>"
+
+
+Subject = Literal["gaps", "splits", "no error"]
+
+
+class Note(str):
+    """A note of a fit, and its subject.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    about : {"gaps", "splits", "no error"}
+        Missing scores, the splits' own part of the error, or a model without an error to test against.
+
+    >>> note = Note("2 scores are missing", "gaps")
+    >>> note, note.about
+    ('2 scores are missing', 'gaps')
+    """
+
+    about: Subject
+    __slots__ = ("about",)
+
+    def __new__(cls, text: str, about: Subject) -> Self:
+        """Make a note of a text and its subject."""
+        note = super().__new__(cls, text)
+        note.about = about
+        return note
+
+    def __reduce__(self) -> tuple[type[Note], tuple[str, Subject]]:
+        """Return what makes this note again, for copies and other processes."""
+        return Note, (str(self), self.about)
+
+
+def is_about(note: str, *subjects: Subject) -> bool:
+    """Return whether a note is about one of some subjects.
+
+    Parameters
+    ----------
+    note : str
+        A `Note`, or a plain text, which is about none.
+    *subjects : str
+        Subjects to look for.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    >>> is_about(Note("2 scores are missing", "gaps"), "gaps", "splits"), is_about("2 scores are missing", "gaps")
+    (True, False)
+    """
+    return isinstance(note, Note) and note.about in subjects

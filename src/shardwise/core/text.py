@@ -1,15 +1,21 @@
-"""Names come from files and are not to be trusted: what may be shown of them, and what may stand in a page."""
+"""Names come from files and are not to be trusted: what may be shown of them, stand in a page or in a spreadsheet."""
 
 from __future__ import annotations
 
 import json
+import re
 import string
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_SHOWN = 60  # characters
 WORD = string.ascii_letters + string.digits
+_RUN = re.compile(r"'*[=+\-@\t\r]")  # what a formula may begin with
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def escape_controls(text: str) -> str:
@@ -152,3 +158,31 @@ def script_json(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def guard_name(name: str) -> str:
+    """Return a name that no spreadsheet runs as a formula: behind an apostrophe, which reading takes away again.
+
+    >>> guard_name("=cmd|' /C calc'!A0"), guard_name("-0.5"), guard_name("bm25")
+    ("'=cmd|' /C calc'!A0", '-0.5', 'bm25')
+    """
+    return f"'{name}" if _RUN.match(name) and not _NUMBER.fullmatch(name) else name
+
+
+def unguard_name(name: str) -> str:
+    """Return the name that was guarded.
+
+    >>> unguard_name(guard_name("@b")), unguard_name(guard_name("'=a")), unguard_name("'quoted'")
+    ('@b', "'=a", "'quoted'")
+    """
+    return name[1:] if name.startswith("'") and _RUN.match(name) else name
+
+
+def guard_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it is written to CSV, names of columns guarded too."""
+    words = {
+        str(name): column.map(lambda cell: guard_name(cell) if isinstance(cell, str) else cell)
+        for name, column in frame.items()
+        if column.dtype.kind not in "biufc"
+    }
+    return frame.assign(**words).rename(columns=lambda name: guard_name(str(name)))

@@ -1,7 +1,8 @@
-"""Arrays in one compact file: a compressed npz without pickles, written whole or not at all."""
+"""Arrays in one compact file, a compressed npz without pickles, written whole or not at all; checksums of tables."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -17,10 +18,11 @@ import numpy.typing as npt
 
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
-from shardwise.io.bounds import most_inside
-from shardwise.io.files import FRAME, inflate_zstd
+from shardwise.io.files import FRAME, inflate_zstd, most_inside
 
 Array = npt.NDArray[Any]
+KEY = "shardwise_sha256"
+"""What the checksum of a table is stored as, beside it: a flipped bit is told from a score."""
 DAMAGE = (
     OSError, ValueError, OverflowError, EOFError, NotImplementedError, RuntimeError, struct.error, zlib.error,
     zipfile.BadZipFile,
@@ -97,3 +99,32 @@ def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Arra
             remedy=f"give a file that holds a {kind}",
         )
     return arrays, facts
+
+
+def hash_columns(columns: Mapping[str, Any]) -> str:
+    """Hash named arrays by SHA-256: numbers as such, all else as text.
+
+    >>> hash_columns({"AP": [0.5, np.nan]})[:8] == hash_columns({"AP": [0.5, -np.nan]})[:8]
+    True
+    """
+    digest = hashlib.sha256()
+    for name, values in columns.items():
+        digest.update(f"{name}\x1e".encode("utf-8", "surrogatepass"))
+        array = np.asarray(values)
+        if array.dtype.kind in "fiub":
+            numbers = array.astype("<f8")
+            digest.update(np.ascontiguousarray(np.where(np.isnan(numbers), np.nan, numbers)).tobytes())
+        else:
+            digest.update("\x1f".join(map(str, array.ravel().tolist())).encode("utf-8", "surrogatepass"))
+        digest.update(b"\x1e")
+    return digest.hexdigest()
+
+
+def check_hash(columns: Mapping[str, Any], stored: str | None, where: str) -> None:
+    """Refuse a table that is not what its stored checksum says; files of other programs have none."""
+    if stored is not None and stored != hash_columns(columns):
+        raise InputError(
+            "is damaged: its scores are not those that were written",
+            where=where,
+            remedy="fetch it again, or write it anew",
+        )

@@ -1,4 +1,4 @@
-"""Paths -> bytes: globs, folders, compressed files."""
+"""Paths -> bytes: globs, folders, compressed files, and limits on what a file may hold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import gzip
 import io
 import lzma
 import os
+import re
+import shlex
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -20,9 +23,8 @@ import numpy as np
 
 from shardwise.core.arguments import count_workers, map_parallel
 from shardwise.core.arrays import Bytes
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Words
 from shardwise.core.extras import import_extra, require_extra
-from shardwise.io.bounds import lift_limit, most_table_inside, most_text_inside
 
 FRAME = b"\x28\xb5\x2f\xfd"  # what a file of zstandard begins with
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", FRAME: ".zst"}
@@ -36,6 +38,27 @@ PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hu
 
 PADDING = 80
 """Bytes that are readable behind a text that was read: the parser of lines looks as far ahead."""
+
+LEAST = 1 << 30
+"""Bytes of numbers that any file may hold."""
+GROWTH = 500
+"""How many times its own size a file of compressed numbers may hold."""
+LEAST_TEXT = 1 << 25
+"""Bytes of text that any compressed file may hold: as a table they take less than a gigabyte of memory."""
+GROWTH_TEXT = 500
+"""How many times its own size a file of compressed text may hold."""
+LEAST_WORKBOOK = 1 << 22
+"""Bytes of XML that any workbook may hold: they are read in a few seconds."""
+GROWTH_WORKBOOK = 40
+"""How many times its own size a workbook may hold as XML; those of spreadsheets hold about ten times."""
+BYTES_NEEDED = 27
+"""Bytes of memory that comparing takes for a byte of a table of text: 10.6 GB for 0.4 GB of CSV."""
+SHARE_OF_MEMORY = 4
+"""Part of the memory that a table may take unless a caller allows more."""
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+
+_raised_limit = 0
 
 PathLike = str | os.PathLike[str]
 
@@ -383,3 +406,121 @@ def _read_parts(file: int, room: memoryview, jobs: int) -> int:
 def _describe_error(error: Exception) -> str:
     text = str(error).strip().rstrip(".")
     return text[:1].lower() + text[1:] if text else type(error).__name__
+
+
+FEW = 3
+"""Files of a folder that are written out."""
+
+
+def write_paths(paths: Iterable[Path | str]) -> str:
+    """Write paths for a command line, many files of one folder by a pattern that matches these and no others.
+
+    Parameters
+    ----------
+    paths : iterable of Path or str
+        Files and folders, in the order of the command line.
+
+    Returns
+    -------
+    str
+        Words for a shell, quoted where they must be.
+
+    >>> write_paths(["qrels.txt", "my runs"])
+    "qrels.txt 'my runs'"
+    """
+    given = [Path(path) for path in paths]
+    words: list[str] = []
+    for folder in dict.fromkeys(path.parent for path in given):
+        files = [path for path in given if path.parent == folder]
+        pattern = _find_pattern(folder, files) if len(files) > FEW else ""
+        words += [pattern] if pattern else [shlex.quote(str(path)) for path in files]
+    return " ".join(words)
+
+
+def _find_pattern(folder: Path, files: list[Path]) -> str:
+    """Return the pattern of all files with one ending, or of all in the folder; empty where others would match too."""
+    for ending in ("".join(files[0].suffixes), files[0].suffix, ""):
+        matched = {path for path in folder.glob(f"*{ending}") if not path.name.startswith(".")}
+        if matched == set(files):
+            start = "" if folder == Path() else f"{shlex.quote(str(folder))}/"
+            return f"{start}*{ending}"
+    return ""
+
+
+def most_inside(packed: int) -> int:
+    """Return how many bytes of numbers a file of so many may hold; more looks made to fill the memory."""
+    return max(LEAST, GROWTH * packed, _raised_limit)
+
+
+def most_text_inside(packed: int) -> int:
+    """Return how many bytes of text a file of so many may hold; a table takes many times that in memory.
+
+    >>> most_text_inside(1000) == LEAST_TEXT, most_text_inside(10**8)
+    (True, 50000000000)
+    """
+    return max(LEAST_TEXT, GROWTH_TEXT * packed, _raised_limit)
+
+
+def most_table_inside(packed: int) -> int:
+    """Return how many bytes of text a compressed table of so many may hold: no more than fits into memory."""
+    fitting = usable_memory() // SHARE_OF_MEMORY // BYTES_NEEDED
+    return min(most_text_inside(packed), max(fitting, LEAST_TEXT, _raised_limit // BYTES_NEEDED))
+
+
+def most_workbook_inside(packed: int) -> int:
+    """Return how many bytes of XML a workbook of so many may hold; its cells take as much memory as a table of text."""
+    allowed = max(LEAST_WORKBOOK, GROWTH_WORKBOOK * packed, _raised_limit // BYTES_NEEDED)
+    return min(allowed, most_table_inside(packed))
+
+
+def lift_limit(inflated: int) -> Words:
+    """Return the remedy for text that inflates to so many bytes or more: the memory that its table would take."""
+    size = f"{-(-BYTES_NEEDED * inflated // 10**9)}GB"
+    return Either(
+        "check where it comes from, or inflate it first",
+        f"check where it comes from, or allow it with --max-memory {size}",
+    )
+
+
+@contextmanager
+def raise_limit(most: int) -> Iterator[None]:
+    """Let every file hold this many bytes.
+
+    The limit is one of the process, since threads that inflate files do not inherit a context.
+
+    Parameters
+    ----------
+    most : int
+        Bytes.
+    """
+    global _raised_limit
+    before, _raised_limit = _raised_limit, max(_raised_limit, most)
+    try:
+        yield
+    finally:
+        _raised_limit = before
+
+
+def parse_size(text: str) -> int:
+    """Return a number of bytes written with a unit.
+
+    >>> parse_size("16GB"), parse_size("0.5 mb")
+    (16000000000, 500000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b?)\s*", text, re.IGNORECASE)
+    unit = match[2].upper() if match else ""
+    if match is None or float(match[1]) <= 0.0:
+        raise InputError(f"'{text}' is not a size", remedy="write for instance 16GB")
+    return int(float(match[1]) * UNITS[unit if unit.endswith("B") or not unit else f"{unit}B"])
+
+
+def usable_memory() -> int:
+    """Return the bytes of memory that this process may use: those of the machine, at most the limit of its cgroup."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        whole = 8 * LEAST
+    try:
+        return min(whole, int(CGROUP.read_text()))
+    except (OSError, ValueError):
+        return whole

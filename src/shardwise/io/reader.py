@@ -30,9 +30,8 @@ from shardwise.io.run_tables import (
 )
 from shardwise.io.trec.assemble import assemble_collection
 from shardwise.io.trec.conventions import Conventions, Missing, Order, Precision, Unjudged, parse_conventions
-from shardwise.io.trec.interning import Interner
 from shardwise.io.trec.judgments import Labelled, attach_labels, parse_labels
-from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
+from shardwise.io.trec.parsed import Interner, ParsedQrels, ParsedRun, Worker
 
 NAMINGS = ("auto", "tag", "file")
 Names = Literal["auto", "tag", "file"] | Callable[[str], str] | Mapping[str, str] | Sequence[str]

@@ -21,6 +21,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
 from shardwise.core.measure import UNNAMED, is_lower_better
 from shardwise.core.scores import declare_measures, measure_of, require_scores
+from shardwise.core.text import guard_frame
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import (
@@ -36,7 +37,6 @@ from shardwise.io.files import (
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
 from shardwise.io.objects import are_paths, read_object
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns

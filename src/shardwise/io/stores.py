@@ -24,7 +24,7 @@ from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import ENDINGS, import_extra, require_extra
 from shardwise.io.atomic import draft_folder, move_folder_in, refuse_unwritable
-from shardwise.io.bounds import most_inside
+from shardwise.io.files import most_inside
 from shardwise.io.tables.sheet import first_line
 
 (ENDING,) = ENDINGS["zarr"]

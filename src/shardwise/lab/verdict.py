@@ -16,14 +16,12 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.claim import Claim
-from shardwise.lab.error_counts import judge_interval
+from shardwise.lab.trial import COVERED, FIGURE, judge_interval
 from shardwise.methods.names import DEFAULTS, Procedure, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims
 
 PROMISES = ("family", "discovery", "pair")
 """Error rates that methods control."""
-FIGURE = {"family": "family", "discovery": "discovery", "pair": "raw"}
-COVERED = {"family": "together", "discovery": "coverage", "pair": "coverage"}
 STATES = ("holds", "unclear", "fails")
 Row = Mapping[Any, Any]  # of a summary
 Rows = Mapping[str, Row]  # by method
@@ -112,15 +110,6 @@ def declared_procedure(dims: Dims, claim: Claim, error_rate: str) -> Procedure |
     return next(made, None)
 
 
-def cannot_explode(procedure: Procedure) -> bool:
-    """Whether a level found on some topics carries over to others: no pair has its own variance alone.
-
-    A paired t has a denominator near 0 where two systems are nearly the same, and its distribution then hangs on few
-    topics.
-    """
-    return procedure.method.bounded_statistic
-
-
 def judge_methods(
     claim: Claim,
     table: pd.DataFrame,
@@ -199,8 +188,17 @@ def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
         error_rate = str(method_rates["error_rate"].iloc[0])
 
         def worst_row(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
+            """Find the scenario that speaks most against a method, and what it shows; nothing where there is none."""
             part = method_rates[(method_rates["figure"] == figure) & method_rates[column]]  # noqa: B023
-            return _find_worst(part, alpha, high_is_bad)
+            if part.empty:
+                return None, ""
+            states = [
+                judge_interval(low, high, alpha) if high_is_bad else judge_interval(1 - high, 1 - low, alpha)
+                for low, high in zip(part["low"], part["high"], strict=True)
+            ]
+            state = max(states, key=STATES.index)
+            shown = part[[s == state for s in states]].sort_values("rate", ascending=high_is_bad)
+            return shown.iloc[-1], state
 
         alarm, state = worst_row(FIGURE[error_rate], "for_alarms", True)
         if alarm is None:
@@ -220,19 +218,6 @@ def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
             row | _rename_figures(worst_row("found", "for_alarms")[0], "power", "power_low", "power_high")
         )
     return pd.DataFrame(rows)
-
-
-def _find_worst(part: pd.DataFrame, alpha: float, high_is_bad: bool) -> tuple[Any, str]:
-    """Find the scenario that speaks most against a method, and what it shows; nothing where there is none."""
-    if part.empty:
-        return None, ""
-    ends = zip(part["low"], part["high"], strict=True)
-    states = [
-        judge_interval(low, high, alpha) if high_is_bad else judge_interval(1 - high, 1 - low, alpha)
-        for low, high in ends
-    ]
-    state = max(states, key=STATES.index)
-    return part[[s == state for s in states]].sort_values("rate", ascending=high_is_bad).iloc[-1], state
 
 
 def _rename_figures(row: Any, *names: str) -> dict[str, float]:

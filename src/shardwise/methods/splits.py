@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.notes import Note
+from shardwise.core.shown import Note
 from shardwise.methods.pairs import ARRAYS, Means, Pairs, student_pairs
 from shardwise.stats import corrections
 from shardwise.stats.corrections import STEPWISE

@@ -17,7 +17,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.power import POWER, Power
 from shardwise.analysis.trust import Trust
 from shardwise.core.arrays import Floats
-from shardwise.io.spreadsheets import guard_frame
+from shardwise.core.text import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.latex import render_latex

@@ -20,7 +20,7 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import nouns_of
 from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_names
 from shardwise.io.atomic import write_atomically
-from shardwise.io.globs import write_paths
+from shardwise.io.files import write_paths
 from shardwise.plot.theme import list_records
 from shardwise.writing import answer, words
 from shardwise.writing.assets import hash_script, load_templates, read_asset

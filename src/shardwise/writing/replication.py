@@ -13,9 +13,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from shardwise.core.claim import format_count
-from shardwise.core.text import escape_controls
+from shardwise.core.text import escape_controls, guard_frame
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guard_frame
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
 from shardwise.plot.saving import render_svg
 from shardwise.writing.assets import load_templates, read_asset

@@ -21,8 +21,7 @@ import numpy as np
 from shardwise.core.errors import InputError
 from shardwise.core.extras import require_extra
 from shardwise.io.archive import DAMAGE
-from shardwise.io.bounds import lift_limit, most_text_inside
-from shardwise.io.files import inflate_zstd
+from shardwise.io.files import inflate_zstd, lift_limit, most_text_inside
 from shardwise.io.logs.log import Log, Record, Row, group_records, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_object

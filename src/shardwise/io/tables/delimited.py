@@ -21,8 +21,8 @@ import pyarrow.csv
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.text import unguard_name
 from shardwise.io.files import Padded, decode_text, recode_text
-from shardwise.io.spreadsheets import unguard_name
 from shardwise.io.tables.numerals import is_number, parse_texts, parse_whole
 from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
 from shardwise.io.tables.words import LABELS, LISTS, MISSING, is_measure, is_numbered, is_score, list_roles

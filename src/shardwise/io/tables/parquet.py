@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from shardwise.core.errors import InputError
-from shardwise.io.bounds import most_inside
-from shardwise.io.checksums import KEY, check_hash, hash_columns
-from shardwise.io.files import read_text
+from shardwise.io.archive import KEY, check_hash, hash_columns
+from shardwise.io.files import most_inside, read_text
 from shardwise.io.tables.sheet import Sheet, first_line, is_text, make_sheet, sheet_of_frame, strip_endings
 
 

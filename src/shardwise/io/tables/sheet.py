@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.text import unguard_name
 from shardwise.io.files import bare_name
-from shardwise.io.spreadsheets import unguard_name
 from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, parse_texts
 
 MORE = "…"  # in place of a cell that holds more than one value

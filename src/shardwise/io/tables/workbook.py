@@ -17,8 +17,7 @@ import pyarrow as pa
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import import_extra
-from shardwise.io.bounds import lift_limit, most_workbook_inside
-from shardwise.io.files import read_text
+from shardwise.io.files import lift_limit, most_workbook_inside, read_text
 from shardwise.io.tables.delimited import find_dialect
 from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, strip_endings
 from shardwise.io.tables.words import is_summary, is_summary_header

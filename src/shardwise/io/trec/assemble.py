@@ -11,8 +11,7 @@ from shardwise.core.arrays import Codes, Grades, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
-from shardwise.io.trec.interning import Interner, Merged, merge_interners
-from shardwise.io.trec.parsed import ParsedQrels, ParsedRun
+from shardwise.io.trec.parsed import Interner, Merged, ParsedQrels, ParsedRun, merge_interners
 from shardwise.io.trec.ranking import grade_rankings, place_rankings
 
 

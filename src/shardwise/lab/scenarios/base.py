@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.arguments import validate_count
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, VarianceComponents
 
 TOPICS = Claim("topic")

@@ -22,10 +22,9 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario, check_layout
 
 KINDS = ("permute", "flip", "resample")

@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import make_generator
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.simulate_scores import label_table
 
@@ -99,7 +98,7 @@ def j15_scenario(
     if figure == "figure-2":
         mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
     # each table of figure 4 has a truth of its own
-    own = np.nan if mu is None or sigma is None else float(expected_score(mu, sigma))
+    mean = np.nan if mu is None or sigma is None else float(expected_score(mu, sigma))
     facts = {"mu": mu, "sigma": sigma, "deterministic": np.array([False, True])}
     sizes, claim = (topics, 2, instances), Claim("topic", "instance")
     return Scenario(
@@ -107,7 +106,7 @@ def j15_scenario(
         ("topic", "system", "instance"),
         sizes,
         claim,
-        np.array([own, 0.5]),
+        np.array([mean, 0.5]),
         _draw_j15,
         facts,
     )

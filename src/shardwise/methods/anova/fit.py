@@ -17,9 +17,8 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.model import Model, Term, format_term
-from shardwise.core.notes import Note
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of, sizes_of
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Note, Shown
 from shardwise.methods.pairs import Means
 from shardwise.stats.balanced import (
     ERROR,

@@ -13,7 +13,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
-from shardwise.core.notes import Note
+from shardwise.core.shown import Note
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.paired import statistics as paired

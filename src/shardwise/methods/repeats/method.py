@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.rng import make_generator
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import draw_ordered
