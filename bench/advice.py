@@ -24,7 +24,7 @@ from bench.replication import markdown
 from shardwise.lab.calibrate import CLAIMS, calibrate
 from shardwise.lab.error_counts import judge_interval
 from shardwise.lab.verdict import two_digits
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 
 ALPHA = 0.05
 BUDGET = 400  # tables of a scenario where the advice is asked

@@ -24,7 +24,7 @@ from bench.replication import load, markdown
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.calibrate import Calibration, calibrate
-from shardwise.methods.registry import DEFAULTS
+from shardwise.methods.names import DEFAULTS
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

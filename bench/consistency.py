@@ -28,8 +28,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import list_procedures, parse_procedure
+from shardwise.methods.names import Procedure, list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.groups import count_wins
 from shardwise.stats.units import unit_df, unit_scores

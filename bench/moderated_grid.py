@@ -40,8 +40,8 @@ from shardwise.lab.scenarios.bounded import vine_scenario
 from shardwise.lab.scenarios.from_scores import data_null, draw_resampled, similar_systems, tilted_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
+from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import finish_chart, list_records, make_data
@@ -206,7 +206,7 @@ def simulated_tables(scenario: Scenario, repetitions: int) -> Iterator[Tables]:
         yield Tables(scenario.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
 
 
-def top_of(decided: Decisions) -> Bools:
+def top_of(decided: Pairs) -> Bools:
     """(B, R) the best sets of tables."""
     systems = decided.systems
     significant = decided.p_adjusted <= ALPHA

@@ -18,7 +18,7 @@ import xarray as xr
 
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arrays import Floats
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.scoring.samples import SAMPLES, estimate_any
 

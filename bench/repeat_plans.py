@@ -21,7 +21,7 @@ import pandas as pd
 from shardwise.core.arrays import Floats
 from shardwise.core.scores import as_scores
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.planning.design import Design
 from shardwise.planning.plans import RepeatPlan, plan_more, plan_repeats

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from shardwise.core.arrays import Bools, Floats
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 from shardwise.methods.tables import INSTANCES, Tables
 

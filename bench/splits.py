@@ -16,7 +16,7 @@ import shardwise as sw
 from bench.replication import load
 from bench.resplit import ResplitScenario
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 
 ROOT = Path(__file__).parent.parent

@@ -27,7 +27,7 @@ from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.measure import find_range
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.evidence import Certainty
 from shardwise.stats.intervals import Range, pair_moments, score_moments

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
-from shardwise.methods.unpaired.statistics import adjust_for_covariate
+from shardwise.methods.unpaired.method import adjust_for_covariate
 
 OUT = Path(__file__).parent.parent / "docs" / "bench" / "unpaired.csv"
 ALPHA = 0.05

@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 
 from shardwise.methods.method import Clause, Method
+from shardwise.methods.names import list_methods
 from shardwise.methods.pairs import JOINT
-from shardwise.methods.registry import list_methods
 from shardwise.methods.tables import LAYOUTS
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
 from shardwise.writing.sources import find_source

@@ -78,7 +78,7 @@ def writers(folder: Path) -> dict[str, Write]:
             (out / "steps" / "key").rename(folder / "gone")
         run_steps({"step": lambda: {"rows": frames[k]}}, out / "steps" / "key", None)
 
-    small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "500", "--relevant", "3")
+    small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "500,relevant=3")
     return {
         **{
             f"scores{ending}": lambda out, k, ending=ending: sw.write_scores(
@@ -95,9 +95,7 @@ def writers(folder: Path) -> dict[str, Write]:
         "compare --out": command(
             "compare", "{inputs}/{k}.csv", "--method", "t holm", "--out", "{out}/o.json"
         ),
-        "moments": command(
-            "compare", "{inputs}/{k}.csv", "--save-moments", "{out}/a.moments", "--out", "{out}/p.csv"
-        ),
+        "moments": command("compare", "{inputs}/{k}.csv", "--out", "{out}/a.moments"),
         "simulate": command("simulate", *small, "--seed", "{k}", "--out", "{out}/made"),
         "chart.svg": lambda out, k: save_chart(charts[k], out / "c.svg"),
         "paper": lambda out, k: found[k].paper(out / "paper"),

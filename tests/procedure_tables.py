@@ -12,9 +12,8 @@ import xarray as xr
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import Dims, Tables
 from shardwise.stats.evidence import follow_test
 
@@ -46,10 +45,10 @@ def decide_all(
     return [shown(parse_procedure(name).decide(batch), alpha) for name in names]
 
 
-def shown(found: Decisions, alpha: float) -> Shown:
+def shown(found: Pairs, alpha: float) -> Shown:
     half = found.half_widths(alpha)
     return Shown(
-        found.difference, found.p, found.p_adjusted, found.difference - half, found.difference + half
+        found.difference, found.single_p, found.p_adjusted, found.difference - half, found.difference + half
     )
 
 

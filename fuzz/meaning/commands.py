@@ -20,7 +20,7 @@ from shardwise.cli.conditions import Situation, idle_options
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
 from shardwise.cli.schema import RESULTS, make_schema
-from shardwise.methods.registry import list_procedures
+from shardwise.methods.names import list_procedures
 
 WEIGHTS = {
     "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,
@@ -52,28 +52,25 @@ def _some_systems(g: random.Random, given: Given) -> list[str]:
 CHOICES: dict[str, Values] = {
     "measure": lambda g, given: g.sample(given.measures, 1),
     "columns": lambda g, given: [given.columns] if given.columns else [],
-    "task": lambda g, given: [g.choice(given.tasks)] if given.tasks else [],
-    "pair-by": _any("item"),
-    "decimal": _any("point"),
+    "read": lambda g, given: [
+        g.choice(
+            ["log", "pair-by=item", "decimal=point", "names=file", *(f"task={name}" for name in given.tasks)]
+        )
+    ],
     "missing": _any("leave", "zero", "refuse"),
     "max-memory": _any("1GB", "500MB"),
     "fill": _any("zero", "mean", "leave", "drop", "one", "lq"),
-    "names": _any("auto", "tag", "file"),
+    "like": _any("trec_eval-10", "ir_measures", "ranx,depth=5", "undefined", "complete", "judged,depth=20"),
     "depth": _any("5", "20"),
-    "complete": lambda g, given: [""],
-    "like": _any("trec_eval-10", "ir_measures", "ranx", "undefined"),
-    "judged-only": lambda g, given: [""],
     "generalize": _any("topic", "these", "topic,instance"),
     "baseline": _system,
     "only": _some_systems,
     "new": _system,
     "repeats": _any("seeds", "samples"),
     "range": _any("0,1", "-1,2"),
-    "transform": _any("log"),
     "exclude": _system,
     "lower-is-better": lambda g, given: [""],
     "higher-is-better": lambda g, given: [""],
-    "no-rare-failures": lambda g, given: [""],
     "margin": _any("0.01", "0.1", "0.5"),
     "contrast": lambda g, given: [f"x: {given.systems[0]} vs {given.systems[1]}"],
     "alpha": _any("0.05", "0.1", "0.01"),
@@ -89,14 +86,25 @@ CHOICES: dict[str, Values] = {
     "deterministic": _system,
     "format": lambda g, given: [g.choice([f.value for f in Format])],
     "out": lambda g, given: [given.out],
-    "table": _any("systems", "pairs", "seeds", "summary", "agreement"),
-    "items": lambda g, given: [",".join(given.systems[:2])],
+    "table": lambda g, given: [
+        g.choice(
+            [
+                "systems",
+                "pairs",
+                "seeds",
+                "summary",
+                "agreement",
+                f"items:{','.join(given.systems[:2])}",
+                "items",
+                "fragment",
+                "narrow",
+                "wide",
+            ]
+        )
+    ],
     "report": _any("report.html"),
     "calibration": _any("0", "5"),
     "chart": _any("chart.json", "chart.html"),
-    "save-moments": _any("a.moments"),
-    "fragment": lambda g, given: [""],
-    "table-columns": _any("1", "2"),
     "quiet": lambda g, given: [""],
     "jobs": _any("1", "2"),
     "power": _any("0.8", "0.9"),
@@ -104,26 +112,17 @@ CHOICES: dict[str, Values] = {
     "systems": _any("2", "4"),
     "topics": _any("10", "40"),
     "width": _any("0.1", "0.4"),
-    "variance": _any("0.05", "AP=0.05"),
-    "variance-method": _any("residual", "two-way", "one-way", "percentile95"),
+    "variance": _any("0.05", "AP=0.05", "residual", "two-way", "one-way", "percentile95"),
     "pool": _any("5", "10"),
-    "topic-cost": _any("0", "3"),
-    "answer-cost": _any("1", "0.5"),
-    "difference": _any("0", "0.005"),
-    "scenario": _any("normal", "flip", "permute"),
+    "cost": _any("topic=3", "answer=0.5", "topic=3,answer=0.5"),
+    "scenario": _any("normal", "flip", "permute", "halves:2"),
     "repetitions": _any("25"),
     "budget": _any("10"),
-    "halves": _any("0", "2"),
-    "relevant": _any("3"),
 }
 """Values of options by key; an empty text is a flag."""
 UNTRIED = {
-    "system": "names files of one system each", "sheet": "of workbooks", "instances": "of runs with repeats",
-    "subtopics": "of other judgments", "intents": "of other judgments", "pre": "of unpaired scores",
-    "human": "takes another file", "cluster": "starts processes",
-    "sequential": "keeps a state",
-    "also": "takes another collection", "fill-shards": "of ff21",
-    "inputs": "of repeat", "port": "of serve", "host": "of serve", "token": "of serve",
+    "instances": "of runs with repeats", "human": "takes another file", "sequential": "keeps a state",
+    "also": "takes another collection", "inputs": "of repeat", "port": "of serve", "token": "of serve",
     "open": "of serve", "limit": "of serve",
 }  # fmt: skip
 """Options that are not tried here, and why."""
@@ -148,8 +147,8 @@ OUTPUTS = {
     "html": "o.html",
 }
 TELLING = {
-    "alpha", "baseline", "only", "exclude", "transform", "task", "items", "contrast", "margin", "lower-is-better",
-    "min-diff", "topics", "power", "width", "depth", "topic-cost", "answer-cost",
+    "alpha", "baseline", "only", "exclude", "contrast", "margin", "lower-is-better",
+    "min-diff", "topics", "power", "width", "cost",
 }  # fmt: skip
 """Options that change the JSON of a result, unless they repeat the default."""
 
@@ -288,8 +287,8 @@ def _compare_without(line: Line, done: Done) -> None:
 
 
 def _may_be_idle(part: tuple[str, ...], words: Sequence[str]) -> bool:
-    """Tell whether these inputs give an option nothing to do: a cut below all runs, a third system of a named pair."""
-    return (part[0] == "--depth" and int(part[1]) >= DEPTH) or (part[0] == "--exclude" and "--new" in words)
+    """Tell whether these inputs give an option nothing to do: a cut below all runs."""
+    return part[0] == "--depth" and int(part[1]) >= DEPTH
 
 
 def _is_default(line: Line, part: tuple[str, ...]) -> bool:

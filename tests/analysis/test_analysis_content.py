@@ -25,7 +25,7 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.recorded import LARGEST_RATIO
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.planning.variances import variance
 from shardwise.scoring.scoring import score

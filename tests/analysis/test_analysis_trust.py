@@ -24,8 +24,7 @@ from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates
 from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import make_anova
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
 from shardwise.writing.remarks import describe_finding, write_trust

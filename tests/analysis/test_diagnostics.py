@@ -22,7 +22,7 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.core.model import MD1
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 
 FAIR = Residuals(0.0, 0.0, 0.0, least_sd=1.0, most_sd=1.0, least="a", most="b")
 

@@ -319,7 +319,7 @@ def test_no_rare_failures_is_named_where_it_decides() -> None:
     scores = table(0.0, 0.05, items=60)
     found = judged(scores, margin=0.02)
     assert (found.verdict, found.passes_as_seen) == ("inconclusive", True)
-    assert "--no-rare-failures" in found.to_sentence()
+    assert ":no-rare-failures" in found.to_sentence()
     bold = judged(scores, margin=0.02, no_rare_failures=True)
     assert (bold.verdict, bold.assumes_seen) == ("no worse", True)
     assert "Assumes no failures rarer or larger than those seen." in bold.to_sentence()

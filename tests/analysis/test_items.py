@@ -193,13 +193,15 @@ def test_the_command_writes_every_item(tmp_path: Path) -> None:
     frame.insert(0, "question", [f"q{k}" for k in range(40)])
     frame.to_csv(tmp_path / "scores.csv", index=False)
     out = tmp_path / "items.csv"
-    done = shardwise("compare", str(tmp_path / "scores.csv"), "--items", "a,b, c", "--out", str(out), "-q")
+    done = shardwise(
+        "compare", str(tmp_path / "scores.csv"), "--table", "items:a,b, c", "--out", str(out), "-q"
+    )
     assert done.returncode == 0, done.stderr
     written = pd.read_csv(out)
     by_hand = (frame["a"] - frame["b, c"]).set_axis(frame["question"])
     assert written.set_index("item")["difference"].to_dict() == by_hand.to_dict()
-    text = shardwise("compare", str(tmp_path / "scores.csv"), "--items", "all").stdout
+    text = shardwise("compare", str(tmp_path / "scores.csv"), "--table", "items").stdout
     assert "40 questions × 3 systems, hardest question first." in text
-    refused = shardwise("compare", str(tmp_path / "scores.csv"), "--items", "a;b")
+    refused = shardwise("compare", str(tmp_path / "scores.csv"), "--table", "items:a;b")
     assert refused.returncode == 2
-    assert "--items 'a;b' does not name two of the systems" in refused.stderr
+    assert "--table items:a;b does not name two of the systems" in refused.stderr

@@ -35,7 +35,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.verdict import judge_methods
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.planning import topics_for_power
 from shardwise.planning.plans import plan_more
 
@@ -460,7 +460,7 @@ def test_settings_stand_for_options_in_sentences() -> None:
 
 
 def test_the_server_is_not_opened_to_others_without_a_secret(tmp_path: Path) -> None:
-    told = shardwise("serve", "--host", "0.0.0.0", "--port", "0", "--out", tmp_path)
+    told = shardwise("serve", "--port", "0,host=0.0.0.0", "--out", tmp_path)
     assert (told.returncode, "choose a secret with --token" in told.stderr) == (2, True)
     for token, host in (("short", "127.0.0.1"), (TOKEN, "not an address")):
         with pytest.raises(InputError):

@@ -132,7 +132,7 @@ def test_demo_needs_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_simulate_writes_a_collection(tmp_path: Path) -> None:
-    sizes = ("--topics", 3, "--systems", 2, "--depth", 20, "--corpus", 500, "--relevant", 5)
+    sizes = ("--topics", 3, "--systems", 2, "--depth", 20, "--corpus", "500,relevant=5")
     done = shardwise("simulate", "--out", tmp_path / "made", *sizes)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "made" / "runs").iterdir())) == 2
@@ -152,12 +152,13 @@ def test_diversity_measures(tmp_path: Path) -> None:
         "StRecall@2",
         "-m",
         "ERR_IA@3",
-        "--subtopics",
+        "--read",
+        "subtopics",
     )
     plain = shardwise(*command, "-f", "json")
     assert plain.returncode == 0, plain.stderr
     assert json.loads(plain.stdout)["rows"][0]["StRecall@2"] == 0.5
-    weighted = shardwise(*command, "-f", "json", "--intents", tmp_path / "intents")
+    weighted = shardwise(*command, "-f", "json", "--read", f"intents={tmp_path / 'intents'}")
     first, second = (json.loads(done.stdout)["rows"][0]["ERR_IA@3"] for done in (plain, weighted))
     assert second > first
 

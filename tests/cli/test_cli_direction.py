@@ -143,14 +143,12 @@ def test_scores_outside_the_range_are_refused_with_their_file(folder: Path) -> N
 
 
 def test_logarithms_keep_the_direction(folder: Path) -> None:
-    assert shardwise("compare", "errors.csv", "--transform", "log", "--exclude", "asr3").stdout.startswith(
-        "asr1 "
-    )
+    assert shardwise("compare", "errors.csv", "--read", "log", "--exclude", "asr3").stdout.startswith("asr1 ")
 
 
 @pytest.mark.parametrize(
     "option",
-    [("--margin", "0.5"), ("--alpha", "0.2"), ("--power", "0.95"), ("--transform", "log"), ("--method", "t none"),
+    [("--margin", "0.5"), ("--alpha", "0.2"), ("--power", "0.95"), ("--read", "log"), ("--method", "t none"),
      ("--exclude", "u3")],
 )  # fmt: skip
 def test_options_of_a_gate_change_its_row(folder: Path, option: tuple[str, str]) -> None:

@@ -45,7 +45,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--method", "bootstrap"),
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
-        ("scores.csv", "--save-moments", "scores.moments"),
+        ("scores.csv", "--out", "scores.moments"),
         ("scores.moments", "--method", "t holm", "--baseline", "x"),
         ("ratings.csv", "--random", "question", "--random", "judge"),
         ("ratings.csv", "--random", "question", "--random", "judge", "--margin", 0.1),
@@ -82,9 +82,10 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
     "design pools": [("qrels.txt", "runs", "--pool", 5)],
     "design budget": [("qrels.txt", "runs", "--pool", 5, "--budget", 500)],
-    "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
+    "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", "90,relevant=4")],
     "repeat": [("report.html",)],
-    "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
+    "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20,
+            "--scenario", "halves:4"),
         ("scores.csv", "--method", "moderated", "--scenario", "permute", "--repetitions", 20),
     ],
     "demo": [("--out", "demo")],
@@ -281,9 +282,11 @@ def test_an_option_without_effect_is_none() -> None:
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools",
         "design budget", "design repeats", "design equivalence",
-        "repeat", "serve", "replicate s14",
+        "repeat", "serve", "replicate s14", "gate",
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate"}
+    assert {name for name, options in has.items() if "--jobs" not in options} == {
+        "simulate", "design repeats", "design equivalence",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ DAMAGED = {
     "format.toml": b"[compare]\nscores = \"scores.csv\"\nformat = \"pdf\"\n",
     "date.toml": b"[compare]\nscores = 2024-01-01\n",
     "idle.toml": b"[compare]\nscores = \"scores.csv\"\nshards = 5\n",
-    "shared.toml": b"shards = 5\nnames = \"file\"\n[compare]\nscores = \"scores.csv\"\n",
+    "shared.toml": b"shards = 5\nread = \"names=file\"\n[compare]\nscores = \"scores.csv\"\n",
     "latin.toml": b"[compare]\nmodel = \"\xe9\"\n",
 }  # fmt: skip
 

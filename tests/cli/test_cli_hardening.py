@@ -103,7 +103,7 @@ def test_a_disk_that_is_full_while_a_campaign_is_written(
     monkeypatch.setattr(Path, "write_bytes", write)
     monkeypatch.setattr(Path, "replace", move)
     out = tmp_path / "made"
-    small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "100", "--relevant", "5")
+    small = ("--topics", "3", "--systems", "2", "--depth", "10", "--corpus", "100,relevant=5")
     done = shardwise("simulate", *small, "--out", out)
     assert done.returncode == 2
     reason = (
@@ -153,7 +153,7 @@ def test_grades_that_are_no_numbers_are_refused_in_every_form_of_qrels(tmp_path:
 
 
 def test_simulated_runs_are_not_mixed_with_others(tmp_path: Path) -> None:
-    size = ("--topics", 3, "--depth", 10, "--corpus", 500, "--relevant", 3)
+    size = ("--topics", 3, "--depth", 10, "--corpus", "500,relevant=3")
     assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0
     assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0, (
         "the same names"

@@ -89,13 +89,13 @@ IDLE = {
         "--repeats",
         "samples",
     ),
-    "--depth, --names have no effect with a table": (
+    "--like depth, --read names have no effect with a table": (
         "gate",
         INPUTS / "scores.csv",
-        "--depth",
-        9,
-        "--names",
-        "tag",
+        "--like",
+        "depth=9",
+        "--read",
+        "names=tag",
     ),
 }
 
@@ -119,10 +119,10 @@ def test_options_with_an_effect_are_accepted() -> None:
         5000,
         "--seed",
         1,
-        "--names",
-        "tag",
-        "--depth",
-        9,
+        "--read",
+        "names=tag",
+        "--like",
+        "depth=9",
     )
     done = shardwise("score", *RUNS, *options)
     assert done.returncode == 0, done.stderr

@@ -238,7 +238,7 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     (("--calibration", "9"), "--calibration has no effect without a report"),
     (("--only", "base", "--only", "rate1", "--report", "r.html"), "a report compares all systems"),
     (("--method", "repeats t-means", "--report", "r.html"), "a report needs a method for all systems"),
-    (("--depth", "9"), "--depth has no effect with a table of scores"),
+    (("--like", "depth=9"), "--like depth has no effect with a table of scores"),
     (("--fill", "most"), "unknown policy for undefined cells"),
     (("--instances", "{system}.run"), "--instances has no effect with a table of scores"),
     (("--repeats", "seed"), "seeds"),

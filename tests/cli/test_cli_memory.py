@@ -58,9 +58,9 @@ def test_the_machine_decides_where_no_limit_is_given(table: Path, monkeypatch: p
 
 def test_moments_are_saved_and_added(table: Path, tmp_path: Path) -> None:
     saved = tmp_path / "week.moments"
-    first = shardwise("compare", table, "--save-moments", saved)
+    first = shardwise("compare", table, "--out", saved)
     assert first.returncode == 0, first.stderr
-    more = shardwise("compare", saved, table, "--save-moments", saved, "-f", "json")
+    more = shardwise("compare", saved, table, "--out", saved, "-f", "json")
     assert json.loads(more.stdout)["items"] == 3000
     assert sw.ScoreMoments.load(saved).n == 3000
 

@@ -305,17 +305,17 @@ def test_a_report_of_scores_writes_no_option_that_does_nothing(
     monkeypatch.chdir(tmp_path)
     assert shardwise("compare", "scores.csv", "--report", "r.html", "--calibration", 0).returncode == 0
     table = tomllib.loads(read_report("r.html")["recipe"]["toml"])["compare"]
-    assert not {"shards", "splits", "kind", "names", "depth", "by", "corpus"} & set(table)
+    assert not {"shards", "splits", "kind", "read", "like", "corpus"} & set(table)
     assert {"seed", "alpha", "fill"} <= set(table)
-    older = 'shards = 1\nsplits = 1\nkind = "even"\nnames = "auto"\n'
+    older = 'shards = 1\nsplits = 1\nkind = "even"\nread = "names=auto"\n'
     page = changed(tmp_path / "r.html", lambda r: recipe(r, toml=r["recipe"]["toml"] + older))
     refused = shardwise("repeat", page)
     assert refused.returncode == 2
-    assert "--kind, --names, --shards, --splits have no effect with a table of scores" in refused.stderr
+    assert "--kind, --read names, --shards, --splits have no effect with a table of scores" in refused.stderr
     Path("older.toml").write_text(read_report(page)["recipe"]["toml"])
     refused = shardwise("compare", "--config", "older.toml", "--report", "again.html")
     assert refused.returncode == 2
-    assert "--kind, --names, --shards, --splits have no effect with a table of scores" in refused.stderr
+    assert "--kind, --read names, --shards, --splits have no effect with a table of scores" in refused.stderr
 
 
 def recipe(report: dict[str, Any], **changes: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.methods.registry import list_procedures, parse_procedure
+from shardwise.methods.names import list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE
 
 SIZES = [(topics, systems) for topics in range(1, 6) for systems in range(1, 4)]
@@ -115,7 +115,7 @@ def test_every_command_answers_or_refuses_in_one_line(
         folder.mkdir()
         monkeypatch.chdir(folder)
         make_table(topics, systems).to_csv("t.csv")
-        sizes = ("--topics", topics, "--systems", systems, "--depth", 10, "--corpus", 300, "--relevant", 3)
+        sizes = ("--topics", topics, "--systems", systems, "--depth", 10, "--corpus", "300,relevant=3")
         made = shardwise("simulate", *sizes, "--out", "made", "--quiet")
         assert made.returncode == 0, made.stderr
         before = set(folder.iterdir())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shardwise.cli.wording import format_error, spell_option
-from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.methods.pairs import choose_pairs
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
 FILES = sorted(SOURCE.rglob("*.py"))

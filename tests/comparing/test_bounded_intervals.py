@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import shardwise as sw
-from shardwise.methods.bounded import find_range
+from shardwise.methods.intervals import find_range
 from shardwise.stats import intervals
 
 

@@ -16,10 +16,10 @@ from statsmodels.stats.multitest import multipletests
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
-from shardwise.comparing.intervals import estimate_own_variances
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
+from shardwise.methods.intervals import estimate_own_variances
+from shardwise.methods.pairs import Means, Pairs, ranked_pairs
 from shardwise.stats import groups
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 
@@ -27,24 +27,24 @@ GOLD = Path(__file__).parent.parent / "gold"
 ALL = [name for name in [*SIMULTANEOUS, *STEPWISE] if name != "dunnett"]
 
 
-def two_way(y: Floats, labels: list[str]) -> Estimates:
+def two_way(y: Floats, labels: list[str]) -> Means:
     """MD1, topic + system, in five lines."""
     t, r = y.shape
     residuals = y - y.mean(axis=0) - y.mean(axis=1, keepdims=True) + y.mean()
     df = (t - 1) * (r - 1)
     ms = float((residuals**2).sum() / df)
-    return Estimates(
+    return Means(
         tuple(labels), y.mean(axis=0), ms / t, df, f"topics like these {t}", error="topic:system",
         scale=ms**0.5, own_sd=y.std(axis=0, ddof=1), own_count=np.full(r, float(t)),
     )  # fmt: skip
 
 
-def read(path: Path) -> Estimates:
+def read(path: Path) -> Means:
     wide = pd.read_csv(path)
     return two_way(wide.to_numpy(), list(wide.columns))
 
 
-def simulated(seed: int, r: int, t: int = 12, spread: float = 0.1) -> Estimates:
+def simulated(seed: int, r: int, t: int = 12, spread: float = 0.1) -> Means:
     g = np.random.default_rng(seed)
     y = g.normal(size=(t, 1)) + spread * np.arange(r) + 0.3 * g.normal(size=(t, r))
     return two_way(y, [f"s{k}" for k in range(r)])
@@ -102,9 +102,8 @@ def test_dunnett_agrees_with_multcomp(size: str) -> None:
 def test_dunnett_with_unequal_variances_agrees_with_multcomp() -> None:
     gold = pd.read_csv(GOLD / "dunnett_unequal.csv").set_index("system")
     variances = (gold.sigma**2 / gold.n).to_numpy()
-    means = Estimates(
-        tuple(gold.index), gold["mean"].to_numpy(), float(variances.mean()), float(gold.df.iloc[0]), "",
-        difference_variance=np.add.outer(variances, variances),
+    means = Means(
+        tuple(gold.index), gold["mean"].to_numpy(), np.add.outer(variances, variances), float(gold.df.iloc[0]),
     )  # fmt: skip
     rows = compare(means, "dunnett", baseline="b0")
     pairs = rows.to_frame().set_index("a")
@@ -121,7 +120,7 @@ def test_dunnett_agrees_with_scipy() -> None:
     control, *others = (g.normal(loc=m, size=15) for m in (0, 0.5, 1, 0))
     y = np.column_stack([control, *others])
     variance = y.var(axis=0, ddof=1).mean() / 15
-    means = Estimates(tuple("abcd"), y.mean(axis=0), variance, 4 * 14, "")
+    means = Means(tuple("abcd"), y.mean(axis=0), variance, 4 * 14, "")
     ours = compare(means, "dunnett", baseline="a").to_frame()
     p = dict(zip("bcd", stats.dunnett(*others, control=control, rng=1).pvalue, strict=True))
     for row in ours.itertuples():
@@ -202,7 +201,7 @@ def test_frame_is_best_first_and_complete() -> None:
 
 
 def test_ties_keep_the_order_given() -> None:
-    means = Estimates(("x", "y", "z"), np.array([0.1, 0.5, 0.5]), 0.01, 20.0, "")
+    means = Means(("x", "y", "z"), np.array([0.1, 0.5, 0.5]), 0.01, 20.0, "")
     assert compare(means).names == ("y", "z", "x")
 
 
@@ -258,29 +257,25 @@ def test_unequal_variances_are_tukey_kramer() -> None:
     ms = sum(((s - s.mean()) ** 2).sum() for s in samples) / df
     spread = ms * (1 / n[:, None] + 1 / n[None, :])
     means = np.array([s.mean() for s in samples])
-    estimates = Estimates(tuple("abc"), means, ms / n.mean(), df, "", difference_variance=spread)
+    estimates = Means(tuple("abc"), means, spread, df)
     expected = stats.tukey_hsd(*samples).pvalue
     matrix = compare(estimates, "hsd").matrix().loc[list("abc"), list("abc")].to_numpy()
     np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(estimate_own_variances(estimates), ms / n)
-    per_pair = replace(estimates, difference_df=np.full((3, 3), 10.0))
+    per_pair = replace(estimates, df=np.full((3, 3), 10.0))
     assert set(compare(per_pair).df) == {10.0}
 
 
-class Uniform:
+def uniform_pairs(ia: Ints, ib: Ints) -> Pairs:
     """A distribution under which p falls linearly to 0 at a difference of 1."""
-
-    name = "a uniform distribution"
-
-    def p_values(self, differences: Floats) -> Floats:
-        return np.clip(1 - differences, 0, 1)
-
-    def critical(self, level: Floats) -> Floats:
-        return 1 - np.asarray(level)
+    values = np.array([1.0, 0.5, 0.01])
+    difference = values[ia] - values[ib]
+    pairs = ranked_pairs(difference, np.full(difference.shape, np.nan), np.clip(1 - difference, 0, 1))
+    return replace(pairs, critical=lambda level: 1 - np.asarray(level), words="a uniform distribution")
 
 
 def test_a_distribution_instead_of_t() -> None:
-    means = Estimates(("x", "y", "z"), np.array([1.0, 0.5, 0.01]), 0.01, np.nan, "", distribution=Uniform())
+    means = Means(("x", "y", "z"), np.array([1.0, 0.5, 0.01]), 0.01, pairs=uniform_pairs)
     for method in STEPWISE:
         found = compare(means, method)
         np.testing.assert_allclose(found.p, [0.5, 0.01, 0.51])
@@ -297,7 +292,7 @@ def test_a_distribution_instead_of_t() -> None:
 
 def test_the_claim_goes_to_the_fit() -> None:
     class Fit:
-        def estimates(self, *, generalize: tuple[str, ...] = ()) -> Estimates:
+        def estimates(self, *, generalize: tuple[str, ...] = ()) -> Means:
             return replace(simulated(1, 3), claim=f"generalizing over {generalize}")
 
     assert compare(Fit(), generalize=("topic",)).claim == "generalizing over ('topic',)"
@@ -307,7 +302,7 @@ def test_the_claim_goes_to_the_fit() -> None:
 
 @pytest.mark.parametrize("method", ALL)
 def test_without_spread_equal_is_equal_and_unequal_is_different(method: str) -> None:
-    means = Estimates(("x", "y", "z"), np.array([0.3, 0.3 + 1e-17, 0.1]), 1e-40, 98.0, "")
+    means = Means(("x", "y", "z"), np.array([0.3, 0.3 + 1e-17, 0.1]), 1e-40, 98.0, "")
     found = compare(means, method)
     np.testing.assert_array_equal(found.p_adjusted, [1.0, 0.0, 0.0])
     assert found.best() == ("x", "y")
@@ -347,7 +342,7 @@ def test_groups_by_one_critical_difference(r: int, seed: int, width: float) -> N
 
 def test_letters_beyond_the_alphabet() -> None:
     values = np.arange(60.0)
-    found = compare(Estimates(tuple(f"s{k}" for k in range(60)), values, 0.01, 500.0, ""))
+    found = compare(Means(tuple(f"s{k}" for k in range(60)), values, 0.01, 500.0, ""))
     letters = found.letters()
     assert len(found.groups()) == len({word for words in letters.letters for word in words.split()}) > 52
     a, b = letters.letters.iloc[0].split(), letters.letters.iloc[-1].split()
@@ -406,7 +401,7 @@ def test_refusals() -> None:
         (lambda: compare(means).matrix("q"), "unknown column"),
         (lambda: compare(replace(means, labels=("x", "x", "y"))), "two systems"),
         (lambda: compare(replace(means, values=np.array([1, np.nan, 2]))), "not a number"),
-        (lambda: compare(Estimates(("x",), np.ones(1), 1.0, 5.0, "")), "nothing to compare"),
+        (lambda: compare(Means(("x",), np.ones(1), 1.0, 5.0, "")), "nothing to compare"),
         (lambda: compare(replace(means, own_sd=None)).intervals(kind="sem"), "standard deviations"),
         (lambda: compare(replace(means, scale=0.0)).effect_sizes(), "no spread"),
         (

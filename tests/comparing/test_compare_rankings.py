@@ -14,7 +14,7 @@ from scipy import stats
 from shardwise.comparing.compare import compare
 from shardwise.comparing.rankings import discriminative_power, kendall_tau, share_significant, tau_ap
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15))
@@ -99,7 +99,7 @@ def test_rankings_are_matched_by_name() -> None:
 
 
 def test_discriminative_power() -> None:
-    means = Estimates(("x", "y", "z"), np.array([0.3, 0.1, 0.12]), 0.001, 98.0, "")
+    means = Means(("x", "y", "z"), np.array([0.3, 0.1, 0.12]), 0.001, 98.0, "")
     found = compare(means, "bonferroni")
     curve = discriminative_power(found)
     assert list(curve.columns) == ["name", "rank", "share", "p"]

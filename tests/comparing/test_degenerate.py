@@ -162,7 +162,7 @@ def test_with_gaps_no_corrected_p_is_below_that_of_the_pair() -> None:
         except sw.InputError:
             continue
         tested = np.isfinite(pairs.p_adjusted)
-        single = pairs.decisions.pairs.p[0]
+        single = pairs.pairs.p[0]
         assert (pairs.p_adjusted[tested] >= single[tested] - 1e-12).all()
         assert (pairs.common_items[tested] >= FEWEST_COMMON).all()
 

@@ -13,11 +13,11 @@ import xarray as xr
 import shardwise as sw
 from command_line import shardwise
 from shardwise.analysis.analyze import AnalysisOptions, choose_procedures
-from shardwise.comparing.choose import choose_procedure
+from shardwise.comparing.compare import choose_procedure
 from shardwise.core.errors import Either
 from shardwise.core.scores import as_scores
 from shardwise.lab.calibrate import parse_methods
-from shardwise.methods.registry import DEFAULTS, complete_name, list_methods, list_procedures, parse_procedure
+from shardwise.methods.names import DEFAULTS, complete_name, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
 from shardwise.stats.corrections import CORRECTIONS
 

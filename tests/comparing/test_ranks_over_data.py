@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy
 
 import shardwise as sw
+from command_line import shardwise
+
+GOLD = Path(__file__).parent.parent / "gold"
 
 
 def make_scores(ties: bool = False) -> np.ndarray:
@@ -47,3 +53,39 @@ def test_conover_by_hand() -> None:
     error = 2 * (n * squares - (sums**2).sum()) / ((n - 1) * (k - 1))
     np.testing.assert_allclose(pairs.se, np.full(10, np.sqrt(error) / n), rtol=1e-9)
     assert set(pairs.df) == {52.0}
+
+
+def test_nemenyis_critical_values_are_those_of_the_published_table() -> None:
+    gold = pd.read_csv(GOLD / "ranks_nemenyi.csv", comment="#").set_index("systems")
+    for systems, row in gold.iterrows():
+        y = np.random.default_rng(int(str(systems))).normal(size=(14, int(str(systems))))
+        pairs = sw.compare(y, "friedman nemenyi")
+        for level, q in row.items():
+            unit = np.sqrt(int(str(systems)) * (int(str(systems)) + 1) / (6 * 14))
+            assert pairs.critical_difference(float(str(level))) == pytest.approx(q * unit, abs=1e-3 * unit)
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_friedman_is_a_method_at_every_door(lower_is_better: bool, tmp_path: Path) -> None:
+    y = make_scores(ties=True)
+    pairs = sw.compare(y, "friedman", lower_is_better=lower_is_better)
+    assert pairs.procedure == "friedman nemenyi"
+    assert pairs.names[0] == ("0" if lower_is_better else "4")
+    assert (pairs.gain >= 0).all()
+    ranks = scipy.stats.rankdata(y, axis=1).mean(axis=0)
+    np.testing.assert_allclose(sorted(pairs.means), sorted(ranks))
+    # PMCMRplus::frdAllPairsNemenyiTest: ptukey(|R_i - R_j| / sqrt(k(k + 1) / (6n)) · sqrt(2), k, Inf)
+    q = np.abs(pairs.difference) / np.sqrt(5 * 6 / (6 * 14)) * np.sqrt(2)
+    np.testing.assert_allclose(pairs.p_adjusted, scipy.stats.studentized_range.sf(q, 5, np.inf), atol=1e-6)
+    fit = sw.rankings.rank_systems(y)
+    for correction in ("holm", "none", "hsd"):
+        same = sw.compare(fit, correction, test="conover").matrix()
+        matrix = sw.compare(y, f"friedman conover {correction}").matrix()
+        np.testing.assert_allclose(matrix.loc[same.index, same.columns], same, rtol=1e-9)
+    assert sw.compare(y, "friedman conover").procedure == "friedman conover holm"
+    path = tmp_path / "scores.csv"
+    pd.DataFrame(y, columns=list("abcde")).rename_axis("data set").to_csv(path)
+    assert sw.analyze(str(path), method="friedman").lead.procedure.name == "friedman nemenyi"
+    done = shardwise("compare", path, "--method", "friedman")
+    assert done.returncode == 0, done.stderr
+    assert "Nemenyi" in done.stdout

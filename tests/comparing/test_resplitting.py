@@ -1,4 +1,4 @@
-"""Estimates averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
+"""Means averaged over splits: the variance that this leaves, how many splits are enough, quantiles of p-values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import shardwise as sw
 from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.corrections import quantile_p
 from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough

@@ -30,8 +30,8 @@ from shardwise.comparing.stability import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.pairs import Means
 from shardwise.stats.corrections import _harmonic_factor, cauchy_p, harmonic_mean_p
 
 
@@ -49,13 +49,13 @@ def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float 
 
 def told(values: Sequence[float], p: Sequence[float]) -> Comparisons:
     """Comparisons of systems x, y, z with given means and p-values of the pairs xy, xz, yz."""
-    means = Estimates(("x", "y", "z"), np.array(values, float), 1e-3, 10.0, "exactly these 3 topics")
+    means = Means(("x", "y", "z"), np.array(values, float), 1e-3, 10.0, "exactly these 3 topics")
     one = compare(means, "none")
     names = one.to_frame()[["a", "b"]].to_numpy()
     known = dict(zip(("xy", "xz", "yz"), p, strict=True))
     own = np.array([known["".join(sorted(pair))] for pair in names])
-    pairs = replace(one.decisions.pairs, p=own)
-    return replace(one, decisions=replace(one.decisions, pairs=pairs, p_adjusted=own), title="told")
+    pairs = replace(one.pairs, p=own, p_adjusted=own)
+    return replace(one, pairs=pairs, title="told")
 
 
 def test_unanimous_and_majority_by_hand() -> None:

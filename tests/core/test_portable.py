@@ -202,7 +202,7 @@ def test_a_table_is_compared_and_drawn_without_any_extra(table: Path, tmp_path: 
     ("extra", "words"),
     [
         ("app", ("serve",)),
-        ("cluster", ("compare", "broken.csv", "--cluster", "local")),
+        ("cluster", ("compare", "broken.csv", "--jobs", "local")),
         ("irds", ("compare", "irds:beir/scifact/test", "broken.run", "broken.run")),
         ("netcdf", ("compare", "broken.nc")),
         ("netcdf", ("compare", "broken.csv", "scores.nc")),

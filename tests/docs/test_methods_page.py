@@ -9,7 +9,7 @@ import pytest
 import make_methods
 from generated import STALE
 from shardwise.core.claim import Claim
-from shardwise.methods import registry
+from shardwise.methods import names
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.tables import TABLE
@@ -35,7 +35,7 @@ def test_the_page_is_current() -> None:
 
 def test_every_method_and_correction_is_there_with_its_facts() -> None:
     page = make_methods.PAGE.read_text("utf-8")
-    for method in registry.list_methods():
+    for method in names.list_methods():
         assert f"`{method.name}`" in page
         assert method.formula, method.name
         assert method.limits, method.name
@@ -43,7 +43,7 @@ def test_every_method_and_correction_is_there_with_its_facts() -> None:
 
 
 def test_a_method_of_a_plug_in_appears(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_ADDED", [PLUGGED])
+    monkeypatch.setattr(names, "_ADDED", [PLUGGED])
     made = make_methods.write_page("".join(make_methods.MARKS))
     assert "#### `plugged` { #plugged }" in made
     assert "| compares with | plugged tests over topics |" in made

@@ -96,5 +96,5 @@ def test_calibrate_on_processes(folders: tuple[Path, Path]) -> None:
 def test_calibrate_on_a_local_cluster(folders: tuple[Path, Path]) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     clean, strange = folders
-    shared = run_python(strange, *AS_MODULE, *CALIBRATE, "--cluster", "local")
+    shared = run_python(strange, *AS_MODULE, *CALIBRATE, "--jobs", "local")
     assert shared == run_python(clean, *AS_COMMAND, *CALIBRATE)

@@ -105,7 +105,7 @@ LOST = """
                 return calibrate(*arguments, **options)
 
             command.calibrate = begun
-            words = ["calibrate", sys.argv[1], "--repetitions", "20000", "-q", "--cluster", address]
+            words = ["calibrate", sys.argv[1], "--repetitions", "20000", "-q", "--jobs", address]
             sys.argv = ["shardwise", *words, "--out", "x.csv"]
             try:
                 main()
@@ -203,7 +203,7 @@ FULL = """
             assert not any("count_flips" in name for _, _, names in os.walk("kernels") for name in names)
             here = sw.compare(scores, "max-t", n_resamples=20_000).to_frame()
             assert there.equals(here)
-            words = ["compare", "scores.nc", "--method", "max-t", "-q", "--cluster", cluster.scheduler_address]
+            words = ["compare", "scores.nc", "--method", "max-t", "-q", "--jobs", cluster.scheduler_address]
             assert command(*words, "--out", "far.json") == 0
             assert command(*words[:5], "--out", "near.json") == 0
             assert sorted(client.scheduler_info(n_workers=-1)["workers"]) == [full, good]

@@ -21,11 +21,10 @@ from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, sp
 from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_tables
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.method import Method
+from shardwise.methods.names import DEFAULTS, Procedure
+from shardwise.methods.names import parse_procedure as parse_procedure
 from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.pairs import JointDraws, Pairs
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS
-from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import Tables
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")

@@ -35,7 +35,7 @@ def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Simp
     """Decisions whose intervals all have the same half-width."""
     return SimpleNamespace(
         difference=difference,
-        p=p,
+        single_p=p,
         p_adjusted=p_adjusted,
         half_widths=lambda alpha: np.full(p.shape, half),
     )

@@ -24,7 +24,7 @@ from shardwise.lab.verdict import (
     judge_methods,
     summarize_rates,
 )
-from shardwise.methods.registry import DEFAULTS, list_procedures, parse_procedure
+from shardwise.methods.names import DEFAULTS, list_procedures, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
 from shardwise.writing.calibration import describe_causes, describe_culprits
 

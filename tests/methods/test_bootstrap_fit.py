@@ -57,14 +57,11 @@ def test_default_is_the_t_test_but_for_the_shape_of_the_errors(model: Model) -> 
 
 def test_marginal_distribution_is_narrower_by_root_two() -> None:
     boot = bootstrap_anova(scores_of(30, 20, 4), MD3)
-    difference = boot.estimates(residuals="raw").distribution
-    marginal = boot.estimates(null="marginal", tails=2).distribution
-    assert difference is not None
-    assert marginal is not None
+    difference = boot.measure_pairs("difference", 2, "exact", "raw")
+    marginal = boot.measure_pairs("marginal", 2, "exact")
     ratio = difference.critical(0.05) / marginal.critical(0.05)
     assert ratio == pytest.approx(np.sqrt(2 / (1 - 1 / 20)), rel=2e-3)  # near-normal by now
-    one = boot.estimates(null="marginal", tails=1).distribution
-    assert one is not None
+    one = boot.measure_pairs("marginal", 1, "exact")
     d = np.linspace(0.0, 0.02, 9)
     distribution = boot.effect_distribution("s3")
     np.testing.assert_allclose(one.p_values(d), distribution.sf(distribution.estimate + d), atol=1e-12)
@@ -128,8 +125,7 @@ def test_scores_missing_for_all_systems_alike(model: Model) -> None:
     effects = weighted_refit(scores.to_numpy(), np.hstack(columns), fit.draws.pool.values, 1500)[:, :2]
     for j in range(2):
         assert stats.kstest(effects[:, j], fit.effect_distribution(f"s{j}").spread.at_most).pvalue > 1e-3
-    distribution = fit.estimates(residuals="raw", tails=1).distribution
-    assert distribution is not None
+    distribution = fit.measure_pairs("difference", 1, "exact", "raw")
     difference = effects[:, 0] - effects[:, 1]
     assert stats.kstest(difference, lambda x: 1.0 - distribution.p_values(x)).pvalue > 1e-3
     drawn = bootstrap_anova(scores, model, n_resamples=4000, seed=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shardwise.methods import bounded
-from shardwise.methods.bounded import BoundedScores
+from shardwise.methods.intervals import BoundedScores
 from shardwise.stats import intervals, units
 from shardwise.stats.intervals import Range
 

@@ -19,9 +19,8 @@ from shardwise.io.votes import Votes, Way
 from shardwise.lab import trial
 from shardwise.methods.judges.method import with_human
 from shardwise.methods.method import Method
+from shardwise.methods.names import DEFAULTS, Procedure, list_methods, list_procedures, parse_procedure
 from shardwise.methods.pairs import JOINT
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import LAYOUTS, SPLITS, TABLE, Dims
 from shardwise.methods.votes.scores import score_votes
 from shardwise.writing.sources import find_source

@@ -14,7 +14,7 @@ import shardwise as sw
 from command_line import shardwise
 from shardwise.methods.judges import method
 from shardwise.methods.judges.method import prediction_powered, variance_with_labels
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 
 GOLD = Path(__file__).parent.parent / "gold"

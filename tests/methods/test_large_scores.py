@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shardwise as sw
-from shardwise.methods.registry import list_procedures, parse_procedure
+from shardwise.methods.names import list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE
 
 METHODS = {

@@ -169,20 +169,20 @@ def test_kernels_are_sent_by_name_and_arrays_may_be_written_to() -> None:
 
 def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:
     table(2).expand_dims(split=2).to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
-    done = shardwise("stability", str(tmp_path / "s.nc"), "--cluster", "local")
+    done = shardwise("stability", str(tmp_path / "s.nc"), "--jobs", "local")
     assert done.returncode == 2
-    assert done.stderr.startswith("--cluster has no effect without bootstrap samples")
+    assert done.stderr.startswith("a cluster has no effect without bootstrap samples")
 
 
 def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     words = ("compare", str(tmp_path / "s.nc"), "--quiet", "--method", "t holm")
     with small_cluster() as address:
-        refused = shardwise(*words, "--cluster", address)
+        refused = shardwise(*words, "--jobs", address)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert (
         refused.stderr
-        == "--cluster has no effect here: no resampling takes long enough to be distributed; remove it\n"
+        == "--jobs has no effect here: no resampling takes long enough to be distributed; remove it\n"
     )
 
 
@@ -192,5 +192,5 @@ def test_a_command_on_a_cluster_prints_the_same(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "environ", os.environ.copy())  # where Dask leaves variables for its workers
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     words = ("compare", str(tmp_path / "s.nc"), "--format", "json", "--quiet")
-    here, there = shardwise(*words), shardwise(*words, "--cluster", "local")
+    here, there = shardwise(*words), shardwise(*words, "--jobs", "local")
     assert (there.returncode, there.stdout) == (0, here.stdout)

@@ -64,7 +64,7 @@ LOSSES: dict[str, tuple[Callable[[], Exception], str]] = {
 
 @contextmanager
 def cluster_of(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What ``--cluster local`` starts has this executor, and no processes."""
+    """What ``--jobs local`` starts has this executor, and no processes."""
     client = SimpleNamespace(
         get_executor=lambda **how: executor, status="running", dashboard_link="", close=lambda: None
     )
@@ -117,7 +117,7 @@ def test_a_command_says_in_one_line_what_it_lost(
         executor, out = Failing(tasks, error()), tmp_path / said[:20]
         out.mkdir()
         with cluster_of(executor, monkeypatch):
-            done = run(name, folder, out, "--cluster", "local")
+            done = run(name, folder, out, "--jobs", "local")
         assert executor.failed, done
         left = "steps that were done are kept" if name == "replicate" else "nothing was written"
         assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}: {left}\n")
@@ -137,10 +137,10 @@ def test_the_same_command_gives_the_same_figures_later(
     for place in (here, there):
         place.mkdir()
     with cluster_of(Failing(1, LOSSES["lost"][0]()), monkeypatch):
-        assert run(name, folder, there, "--cluster", "local").returncode == 2
+        assert run(name, folder, there, "--jobs", "local").returncode == 2
     whole = Failing(0, None)
     with cluster_of(whole, monkeypatch):
-        far = run(name, folder, there, "--cluster", "local")
+        far = run(name, folder, there, "--jobs", "local")
     near = run(name, folder, here)
     assert (far.returncode, far.stdout) == (near.returncode, near.stdout) == (0, near.stdout)
     assert whole.left < 0  # the second time it was this executor that worked

@@ -176,7 +176,7 @@ def test_intervals_hold_zero_where_the_single_step_tells_nothing() -> None:
     for level in (0.6, 0.8, 0.95):
         frame = found.intervals(level, kind="difference")
         np.testing.assert_array_equal(frame.lower > 0, single <= 1 - level + 1e-12)
-        half = found.decisions.half_widths(1 - level)[0] / found.se
+        half = found.pairs.half_widths(1 - level)[0] / found.se
         np.testing.assert_allclose(half, half[0])
     assert np.isinf(
         max_t(table(7), 9).intervals(0.95, kind="difference").upper

@@ -18,14 +18,13 @@ from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
 from shardwise.methods.judges.method import with_human
+from shardwise.methods.names import DEFAULTS, Procedure
+from shardwise.methods.names import list_procedures as procedures
+from shardwise.methods.names import parse_procedure as parse_procedure
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired.method import METHODS, estimate_means
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS
-from shardwise.methods.registry import list_procedures as procedures
-from shardwise.methods.registry import parse_procedure as parse_procedure
+from shardwise.methods.pairs import Means
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
 from shardwise.stats import studentized_range
 from shardwise.stats.corrections import STEPWISE
@@ -123,7 +122,7 @@ def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pyt
     calls: list[tuple[str, str, int]] = []
     once = Procedure._estimate_once
 
-    def estimate(self: Procedure, tables: Tables) -> Estimates:
+    def estimate(self: Procedure, tables: Tables) -> Means:
         calls.append((self.claim.name, self.method.name, len(tables)))
         return once(self, tables)
 
@@ -153,7 +152,7 @@ def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pyt
 def test_a_procedure_of_ones_own() -> None:
     """Any method with estimates makes a procedure."""
 
-    def find_nothing(tables: Tables, claim: Claim) -> Estimates:
+    def find_nothing(tables: Tables, claim: Claim) -> Means:
         found = estimate_means(tables)
         return replace(found, values=0.0 * found.values, variance=np.ones(len(tables)), df=9.0)
 
@@ -330,5 +329,5 @@ def test_intervals_of_holm_are_those_of_bonferroni() -> None:
     y = rng.normal(size=(1, 20, 4)) + np.array([0.0, 0.0, 3.0, 3.0])
     holm = parse_procedure("t holm").decide(Tables(y, TABLE))
     assert 0 < (holm.p_adjusted <= 0.05).sum() < 6
-    critical = stats.t.isf(0.05 / 6 / 2, holm.pairs.df)
-    np.testing.assert_allclose(holm.half_widths(0.05), critical * holm.pairs.se, rtol=1e-12)
+    critical = stats.t.isf(0.05 / 6 / 2, holm.df)
+    np.testing.assert_allclose(holm.half_widths(0.05), critical * holm.se, rtol=1e-12)

@@ -19,8 +19,8 @@ from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.bootstrap.method import READINGS, USUAL_READINGS
 from shardwise.methods.mixed.fit import mixed
-from shardwise.methods.registry import list_procedures as procedures
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import list_procedures as procedures
+from shardwise.methods.names import parse_procedure
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
 
 SHARDS = ("topic", "system", "shard")

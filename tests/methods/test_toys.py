@@ -15,7 +15,7 @@ from command_line import shardwise
 from shardwise.core.claim import Claim
 from shardwise.lab import cases
 from shardwise.lab.cases import SimulationSource
-from shardwise.methods import registry
+from shardwise.methods import names
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
 from shardwise.methods.pairs import Pairs, student_pairs
@@ -48,10 +48,10 @@ TRIMMED = Method(
 
 @pytest.fixture
 def toy() -> Iterator[None]:
-    before = list(registry._ADDED)
-    registry.register_method(TRIMMED)
+    before = list(names._ADDED)
+    names.register_method(TRIMMED)
     yield
-    registry._ADDED[:] = before
+    names._ADDED[:] = before
 
 
 @pytest.fixture

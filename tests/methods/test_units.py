@@ -15,7 +15,7 @@ import shardwise as sw
 from shardwise.methods.clusters import by_units
 from shardwise.methods.moderated.joint import resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.units import care_for_clusters, unit_df, unit_scores
 
@@ -73,7 +73,7 @@ def test_tasks_of_very_unequal_sizes_widen_intervals(questions: xr.DataArray) ->
     assert found.procedure == "moderated"
     care = care_for_clusters(unit_df(np.arange(60), np.repeat([0, 1, 2], [3, 17, 40])), 60, len(found.names))
     assert care.factor > 1.2
-    tested = found.decisions.pairs
+    tested = found.pairs
     assert tested.resampled is not None
     assert tested.resampled.care == pytest.approx(care.factor, rel=1e-9)
     y, key, n_resamples, _ = tested.resampled

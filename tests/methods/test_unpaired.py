@@ -15,7 +15,7 @@ import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.core.scores import is_unpaired, missing_cells
-from shardwise.methods.unpaired.statistics import adjust_for_covariate, adjust_scores, group_means, welch_df
+from shardwise.methods.unpaired.method import adjust_for_covariate, adjust_scores, group_means, welch_df
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -157,10 +157,13 @@ def test_a_column_from_before_makes_intervals_shorter(tmp_path: Path) -> None:
         row = dict(zip(*(line.split(",") for line in done.stdout.splitlines()[:2]), strict=True))
         return float(row["upper"]) - float(row["lower"])
 
-    assert width("--pre", "before") < 0.7 * width()
-    refused = shardwise("compare", str(tmp_path / "ab.csv"), "--pre", "before")
+    assert width("--columns", "pre=before") < 0.7 * width()
+    refused = shardwise("compare", str(tmp_path / "ab.csv"), "--columns", "pre=before")
     assert refused.returncode == 2
-    assert "--pre needs the name of the scores; name their column: -m revenue" in refused.stderr
+    assert (
+        "--columns pre=before needs the name of the scores, and no random factors; name their column: -m revenue"
+        in refused.stderr
+    )
 
 
 def test_items_that_are_not_people_are_refused_unless_the_caller_is_sure(tmp_path: Path) -> None:

@@ -331,7 +331,7 @@ def test_commands(tmp_path: Path, trec3: Path) -> None:
     pd.testing.assert_frame_equal(
         pd.read_csv(out / "table-6.csv"), expected["Table 6"].data, check_dtype=False
     )
-    small = ("--shards", 2, "--fill-shards", 3, "--splits", 2, "-m", "AP")
+    small = ("--shards", 2, "--fill", 3, "--splits", 2, "-m", "AP")
     done = shardwise("replicate", "ff21", *inputs, *small, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "| MD6 | bANOVA(raw) |" in (out / "ff21.md").read_text()

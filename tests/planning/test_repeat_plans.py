@@ -19,7 +19,7 @@ from command_line import shardwise
 from designs import min_diff_at, power_at
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.planning.design import Design, topics_for_power
 from shardwise.planning.plans import RepeatPlan, design_repeats, plan_budget, plan_more, plan_repeats
@@ -170,7 +170,7 @@ def test_one_command_says_more_questions_or_more_samples(tmp_path: Path) -> None
     assert "more samples of each question (" in done.stdout
     budget = shardwise("design", "budget", str(path), "--budget", "500")
     assert "500 answers are best spent on" in budget.stdout, budget.stderr
-    priced = shardwise("design", "repeats", str(path), "--min-diff", "0.1", "--answer-cost", "0.5")
+    priced = shardwise("design", "repeats", str(path), "--min-diff", "0.1", "--cost", "answer=0.5")
     assert "costing" in priced.stdout
 
 

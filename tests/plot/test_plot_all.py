@@ -39,7 +39,7 @@ NOT_DRAWN = {
     "Method",
     "StatementCheck",
     "Collection",
-    "Estimates",
+    "Means",
     "InstanceRuns",
     "Measure",
     "Model",

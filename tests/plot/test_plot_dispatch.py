@@ -16,7 +16,7 @@ import pytest
 import shardwise as sw
 from report_pages import simulated
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.plot.dispatch import CHARTS, TOGETHER, chart
 
 
@@ -31,7 +31,7 @@ def ours() -> dict[str, list[type]]:
 
 
 def pairs() -> sw.Comparisons:
-    return sw.compare(Estimates(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
+    return sw.compare(Means(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
 
 
 def test_types_with_a_plot_are_those_with_charts() -> None:

@@ -11,7 +11,7 @@ import pytest
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.plot.pairs import interval_chart
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import WIDTH
@@ -19,7 +19,7 @@ from shardwise.plot.theme import WIDTH
 
 def comparisons(r: int, variance: float = 0.001, claim: str = "exactly these 50 topics") -> Comparisons:
     values = np.linspace(0.1, 0.6, r)
-    return compare(Estimates(tuple(f"s{j}" for j in range(r)), values, variance, 98.0, claim), "hsd")
+    return compare(Means(tuple(f"s{j}" for j in range(r)), values, variance, 98.0, claim), "hsd")
 
 
 @pytest.mark.parametrize("r", [2, 150])

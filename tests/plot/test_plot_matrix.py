@@ -15,7 +15,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.plot.matrix import matrix_chart
 from shardwise.plot.pairs import interval_chart
 from shardwise.plot.saving import save_chart
@@ -74,8 +74,8 @@ def test_three_methods_are_named_and_five_are_counted() -> None:
 
 
 def test_a_difference_against_the_order_is_below_the_diagonal() -> None:
-    first = compare(Estimates(("x", "y"), np.array([0.30, 0.29]), 0.001, 50.0, "here"), "hsd")
-    turned = compare(Estimates(("x", "y"), np.array([0.10, 0.60]), 0.001, 50.0, "there"), "hsd")
+    first = compare(Means(("x", "y"), np.array([0.30, 0.29]), 0.001, 50.0, "here"), "hsd")
+    turned = compare(Means(("x", "y"), np.array([0.10, 0.60]), 0.001, 50.0, "there"), "hsd")
     (row,) = cells(matrix_chart({"first": first, "turned": turned}))
     assert (row["a"], row["b"], row["kind"]) == ("y", "x", "only turned")
     assert row["difference"] == pytest.approx(-0.01)

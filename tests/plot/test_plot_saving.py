@@ -13,7 +13,7 @@ import pytest
 import shardwise as sw
 from report_pages import HOSTILE
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.plot.saving import ending_of, render_page
 
 EVIL = "</script><script>alert(1)</script>"
@@ -21,7 +21,7 @@ EVIL = "</script><script>alert(1)</script>"
 
 def drawn(*names: str) -> alt.LayerChart:
     values = np.linspace(0.1, 0.6, len(names))
-    pairs = sw.compare(Estimates(names, values, 0.001, 98.0, "exactly these 50 topics"), "hsd")
+    pairs = sw.compare(Means(names, values, 0.001, 98.0, "exactly these 50 topics"), "hsd")
     chart: alt.LayerChart = pairs.plot(measure=f"AP{EVIL}")
     return chart
 

@@ -15,7 +15,7 @@ from bench.pass_at_k import SHAPES, draw_figures, true_value
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.scoring.samples import estimate_all, estimate_any, measure_samples
 

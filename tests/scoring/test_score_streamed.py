@@ -100,8 +100,8 @@ def test_on_the_command_line(folder: Path, tmp_path: Path) -> None:
             "3",
             "--missing",
             "zero",
-            "--depth",
-            "9",
+            "--like",
+            "depth=9",
         ]
         said[way] = shardwise(*map(str, [*call, *way, "--out", out]))
     assert said[()].stdout == said["--max-memory", "1KB"].stdout

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.planning.simulated import run_tests
 from shardwise.stats import moderation
 from shardwise.stats.power import joint_critical, moderated_df, pilot_power

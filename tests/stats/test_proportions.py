@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import shardwise as sw
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 
 GOLD = Path(__file__).parent.parent / "gold"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.paired import statistics as paired
-from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.units import unit_df, unit_scores
 

@@ -196,7 +196,7 @@ def test_systems_that_do_not_fit_are_left_out_and_said(monkeypatch: pytest.Monke
     assert f"of {view.systems} systems; {12 - view.systems} with lower means are left out" in view.html
     monkeypatch.setattr("shardwise.writing.item_view.MOST_BYTES", 100)
     assert render_items(analysis) is None
-    note = "60 topics are too many for a page; list them with: shardwise compare FILE --items s0,s1"
+    note = "60 topics are too many for a page; list them with: shardwise compare FILE --table items:s0,s1"
     assert note in render_report(analysis)
 
 

@@ -34,7 +34,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import DETERMINISTIC, HUMAN, is_unpaired, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
 from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 

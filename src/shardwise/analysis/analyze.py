@@ -22,10 +22,9 @@ from shardwise.analysis.diagnostics import (
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.choose import choose_procedure, list_claims_on, refuse_claim
+from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
-from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
@@ -46,7 +45,8 @@ from shardwise.core.shown import is_about
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
+from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS
 from shardwise.planning.variances import repeat_components

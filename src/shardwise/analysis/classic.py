@@ -7,7 +7,7 @@ from shardwise.comparing.run import run_procedure
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.scores import HUMAN, layout_of
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import SHARDS, TABLE
 
 CLASSIC = {

@@ -12,7 +12,7 @@ import xarray as xr
 from shardwise.core import late
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
 from shardwise.stats.shape import excess_kurtosis, rank_correlation, skewness
 
 FEW_TOPICS = 25
@@ -113,7 +113,7 @@ def check_residuals(residuals: Residuals, procedure: Procedure, nouns: Mapping[s
     """Check the residuals against what the leading procedure assumes of them."""
     method = procedure.method
     if abs(residuals.skewness) > SKEWED or residuals.kurtosis > HEAVY:
-        matters = method.uses_normal_theory(procedure.correction)
+        matters = method.normal and not procedure.draws
         facts = {"skewness": residuals.skewness, "kurtosis": residuals.kurtosis, "procedure": procedure.name}
         yield Remark("non-normal residuals", matters, facts, nouns)
     if residuals.ratio > UNEVEN:

@@ -24,7 +24,7 @@ from shardwise.core.scores import (
     nouns_of,
 )
 from shardwise.core.shown import Shown
-from shardwise.methods.bounded import BoundedScores
+from shardwise.methods.intervals import BoundedScores
 from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals

@@ -14,7 +14,7 @@ import xarray as xr
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.core.scores import CLUSTER, TASK, Scores, level_names
-from shardwise.methods.bounded import find_range
+from shardwise.methods.intervals import find_range
 
 OUTCOMES = ("win", "tie", "loss", "missing")
 """What an item is for the first system; "missing" where one of the two has no score there."""

@@ -12,12 +12,12 @@ import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
+from shardwise.methods.pairs import list_baselines
 
 VERDICTS = {1: "better", -1: "worse", 0: "tied"}
 """What a system is against a baseline, by the sign of a significant difference."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardwise.core.arrays import Floats
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.planning.design import Design, topics_for_power
 from shardwise.planning.plans import design_repeats, plan_more
 from shardwise.stats.power import f_power, find_noncentrality
@@ -46,12 +46,12 @@ class Power:
     needs: tuple[Need, ...]
 
 
-def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
+def power_of(estimates: Means, topics: int, alpha: float) -> Power | None:
     """Power figures from the error of a claim about topics, none where there is no error to plan with.
 
     The variance of a mean falls as 1/topics, so its variance times the topics at hand is that of one topic.
     """
-    sigma_sq = estimates.variance * topics
+    sigma_sq = float(estimates.error_variance) * topics
     systems = len(estimates.labels)
     if not sigma_sq > 0 or alpha >= POWER / 2:
         return None

@@ -21,7 +21,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import declare_measure, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
-from shardwise.methods.bounded import BoundedScores, bound_scores
+from shardwise.methods.intervals import BoundedScores, bound_scores
 from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import SequentialState, update_state

@@ -17,8 +17,7 @@ from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.recorded import ALPHA, RecordedRates, is_recorded_kind, recorded_rates
 from shardwise.lab.statements import StatementCheck, check_statements
 from shardwise.lab.verdict import Advice, Verdict, declared_procedure
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
 
 # beside the methods of the report: what one might have used instead

@@ -20,7 +20,7 @@ ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "spl
 FLAGS = ("lower_is_better", "higher_is_better")
 """Options without a value."""
 ROWS: dict[str, dict[str, Param]] = {
-    kind: {name: row for name, row in list_commands()[kind,].rows.items() if kind in row.web.split()}
+    kind: {name: row for name, row in list_commands()[kind,].every.items() if kind in row.web.split()}
     for kind in ("compare", "calibrate", "repeat")
 }
 ALLOWED = {kind: ("files", *rows) if rows else () for kind, rows in ROWS.items()}

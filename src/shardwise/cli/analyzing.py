@@ -35,7 +35,7 @@ from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap
 from shardwise.methods.mixed.fit import FactorFit, mixed
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
 from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.corrections import check_correction, correction_title
 

@@ -18,7 +18,7 @@ from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
-from shardwise.methods.registry import list_procedures
+from shardwise.methods.names import list_procedures
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.plot.saving import save_chart
 
@@ -42,6 +42,8 @@ def calibrate_methods(options: Options) -> None:
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
     chosen = _list_methods(options.model, options.method, scores)
+    scenarios = [name for name in options.scenario if not name.startswith("halves:")]
+    halves = sum(_parse_halves(name) for name in options.scenario if name not in scenarios)
     claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
     stated = _makes_statements(chosen, claims, scores)
     if ("margin" in options.given) and not stated:
@@ -55,7 +57,7 @@ def calibrate_methods(options: Options) -> None:
                 scores,
                 chosen,
                 claims=claims,
-                nulls=options.scenario or None,
+                nulls=scenarios or None,
                 alpha=alpha,
                 repetitions=options.repetitions,
                 budget=options.budget,
@@ -66,7 +68,7 @@ def calibrate_methods(options: Options) -> None:
             )
         facts = describe_calibration(lab)
         lines = [*read.notes, *gaps]
-        if options.halves:
+        if halves:
             with show_progress(
                 f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet
             ) as bar:
@@ -74,7 +76,7 @@ def calibrate_methods(options: Options) -> None:
                     scores,
                     chosen,
                     alpha=alpha,
-                    repeats=options.halves,
+                    repeats=halves,
                     seed=seed,
                     jobs=jobs,
                     executor=executor,
@@ -98,6 +100,17 @@ def calibrate_methods(options: Options) -> None:
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
     emit_table(table, options, title=title, notes=tuple(lines), facts=facts)
+
+
+def _parse_halves(text: str) -> int:
+    """Return how many times the topics are halved, from a word such as ``halves:20``."""
+    number = text.removeprefix("halves:")
+    if not number.isdecimal() or not int(number):
+        raise InputError(
+            (Option("scenario", text), " is not a number of halvings"),
+            remedy="write for instance halves:20",
+        )
+    return int(number)
 
 
 def _makes_statements(

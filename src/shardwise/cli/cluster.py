@@ -36,7 +36,7 @@ def refuse_unencrypted(address: str) -> str:
     Parameters
     ----------
     address : str
-        As given to ``--cluster``.
+        As given to ``--jobs``.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def refuse_unencrypted(address: str) -> str:
     raise InputError(
         f"{address} is another machine, and the connection is not encrypted",
         remedy=f"use tls://{rest}, or {INSECURE}{scheme + mark or 'tcp://'}{rest} on a network that you trust",
-        argument="cluster",
+        argument="jobs",
         value=address,
     )
 
@@ -114,11 +114,11 @@ def on_cluster(
             if address == LOCAL:
                 raise InputError(
                     f"no workers could be started here ({first_line(error)})",
-                    remedy="check the space left for temporary files, or remove --cluster",
+                    remedy="check the space left for temporary files, or remove --jobs",
                 ) from None
             raise InputError(
                 f"no cluster answers at {address} ({type(error).__name__})",
-                remedy="start a scheduler there, or use --cluster local",
+                remedy="start a scheduler there, or use --jobs local",
             ) from None
         if not quiet:
             sys.stderr.write(f"dashboard: {client.dashboard_link}\n")

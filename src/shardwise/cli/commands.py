@@ -11,8 +11,10 @@ from typing import Any
 from shardwise.cli import conditions as when
 from shardwise.cli.options import (
     PLAN,
+    SIMULATION,
     TABLE,
     Format,
+    GateMargin,
     Param,
     refuse_absent_file,
     refuse_file,
@@ -22,17 +24,13 @@ from shardwise.cli.options import (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its words, its help, the function that does its work, and its options by name.
-
-    Those in ``ignored`` it takes with the other commands that compare systems, but cannot honour: they are refused.
-    """
+    """A command: its words, its help, the function that does its work, and its options by name."""
 
     words: tuple[str, ...]
     help: str
     function: str
     rows: dict[str, Param]
     changed: frozenset[str]
-    ignored: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -44,6 +42,11 @@ class Command:
         """The row of its argument, if it has one."""
         return next((row for row in self.rows.values() if row.positional), None)
 
+    @property
+    def every(self) -> dict[str, Param]:
+        """Its options by name, and the words of those that take words."""
+        return self.rows | {word.name: word for row in self.rows.values() for word in row.words}
+
     def load_function(self) -> Callable[[Any], int | None]:
         """Return the function, whose module is loaded now, so that help and completion come at once."""
         module, name = self.function.split(":")
@@ -53,24 +56,17 @@ class Command:
         return function
 
 
-READING = (
-    "inputs measure columns system task pair_by decimal sheet missing range"
-    " lower_is_better higher_is_better max_memory"
-)
-CONVENTIONS = "like complete judged_only"
-RANKINGS = f"{CONVENTIONS} names depth subtopics intents"
-SHARDING = "shards splits kind corpus seed"
-COMPARING = (
-    f"{READING} {RANKINGS} exclude transform instances deterministic fill"
-    " generalize baseline only repeats margin pre human alpha"
-    " method model random resamples"
-    f" {SHARDING} quiet jobs cluster"
-)
+TABLES = "inputs measure read missing quiet max_memory columns"
+FILES = "inputs measure read missing quiet like jobs"
+READING = f"{TABLES} like jobs"
+SHARDING = "shards splits kind corpus"
+COMPARING = f"{READING} fill exclude generalize baseline alpha method model resamples {SHARDING}"
 """Options of every command that compares systems: the same input, question and method in all of them."""
+DIRECTION = "range lower_is_better higher_is_better"
+ASKING = f"{COMPARING} {DIRECTION} instances deterministic repeats margin human"
 WRITTEN = "format out quiet"
-SOURCED = f"{READING} {CONVENTIONS} jobs chart {WRITTEN} variance variance_method also"
-POOLED = f"{READING} {RANKINGS} jobs chart {WRITTEN} pool alpha power method variance_method also"
-REPLICATED = f"{READING} {RANKINGS} out jobs quiet cluster"
+SOURCED = f"{READING} {WRITTEN} chart variance also"
+POOLED = f"{FILES} {WRITTEN} chart pool alpha power method variance also systems"
 
 Change = dict[str, Any]
 """What is other than usual in a command's use of an option."""
@@ -79,6 +75,12 @@ PRINTED: dict[str, Any] = {
         "default": Format.text,
         "help": "Format of what is printed: text, json, csv, latex, markdown or html.",
     }
+}
+THREADS: Change = {
+    "kind": int,
+    "metavar": "N",
+    "least": 1,
+    "help": "Number of threads. Default: all processors.",
 }
 FOLDER: Change = {
     "help": "Folder for the files; created if it does not exist.",
@@ -97,7 +99,17 @@ TEST: Change = {
     "only_with": (when.WITHOUT_WIDTH,),
     "complete": None,
 }
-POOLS: dict[str, Any] = {"measure": {"default": ["AP"]}, "method": TEST | {"default": "moderated"}}
+ESTIMATE: Change = {
+    "help": "Variance estimate: residual, two-way, one-way or percentile95. Default: as the test needs it.",
+    "metavar": "NAME",
+    "common": False,
+}
+POOLS: dict[str, Any] = {
+    "measure": {"default": ["AP"]},
+    "method": TEST | {"default": "moderated"},
+    "variance": ESTIMATE,
+    "jobs": THREADS,
+}
 RELATED: Change = {
     "help": "Related runs for Table 6: a CSV file with the columns run and team.",
     "default": None,
@@ -112,10 +124,10 @@ REPLICATION: dict[str, Any] = {
 }
 
 
-def _define(words: str, function: str, options: str, help: str, ignored: str = "", **changes: Any) -> Command:
+def _define(words: str, function: str, options: str, help: str, **changes: Any) -> Command:
     """Return a command with these options, some of them changed."""
     rows = {name: replace(TABLE[name], **changes.get(name, {})) for name in TABLE if name in options.split()}
-    return Command(tuple(words.split()), help, function, rows, frozenset(changes), tuple(ignored.split()))
+    return Command(tuple(words.split()), help, function, rows, frozenset(changes))
 
 
 # fmt: off
@@ -126,11 +138,11 @@ _COMMANDS = (
         """Run the whole analysis on a small simulated collection; no data needed.
 
 Example: shardwise demo""",
-        **PRINTED, out=FOLDER | {"default": Path("demo")}, seed={"default": 7},
+        **PRINTED, out=FOLDER | {"default": Path("demo")}, seed={"default": 7}, jobs=THREADS,
     ),
     _define(
         "compare", "compare:compare_systems",
-        f"{COMPARING} {WRITTEN} chart table items contrast trim report calibration save_moments",
+        f"{ASKING} {WRITTEN} only random seed chart table contrast report calibration",
         """Which systems are significantly different, and what the result applies to.
 
 Takes a qrels file and runs, or scores: any table of items and systems, and logs of evaluation tools. The line "read
@@ -145,37 +157,46 @@ Example: shardwise compare evals.csv --baseline gpt-old --margin 0.02
 
 Example: shardwise compare logs/*.eval --report report.html
 
-Example: shardwise compare evals.csv --items gpt-new,gpt-old --out items.csv""",
+Example: shardwise compare evals.csv --table items:gpt-new,gpt-old --out items.csv""",
         table={
-            "help": "Table to show: systems (default as text) or pairs (default else); with repeats also seeds, spread "
-            "(of p), shares (of variance) or settings."
+            "help": "Table to show: systems (default as text) or pairs (default else); items:A,B behind the "
+            "difference of two systems, or items of all; with repeats also seeds, spread (of p), shares (of variance) "
+            "or settings."
+        },
+        out={
+            "help": "Write the result to this file: .txt, .json, .csv, .tex, .md or .html; with .moments, keep counts, "
+            "means and cross-products of the scores there, to be added to later input."
         },
     ),
     _define(
         "leaderboard", "leaderboard:rank_systems",
-        f"{COMPARING} {WRITTEN} fragment",
+        f"{ASKING} {WRITTEN} only random seed table",
         """Rank the systems, with the range of ranks that each may have.
 
 Rank ranges hold for all systems at once. Several measures give several columns; the first one ranks. As HTML it is
 one page to sort, search and link to.
 
 Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html""",
+        table={
+            "help": "As HTML: fragment for an element of a page of yours, not a whole page.", "metavar": "fragment",
+            "only_with": (when.PAGE,),
+        },
     ),
     _define(
         "paper", "paper:write_files",
-        f"{COMPARING} format out table_columns",
+        f"{ASKING} only seed format out table",
         """Write what a paper needs: table, figure, methods paragraph, references, and every number by name.
 
 table.tex has all measures of all systems, the best in bold, with superscripts for the systems that each is
 significantly better than.
 
 Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out paper/""",
-        ignored="random",
         **PRINTED, out=FOLDER | {"default": Path("paper")},
+        table={"help": "Width of table.tex: narrow (one column) or wide (table*). Default: as it fits."},
     ),
     _define(
         "gate", "gate:judge_systems",
-        f"{COMPARING} {WRITTEN} new no_rare_failures sequential power",
+        f"{ASKING} {WRITTEN} random new sequential power",
         """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
 It passes if it is significantly better, or worse by less than the margin; it does not if it is worse, or if the
@@ -184,12 +205,15 @@ scores do not tell. As Markdown it is a comment for a pull request.
 Example: shardwise gate base.csv new.csv --margin 0.01
 
 Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01""",
-        ignored="only seed",
         inputs={
             "help": "Scores of the system in use, then of the new one; or any input of compare with --baseline and "
             "--new."
         },
-        new={}, margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest loss that does not matter."},
+        new={}, margin={
+            "default": GateMargin("0.01"), "kind": GateMargin, "metavar": "X[:WORD]",
+            "help": "Largest loss that does not matter; with 0.01:no-rare-failures no failures rarer or larger than "
+            "those seen are assumed, for more power on scores that vary little.",
+        },
         missing={"default": "refuse"},
         power={"help": "Probability with which equal systems should pass."},
     ),
@@ -201,7 +225,7 @@ Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01
 From scores with repeats it says how many more topics or repeats are needed, as design repeats does.
 
 Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10""",
-        inputs=PLANNED, method=TEST, variance={}, alpha={"default": [0.05]}, power={"default": [0.8]},
+        inputs=PLANNED, jobs=THREADS, method=TEST, variance={}, alpha={"default": [0.05]}, power={"default": [0.8]},
         topics={"help": "Show what this number of topics detects instead."},
     ),
     _define(
@@ -210,7 +234,7 @@ Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10""",
         """Topics needed for intervals of a given width, or with --topics the width that they give.
 
 Example: shardwise design interval --variance 0.053 --width 0.1""",
-        inputs=PLANNED, variance={}, alpha={"default": [0.05]},
+        inputs=PLANNED, jobs=THREADS, variance={}, alpha={"default": [0.05]},
         topics={"help": "Show the width that this number of topics gives instead."},
     ),
     _define(
@@ -221,14 +245,14 @@ Example: shardwise design interval --variance 0.053 --width 0.1""",
 --chart draws topics against the number of systems, for the first min-diff, alpha and power, or against the width.
 
 Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --method sakai""",
-        inputs=PLANNED, method=TEST, variance={},
+        inputs=PLANNED, jobs=THREADS, method=TEST, variance={},
         min_diff={"default": [0.02, 0.05, 0.1, 0.2, 0.25]}, systems={"default": [10, 100]},
         alpha={"default": [0.01, 0.05]}, power={"default": [0.9, 0.8]},
         width={"default": [], "help": "Table for intervals of these widths instead."},
     ),
     _define(
         "design pools", "design:plan_pools",
-        f"{POOLED} min_diff systems width",
+        f"{POOLED} min_diff width",
         """What each pool depth costs: variance, topics and judgments, from runs that were judged deeper.
 
 Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html""",
@@ -236,7 +260,7 @@ Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 1
     ),
     _define(
         "design budget", "design:plan_budget",
-        f"{POOLED} budget topic_cost systems",
+        f"{POOLED} columns max_memory budget cost",
         """How to spend judgments: topics by pool depth, and the difference that each can detect.
 
 From scores with repeats: how to spend answers, items by repeats.
@@ -251,29 +275,36 @@ Example: shardwise design budget samples.csv --budget 10000""",
     ),
     _define(
         "design repeats", "design:print_repeat_plan",
-        f"{READING} jobs chart {WRITTEN} min_diff systems repeats alpha power topic_cost answer_cost",
+        f"{TABLES} {WRITTEN} chart min_diff systems repeats alpha power cost",
         """More questions or more samples? How many of either detect a difference, and what they cost.
 
 Plans for the default test of all pairs, from scores with repeats: samples of answers, or seeds of trainings.
 
-Example: shardwise design repeats scores.csv --min-diff 0.05 --answer-cost 0.02 --topic-cost 3""",
+Example: shardwise design repeats scores.csv --min-diff 0.05 --cost topic=3,answer=0.02""",
         min_diff={"default": 0.05, "help": "Smallest difference worth detecting."},
         systems={"default": None, "help": "Number of systems. Default: those of the scores."},
-        topic_cost={"help": "Cost of a new item besides its answers."}, repeats={},
+        repeats={},
     ),
     _define(
         "design equivalence", "design:plan_margin",
-        f"{READING} jobs chart {WRITTEN} topics alpha power margin difference",
+        f"{TABLES} {WRITTEN} chart topics alpha power margin",
         """Repeats and topics needed to show that two systems differ by less than a margin.
 
 Example: shardwise design equivalence scores.csv --margin 0.02""",
         topics={"default": [25, 50, 100, 200], "help": "Numbers of topics to plan for."},
-        margin={"default": 0.01, "kind": float, "metavar": "X", "help": "Largest difference that does not matter."},
+        margin={
+            "metavar": "X,difference=X", "help": "Largest difference that does not matter. Default: 0.01.",
+            "words": (
+                Param("margin", PLAN, default=0.01, kind=float, metavar="X", least=0.0, word="="),
+                Param("difference", PLAN, default=0.0, kind=float, metavar="X",
+                    help="true difference to allow for, within the margin"),
+            ),
+        },
     ),
     _define(
         "calibrate", "calibrate:calibrate_methods",
-        f"{READING} {RANKINGS} {SHARDING} jobs chart {WRITTEN} method model generalize scenario repetitions "
-        "budget halves margin alpha fill cluster",
+        f"{READING} {DIRECTION} {SHARDING} {WRITTEN} seed chart method model generalize scenario repetitions budget "
+        "margin alpha fill",
         """Measure the false-alarm rate and power of methods on simulated data like yours.
 
 Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model MD6""",
@@ -287,11 +318,10 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
     ),
     _define(
         "stability", "stability:compare_splits",
-        f"{COMPARING} {WRITTEN} table",
+        f"{COMPARING} {WRITTEN} only seed table",
         """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
 
 Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11""",
-        ignored="margin repeats human random",
         model={"default": "MD6"}, shards={"default": 5}, splits={"default": 11},
         table={
             "default": "agreement",
@@ -301,7 +331,7 @@ Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --split
     ),
     _define(
         "replicate f19", "replicate:replicate_one",
-        f"{REPLICATED} seed shards splits corpus alpha fill",
+        f"{READING} out seed shards splits corpus alpha fill",
         """Ferro & Sanderson 2019: verdicts on its claims, Tables 1 and 2, Figures 1, 3, 4 and 5.
 
 Writes f19.html and f19.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
@@ -312,7 +342,7 @@ Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/""",
     ),
     _define(
         "replicate ff21", "replicate:replicate_one",
-        f"{REPLICATED} seed shards fill_shards splits corpus resamples alpha",
+        f"{FILES} out seed shards fill splits corpus resamples alpha",
         """Faggioli & Ferro 2021: verdicts on its claims, Tables 1 to 8.
 
 Writes ff21.html and ff21.md into the folder, all rows as CSV and tables as LaTeX. Needs runs. Interrupted and
@@ -321,11 +351,15 @@ started again with the same options, it continues.
 Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/""",
         **REPLICATION, splits={"default": 5},
         shards={"default": [2, 3, 5], "help": "Numbers of shards of Tables 1 to 4."},
+        fill={
+            "default": [5, 10, 25], "kind": int, "metavar": "N", "least": 2, "only_with": (),
+            "help": "Numbers of shards of Tables 7 and 8, which compare fills.",
+        },
         resamples={"help": "Bootstrap samples; they give the least and largest widths."},
     ),
     _define(
         "replicate j15", "replicate:replicate_one",
-        f"{REPLICATED} seed instances deterministic baseline margin pool repetitions resamples",
+        f"{READING} out seed instances deterministic baseline margin pool repetitions resamples",
         """Jayasinghe et al. 2015: verdicts on its claims, Figures 2 to 4 by simulation, 6 to 13 from your own repeats.
 
 Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Takes a table with repeats, or
@@ -345,7 +379,7 @@ Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/""",
     ),
     _define(
         "replicate s14", "replicate:replicate_one",
-        f"{REPLICATED} also pool method",
+        f"{READING} out also pool method",
         """Sakai 2014: verdicts on its claims, Tables 3 to 9, Figures 1 to 4.
 
 Writes s14.html and s14.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
@@ -359,7 +393,7 @@ Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --
     ),
     _define(
         "replicate v17", "replicate:replicate_one",
-        f"{REPLICATED} seed also shards splits corpus resamples",
+        f"{READING} out seed also shards splits corpus resamples",
         """Voorhees, Samarov & Soboroff 2017: verdicts on its claims, Tables 1 to 6, Figures 2 to 7.
 
 Writes v17.html and v17.md into the folder, all rows as CSV, tables as LaTeX and charts as SVG. From a table of
@@ -372,7 +406,7 @@ Example: shardwise replicate v17 qrels.txt runs/*.gz --also teams.csv --out v17/
     ),
     _define(
         "replicate open-questions", "replicate:replicate_one",
-        f"{REPLICATED} also shards splits seed",
+        f"{FILES} out also shards splits seed",
         """What the papers leave open, answered for several collections side by side.
 
 Writes open-questions.html and open-questions.md into the folder, all rows as CSV and tables as LaTeX. Needs runs.
@@ -384,7 +418,7 @@ Example: shardwise replicate open-questions qrels.txt runs/*.gz --also qrels2.tx
     ),
     _define(
         "replicate all", "replicate:replicate_all",
-        f"{REPLICATED} seed instances deterministic baseline also corpus",
+        f"{READING} out seed instances deterministic baseline also corpus",
         """All five papers on the same data, each in a folder of its own, and one page with all verdicts.
 
 Writes index.html. A paper that these data cannot serve is named with the reason. Interrupted and started again with
@@ -395,7 +429,7 @@ Example: shardwise replicate all qrels.txt runs/*.gz --out papers/""",
     ),
     _define(
         "score", "score:score_runs",
-        f"inputs measure missing max_memory {RANKINGS} {SHARDING} format out quiet jobs cluster",
+        f"{FILES} max_memory {SHARDING} {WRITTEN} seed",
         """Score every system on every topic, on the whole collection or in every shard of every split.
 
 Prints the means, best system first; --out writes all scores. Runs that do not fit into memory together are read a
@@ -410,15 +444,20 @@ Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10
     ),
     _define(
         "simulate", "simulate:simulate_campaign",
-        "format out quiet topics systems depth corpus relevant seed",
+        "format out quiet topics systems depth corpus seed",
         """Simulate a retrieval campaign with known system quality and write it as TREC files.
 
 Writes runs/ and qrels.txt into the folder, and prints the true quality of each system.
 
 Example: shardwise simulate --topics 50 --systems 129 --out demo/""",
         **PRINTED, out=FOLDER, topics={"default": 50}, systems={"default": 20},
-        depth={"default": 1000, "help": "Documents that a system retrieves for a topic."},
-        corpus={"default": 528_155, "kind": int, "help": "Documents in the corpus."},
+        corpus={
+            "metavar": "N,relevant=X", "help": "Documents in the corpus. Default: 528155.", "words": (
+                Param("corpus", SIMULATION, default=528_155, kind=int, metavar="N", word="="),
+                Param("relevant", SIMULATION, default=80.0, kind=float, metavar="X", least=1,
+                    help="mean number of relevant documents of a topic, 80 by default"),
+            ),
+        },
     ),
     _define(
         "serve", "serve:start_server",
@@ -433,7 +472,7 @@ Example: shardwise serve --open""",
             "help": "Folder where analyses are kept. Default: ~/.local/share/shardwise.", "metavar": "FOLDER",
             "check": refuse_file,
         },
-        jobs={"help": "Analyses at a time. Default: one per processor."},
+        jobs=THREADS | {"help": "Analyses at a time. Default: one per processor."},
         max_memory={
             "help": "Memory that data may take in a worker, such as 2GB. Default: its share of three quarters.",
         },
@@ -451,7 +490,7 @@ Example: shardwise repeat report.html --inputs data/ --out again.html""",
                 "help": "A report written by shardwise."},
         inputs={"positional": False, "required": False, "default": None, "metavar": "FOLDER", "common": True,
                 "help": "Folder in which the inputs are."},
-        out={"help": "Write the new report to this file."},
+        out={"help": "Write the new report to this file."}, jobs=THREADS,
     ),
 )
 # fmt: on

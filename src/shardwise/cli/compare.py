@@ -27,13 +27,13 @@ from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
-from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths
 from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.pairs import list_baselines
 from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,
@@ -53,18 +53,19 @@ MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
 OF_REPEATS = ("seeds", "spread", "shares", "settings")
 """Tables of repeated scores."""
-TABLES = ("", "systems", "pairs", *OF_REPEATS)
+TABLES = ("", "systems", "pairs", "items", *OF_REPEATS)
 
 
 def compare_systems(options: Options) -> None:
     """Compare systems and print which differ; draw it and write a report of it where asked."""
     _check_options(options)
     reader = InputReader(options).check()
-    if reader.is_streamed or options.save_moments is not None:
+    if reader.is_streamed or options.keeps_moments:
         compare_streamed(options, reader)
         return
     page = options.chosen_format is Format.html
-    if options.report is not None or options.chart is not None or page or options.items:
+    shows_items = options.table.partition(":")[0] == "items"
+    if options.report is not None or options.chart is not None or page or shows_items:
         reader.one_measure()
     read = reader.read_input()
     if not options.measure and len(read.measures) > 1:
@@ -73,7 +74,8 @@ def compare_systems(options: Options) -> None:
     if options.random:
         _show_factors(options, pick_measure(read), read.notes)
         return
-    pair = parse_pair(options.items, level_names(pick_measure(read), "system")) if options.items else None
+    names = level_names(pick_measure(read), "system") if shows_items else ()
+    pair = parse_pair(options.table.partition(":")[2], names) if shows_items else None
     if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
         from shardwise.cli.repeats import show_repeats
@@ -94,7 +96,7 @@ def compare_systems(options: Options) -> None:
         analyses[0].report(options.report)
     if options.chart is not None:
         _draw_chart(analyses[0], options)
-    if options.items:
+    if shows_items:
         _show_items(analyses[0], pair, options)
     elif page:
         # Loaded here, since it needs charts and templates.
@@ -117,7 +119,7 @@ def _draw_chart(analysis: Analysis, options: Options) -> None:
 def _check_options(options: Options) -> None:
     """Refuse what cannot be done, before the long work."""
     check_choices(options)
-    validate_choice(options.table, "table", TABLES)
+    validate_choice(options.table.partition(":")[0], "table", TABLES)
     if _find_trim(options) and options.chosen_format is not Format.text:
         raise InputError(
             f"trim-{_find_trim(options)} has no effect in this format",
@@ -196,7 +198,7 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
     Parameters
     ----------
     text : str
-        Two names with a comma between them, which may hold commas themselves, or "all".
+        Two names with a comma between them, which may hold commas themselves, or nothing.
     systems : sequence of str
         Names of the systems.
 
@@ -205,19 +207,19 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
     (str, str) or None
         The two systems; None for the matrix of all.
 
-    >>> parse_pair("b,x, y", ["b", "x, y"]), parse_pair("all", ["b", "c"])
+    >>> parse_pair("b,x, y", ["b", "x, y"]), parse_pair("", ["b", "c"])
     (('b', 'x, y'), None)
     """
-    if text == "all":
+    if not text:
         return None
     parts = text.split(",")
     pairs = ((",".join(parts[:k]).strip(), ",".join(parts[k:]).strip()) for k in range(1, len(parts)))
     pair = next(((a, b) for a, b in pairs if a in systems and b in systems and a != b), None)
     if pair is None:
         raise InputError(
-            f"--items {text!r} does not name two of the systems",
+            f"--table items:{text} does not name two of the systems",
             remedy=f"write two of {', '.join(systems[:FEW_NAMED])}{', …' if len(systems) > FEW_NAMED else ''} with a"
-            " comma between them, or all",
+            " comma between them, or items alone for all",
         )
     return pair
 

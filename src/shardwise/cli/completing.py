@@ -42,7 +42,7 @@ def filter_names(incomplete: str, names: Iterable[str]) -> list[str]:
 
 def complete_methods(incomplete: str) -> list[str]:
     """Methods, and the words that can follow one."""
-    from shardwise.methods.registry import complete_name  # what completes nothing need not load it
+    from shardwise.methods.names import complete_name  # what completes nothing need not load it
 
     return complete_name(incomplete)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,17 @@ class Condition:
     remedy: Words = "remove {them}"
 
 
+def split_variances(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Return the variances that are stated, and how they are estimated from scores where that is said.
+
+    >>> split_variances(["AP=0.05"]), split_variances(["two-way"])
+    ((['AP=0.05'], ''), ([], 'two-way'))
+    """
+    stated = [text for text in texts if "=" in text or text[:1] in "+-.0123456789"]
+    named = [text for text in texts if text not in stated]
+    return stated, named[-1] if named else ""
+
+
 RUNS = Condition(
     lambda now: now.runs is not False,
     "with a table of scores",
@@ -122,7 +133,10 @@ NO_BOOTSTRAP = Condition(
 NO_FACTORS = Condition(
     lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
 )
-NO_TABLE = Condition(lambda now: not now.value("table"), ("with ", Option("table")), "remove one of the two")
+WHOLE_TABLE = Condition(
+    lambda now: not (str(now.value("table")).startswith("items") and (now.streamed or now.value("random"))),
+    "with moments or random factors, which keep no items",
+)
 REPORT = Condition(
     lambda now: now.value("report") is not None or now.format == "html",
     "without a report",
@@ -130,7 +144,9 @@ REPORT = Condition(
 )
 PAGE = Condition(lambda now: now.format == "html", "in this format", ("add ", Option("format", "html")))
 ESTIMATED = Condition(
-    lambda now: not now.value("variance"), ("with ", Option("variance")), "remove one of the two"
+    lambda now: not split_variances(now.value("variance", []))[0],
+    ("with ", Option("variance")),
+    "remove one of the two",
 )
 WITHOUT_TOPICS = Condition(
     lambda now: not now.value("topics"), ("with ", Option("topics")), "remove one of the two"

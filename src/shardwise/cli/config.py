@@ -152,8 +152,10 @@ class AnalysisFile:
         """Return the path of a file relative to this one's folder, and any other text as it is."""
         if row.kind is Path:
             return self._resolve_path(text)
-        if text.startswith("topical:") and row.name == "kind":
-            return f"topical:{self._resolve_path(text.removeprefix('topical:'))}"
+        for start in ("topical:", "intents="):
+            before, found, name = text.partition(start)
+            if found and row.name in ("kind", "read"):
+                return f"{before}{start}{self._resolve_path(name)}"
         # A size of the corpus and a pattern of names are not files.
         is_file = row.path and not text.isdecimal() and Path(self._resolve_path(text)).is_file()
         return self._resolve_path(text) if is_file else text

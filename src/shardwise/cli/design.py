@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise import plot
-from shardwise.cli.conditions import Situation
+from shardwise.cli.conditions import Situation, split_variances
 from shardwise.cli.config import NothingGiven
 from shardwise.cli.inputs import InputReader, Read, pick_measure
 from shardwise.cli.options import Format
@@ -267,7 +267,7 @@ def _read_pools(
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
     how["method"] = options.method
-    how["variance_method"] = options.variance_method or None
+    how["variance_method"] = split_variances(options.variance)[1] or None
     return collections, how, tuple(note for item in collections for note in item.notes)
 
 
@@ -320,7 +320,7 @@ def _show_repeat_plan(
 
 def _find_repeats(options: Options) -> Read | None:
     """Read a table whose scores have repeats; None for anything else."""
-    if not options.inputs or options.variance or options.also:
+    if not options.inputs or split_variances(options.variance)[0] or options.also:
         return None
     reader = InputReader(options).check()
     if not reader.is_table or reader.is_streamed:
@@ -397,23 +397,25 @@ def _estimate_components(
 
 def _estimate_variances(options: Options, method: str | None) -> tuple[list[VarianceSource], tuple[str, ...]]:
     """Variance of each measure, as stated or as the planned test needs it from scores or runs, and how it was found."""
-    if bool(options.inputs) == bool(options.variance):
+    stated, named = split_variances(options.variance)
+    if bool(options.inputs) == bool(stated):
         kind = InputError if options.inputs else NothingGiven
         raise kind(
             "a variance is needed, stated or estimated",
             remedy="give --variance 0.053, or a table of scores, or a qrels file and runs, but one of them",
         )
-    if options.variance:
+    if stated:
         options.check_effects(Situation(options))
-        return [
-            VarianceSource(name, sigma_sq) for name, sigma_sq in _parse_variances(options.variance).items()
-        ], ()
+        if named:
+            problem = (Option("variance", named), " has no effect with a stated variance")
+            raise InputError(problem, remedy="remove one of the two")
+        return [VarianceSource(name, sigma_sq) for name, sigma_sq in _parse_variances(stated).items()], ()
     first = InputReader(options).check()
     each = [
         _score_runs(item)
         for item in (first, *(first.change(inputs=split_paths(also)) for also in options.also))
     ]
-    wanted = options.variance_method or variance_for(method or "moderated")
+    wanted = named or variance_for(method or "moderated")
     estimates = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}

@@ -28,7 +28,7 @@ def judge_systems(options: Options) -> int:
     """Compare two systems, say the verdict, and end with the code that says whether it passes."""
     check_choices(options)
     reader, read, base, new = _read_systems(options)
-    margin = 0.01 if options.margin is None else options.margin
+    margin = float(options.margin)
     scores = (
         fill_gaps(pick_measure(read), options.fill)[0] if ("fill" in options.given) else pick_measure(read)
     )
@@ -41,7 +41,7 @@ def judge_systems(options: Options) -> int:
         passes = look.passes
     else:
         comparisons = _compare_systems(options, reader, read, base, new)
-        how |= {"power": options.power, "no_rare_failures": options.no_rare_failures}
+        how |= {"power": options.power, "no_rare_failures": options.margin.no_rare_failures}
         verdict = gate(base, new, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
@@ -54,7 +54,7 @@ def _compare_systems(
     options: Options, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
     """Comparisons by the method that options choose, if they choose one."""
-    if not any(options.command.rows[name].chooses for name in options.given):
+    if not any(options.command.every[name].chooses for name in options.given):
         return None
     two = options.change(only=[base, *new], baseline=[base])
     if options.random:

@@ -101,7 +101,7 @@ def order_rows(command: Command) -> list[Param]:
 
 def _describe_row(row: Param) -> tuple[str, str, str]:
     """Return names, value and help of an option, with the default and whether it is repeatable."""
-    text = row.help
+    text = row.description
     if row.several and not row.positional:
         first, default, rest = text.partition(" Default")
         text = f"{first.removesuffix('.')}; repeatable.{default}{rest}"

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.cli.conditions import Situation
-from shardwise.cli.options import parse_proportions, parse_range, parse_words
+from shardwise.cli.options import MOMENTS, parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.claim import pluralize_noun
@@ -50,7 +50,7 @@ from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.judges.method import with_human
-from shardwise.methods.unpaired.statistics import adjust_scores
+from shardwise.methods.unpaired.method import adjust_scores
 from shardwise.scoring.samples import add_sample_measures, describe_samples
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 UNNAMED = "score"
 """The measure of a table that names none."""
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
-MOMENTS = ".moments"
-"""Ending of a file of moments."""
 STREAMED = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".nc", ".nc4", ".zarr", ".npy")
 """Endings of tables that can be read block by block."""
 ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
@@ -222,7 +220,7 @@ class InputReader:
             )
         if not self.is_table:
             read = replace(read, scores=declare_measures(read.scores, **self.declared))
-        if self.options.transform == "log":
+        if self.options.log:
             logs = {name: take_logs(read.scores[name], str(read.files[0])) for name in read.scores}
             read = replace(read, scores=read.scores.assign(logs))
         self.options.check_effects(self.describe_situation(read), str(read.files[0]))
@@ -275,7 +273,7 @@ class InputReader:
 
     def choose_conventions(self) -> Conventions:
         """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
-        preset = parse_conventions(self.options.like)
+        preset = parse_conventions(self.options.preset)
         missing: str = self.options.missing or ("zero" if self.options.complete else preset.missing)
         if not self.options.missing and missing in ("refuse", "leave"):
             missing = "leave" if self.unfinished else "refuse"
@@ -349,28 +347,22 @@ class InputReader:
 
     def _read_scores(self) -> Read:
         files = score_files(self.inputs)
-        if self.options.pre and len(self.options.measure) != 1:
+        columns = parse_columns(self.options.columns) or {}
+        pre = columns.pop("pre", "")
+        if pre and (len(self.options.measure) != 1 or self.options.random):
             raise InputError(
-                (Option("pre"), " needs the name of the scores"),
+                (Option("columns", f"pre={pre}"), " needs the name of the scores, and no random factors"),
                 where=str(self.inputs[0]),
                 remedy="name their column: -m revenue",
             )
-        how = {
-            **self.options.arguments("read"),
-            **self.declared,
-            "columns": parse_columns(self.options.columns),
-        }
+        how = {**self.options.arguments("read"), **self.declared, "columns": columns or None}
         sampled = [name for name in self.options.measure if is_sample_measure(name)]
         scores = read_scores(
             files,
             measure=self.options.measure[0] if len(self.options.measure) == 1 and not sampled else None,
             **how,
         )
-        covariate = (
-            read_scores(files, measure=self.options.pre, **(how | {"range": None}))
-            if self.options.pre
-            else None
-        )
+        covariate = read_scores(files, measure=pre, **(how | {"range": None})) if pre else None
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
         first = scores[next(iter(scores.data_vars))]
@@ -382,9 +374,7 @@ class InputReader:
             except InputError as error:
                 raise error.add_location(str(self.inputs[0])) from error
             scores = scores.assign({name: adjusted})
-            notes.append(
-                f"CUPED: {self.options.pre} explains {share:.0%} of the variance of {name}, which is taken out"
-            )
+            notes.append(f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out")
         if sampled:
             try:
                 scores = add_sample_measures(scores, sampled)
@@ -425,7 +415,7 @@ def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
     """
     if bool((scores <= 0.0).any()):
         raise InputError(
-            "a score is 0 or below, and has no logarithm", where=where, remedy="remove --transform log"
+            "a score is 0 or below, and has no logarithm", where=where, remedy="remove --read log"
         )
     measure = measure_of(scores)
     # a range that was found belongs to the scores before, and the logarithm of 0 is no limit

@@ -18,6 +18,7 @@ from shardwise.cli.output import emit_table, write_text
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
+from shardwise.core.arguments import validate_choice
 from shardwise.writing.answer import write_range
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
@@ -25,6 +26,7 @@ from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 def rank_systems(options: Options) -> None:
     """Rank the systems and print them, or write them to a file."""
     check_choices(options)
+    validate_choice(options.table, "table", ("", "fragment"))
     reader = InputReader(options).check()
     read = reader.read_input()
     notes: tuple[str, ...]
@@ -49,7 +51,7 @@ def rank_systems(options: Options) -> None:
         board = replace(board, margin=float(options.margin), near_best=near_best)
     if options.chosen_format is Format.html:
         answer = "\n".join(answer_leaderboard(board)[:2])
-        page = board.to_html(page=not options.fragment)
+        page = board.to_html(page=not options.table)
         write_text(page, options.out, quiet=options.quiet, answer=answer)
     else:
         _show_board(board, notes, options)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardwise.cli.inputs import MOMENTS, InputReader, parse_columns
-from shardwise.cli.options import Format
+from shardwise.cli.inputs import InputReader, parse_columns
+from shardwise.cli.options import MOMENTS, Format
 from shardwise.cli.output import emit_table, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.compare import compare
@@ -18,7 +18,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.measure import is_lower_better
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 
 MARGINAL = "MD1"
 """Method that needs means and variances only, which take less time than cross-products."""
@@ -35,14 +35,12 @@ def compare_streamed(options: Options, reader: InputReader) -> None:
         The input.
     """
     options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
-    method = options.method or "moderated"
-    marginal = parse_procedure(method).method.name == MARGINAL and options.save_moments is None
-    if options.save_moments is not None and options.save_moments.suffix != MOMENTS:
+    if not reader.is_table:
         raise InputError(
-            f"unknown extension {options.save_moments.suffix!r}",
-            where=str(options.save_moments),
-            remedy=f"end the name in {MOMENTS}",
+            "moments are kept of tables of scores only", where=str(options.out), remedy="write .json"
         )
+    method = options.method or "moderated"
+    marginal = parse_procedure(method).method.name == MARGINAL and not options.keeps_moments
     total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
     lower_is_better = reader.declared["lower_is_better"]
     pairs = compare(
@@ -52,8 +50,8 @@ def compare_streamed(options: Options, reader: InputReader) -> None:
         seed=options.seed,
         lower_is_better=_is_lower_better(options) if lower_is_better is None else lower_is_better,
     )
-    if options.save_moments is not None:
-        total.save(options.save_moments)
+    if options.keeps_moments:
+        total.save(options.out)
     _show_moments(total, pairs, options)
 
 
@@ -99,6 +97,6 @@ def _show_moments(total: ScoreMoments, pairs: Comparisons, options: Options) -> 
     }
     read = (f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",)
     dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
-    saved = (f"moments: {options.save_moments}",) if options.save_moments is not None else ()
+    saved = (f"moments: {options.out}",) if options.keeps_moments else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
     emit_table(table, options, title=pairs.summary(options.alpha), notes=notes, facts=facts)

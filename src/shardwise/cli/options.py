@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from shardwise.cli import completing
 from shardwise.cli import conditions as when
@@ -45,6 +45,10 @@ ENDINGS = {
     ".htm": Format.html,
 }
 """Formats by the extension of the file that they are written to."""
+
+
+MOMENTS = ".moments"
+"""Ending of a file of moments, which is not one of a result."""
 
 
 def format_of(format: Format | None, out: Path | None) -> Format:
@@ -92,27 +96,45 @@ class Margin(float):
     (0.01:not-worse, 'lower', 'tost')
     """
 
+    words: ClassVar[tuple[str, ...]] = (*SIDES, *VERDICTS)
     text: str
     side: str
     verdict: str
+    no_rare_failures: bool
 
-    def __new__(cls, text: str) -> Margin:
+    def __new__(cls, text: str) -> Self:
         """Return the number, with its words."""
         number, *words = str(text).split(":")
         made = super().__new__(cls, number)
         made.text, made.side, made.verdict = str(text), "both", "tost"
         for word in words:
-            if word in SIDES:
-                made.side = SIDES[word]
-            elif word in VERDICTS:
-                made.verdict = word
-            else:
-                raise refuse_unknown("margin", word, (*SIDES, *VERDICTS), what="word of a margin")
+            if word not in cls.words:
+                raise refuse_unknown("margin", word, cls.words, what="word of a margin")
+            made.side = SIDES.get(word, made.side)
+            made.verdict = word if word in VERDICTS else made.verdict
+        made.no_rare_failures = "no-rare-failures" in words
         return made
 
     def __repr__(self) -> str:
         """Return what was typed."""
         return self.text
+
+
+class Jobs(str):
+    """A number of threads, or the address of a cluster."""
+
+    def __new__(cls, text: object) -> Self:
+        """Return what was typed, unless it is a number that is none of threads."""
+        made = super().__new__(cls, text)
+        if re.fullmatch(r"[-+]?[\d.]+", made) and not (made.isdecimal() and int(made) > 0):
+            raise InputError(f"{made} is not a number of threads", remedy="give 1 or more")
+        return made
+
+
+class GateMargin(Margin):
+    """The largest loss that does not matter, and whether failures rarer than those seen are ruled out."""
+
+    words = ("no-rare-failures",)
 
 
 def parse_words(method: str, first: str, last: Collection[str] = ()) -> dict[str, Any] | None:
@@ -195,6 +217,14 @@ MOST_TABLES = 1_000_000
 """Simulated tables at most: they measure a rate of 5% to within 0.05 percentage points."""
 
 
+class GivenWords(dict[str, Any]):
+    """What the words of an option say, by the names of their rows, and the text that was typed."""
+
+    def __init__(self, text: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.text = text
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """One option or argument.
@@ -244,6 +274,10 @@ class Param:
         Whether it chooses another method than the default one.
     web : str
         Commands for which the web page and its API take it.
+    word : str
+        What it is called as a word of another option, where that is not its name; "=" for the word without a name.
+    words : tuple of Param
+        The words that it takes, as in ``decimal=comma,sheet=2``, each with a kind, a default and conditions of its own.
     """
 
     name: str
@@ -270,6 +304,8 @@ class Param:
     path: bool = False
     chooses: bool = False
     web: str = ""
+    word: str = ""
+    words: tuple[Param, ...] = ()
 
     @property
     def key(self) -> str:
@@ -291,12 +327,40 @@ class Param:
         """What must be true for it to have an effect."""
         return () if self.positional else (*self.group.only_with, *self.only_with)
 
+    @property
+    def description(self) -> str:
+        """The help, with that of each of its words."""
+        named = [row for row in self.words if row.word != "="]
+        return " ".join([self.help, "; ".join(f"{row.spell_word()}: {row.help}" for row in named)]).strip()
+
+    def spell_word(self, value: Any = None) -> str:
+        """Return it as a word of another option, with a value or what stands for one."""
+        name = self.word or self.key
+        shown = self.metavar if value is None else value
+        return f"{shown}" if name == "=" else name if self.kind is bool else f"{name}={shown}"
+
     def parse_texts(self, texts: Sequence[str]) -> Any:
         """Return the value from what was typed, or raise a ValueError with the reason why it is not valid."""
         if self.kind is bool:
             return True
+        if self.words:
+            return self._parse_words(texts)
         values = [self._parse_text(text) for text in texts]
         return values if self.several else values[-1]
+
+    def _parse_words(self, texts: Sequence[str]) -> GivenWords:
+        """Return the values of the words by the names of their rows; commas within a value stay in it."""
+        rows = {row.word or row.key: row for row in self.words}
+        between = re.compile(rf",(?=(?:{'|'.join(map(re.escape, rows))})(?:[=,]|$))")
+        found: dict[str, list[str]] = {}
+        for piece in (piece.strip() for text in texts for piece in between.split(text)):
+            word, equals, value = piece.partition("=")
+            row = rows.get(word.strip()) or rows.get("=")
+            if row is None or (row.word != "=" and (row.kind is bool) == bool(equals)):
+                raise refuse_unknown(self.name, piece, [row.spell_word() for row in self.words], what="word")
+            found.setdefault(row.name, []).append(piece if row.word == "=" else value.strip())
+        values = {row.name: row.parse_texts(found[row.name]) for row in self.words if row.name in found}
+        return GivenWords(",".join(texts), values)
 
     def _parse_text(self, text: str) -> Any:
         """Return one value."""
@@ -368,11 +432,6 @@ def _check_levels(name: str) -> Callable[[Any], None]:
     return check
 
 
-def _check_transform(value: str) -> None:
-    if value not in ("", "log"):
-        raise InputError(f"--transform {value!r} is unknown", remedy="use log")
-
-
 def parse_range(text: str) -> tuple[float, float] | None:
     """Return the lowest and the highest possible score, from two numbers with a comma between them, or nothing.
 
@@ -412,17 +471,38 @@ _ROWS = (
     Param("columns", INPUT, default=[], metavar="ROLE=COLUMN", common=True, only_with=(when.SCORES,),
         web="compare calibrate",
         help="What columns hold, as in item=question,system=model; roles: item, system, score, instance, "
-        "cluster, task."),
-    Param("system", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-        help="Name of the system in each file that holds one, in the order of the files."),
-    Param("task", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-        help="Task to read, of logs and tables that have several."),
-    Param("pair_by", INPUT, default="item", metavar="HOW", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-        help="What pairs the rows of several files: item, or position where nothing names the items."),
-    Param("decimal", INPUT, default="", metavar="MARK", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-        help="Decimal mark, point or comma, where 1,234 may be both."),
-    Param("sheet", INPUT, default="", metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-        help="Sheet of a workbook, where several hold tables."),
+        "cluster, task; pre: measured before an A/B test, whose part in the scores is taken out (CUPED)."),
+    Param("read", INPUT, default=[], metavar="WORD=VALUE", shared=True, help="How files are read.", words=(
+        Param("system", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
+            help="system of a file that holds one, in the order of the files"),
+        Param("task", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
+            help="task of logs and tables that have several"),
+        Param("pair_by", INPUT, default="item", metavar="position", only_with=(when.SCORES, when.IN_MEMORY),
+            call="read", help="rows of several files are pairs, where nothing names the items"),
+        Param("decimal", INPUT, default="", metavar="comma", only_with=(when.SCORES, when.IN_MEMORY), call="read",
+            help="decimal mark, or point, where 1,234 may be both"),
+        Param("sheet", INPUT, default="", metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
+            help="sheet of a workbook"),
+        Param("names", INPUT, default="auto", metavar="file", only_with=(when.RUNS,), web="compare calibrate",
+            help="what names a system, or tag: the last column of the run"),
+        Param("subtopics", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
+            help="the second column of the qrels is a subtopic"),
+        Param("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=refuse_absent_file,
+            help="probability of each subtopic: topic, subtopic, p"),
+        Param("log", INPUT, default=False, kind=bool, only_with=(when.IN_MEMORY,),
+            help="logarithms of scores, for costs and latencies that few items dominate"),
+    )),
+    Param("like", INPUT, metavar="PROGRAM,WORD", complete=completing.complete_conventions, shared=True,
+        help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, "
+        "sample_eval, NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures.", words=(
+        Param("preset", INPUT, default="default", metavar="PROGRAM", only_with=(when.RUNS,), word="="),
+        Param("complete", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
+            help="all judged topics count, 0 where a run lacks one (trec_eval -c)"),
+        Param("judged_only", INPUT, default=False, kind=bool, word="judged", only_with=(when.RUNS,),
+            help="documents without a judgment are removed (trec_eval -J)"),
+        Param("depth", INPUT, kind=int, metavar="N", least=1, only_with=(when.RUNS,), web="compare calibrate",
+            help="documents of a ranking that count"),
+    )),
     Param("instances", INPUT, default=[], metavar="PATTERN", path=True, only_with=(when.RUNS,),
         help="Which run is which repeat of which system: '{system}_seed{instance}.run', folder, or a CSV file."),
     Param("deterministic", INPUT, default=[], metavar="NAME", only_with=(when.REPEATS, when.IN_MEMORY),
@@ -434,22 +514,6 @@ _ROWS = (
         when.unless_table("fills")), shared=True, web="compare calibrate",
         help="Undefined scores (no relevant document in a shard): zero, one, lq, mean, drop or leave; a number "
         "also fills missing scores."),
-    Param("names", INPUT, default="auto", metavar="BY", only_with=(when.RUNS,), shared=True, web="compare calibrate",
-        help="What names a system: auto, tag (last column of the run) or file."),
-    Param("depth", INPUT, kind=int, metavar="N", least=1, only_with=(when.RUNS,), shared=True, web="compare calibrate",
-        help="Documents of a ranking that count."),
-    Param("like", INPUT, default="default", metavar="PROGRAM", only_with=(when.RUNS,),
-        complete=completing.complete_conventions, shared=True,
-        help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, "
-        "sample_eval, NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures."),
-    Param("complete", INPUT, default=False, kind=bool, short="-c", only_with=(when.RUNS,), shared=True,
-        help="Average over all judged topics; those that a run lacks count 0 (trec_eval -c)."),
-    Param("judged_only", INPUT, default=False, kind=bool, short="-J", only_with=(when.RUNS,), shared=True,
-        help="Remove documents without a judgment from rankings (trec_eval -J)."),
-    Param("subtopics", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
-        help="The second column of the qrels is a subtopic (diversity measures)."),
-    Param("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=refuse_absent_file,
-        help="Probability of each subtopic: topic, subtopic, p."),
     Param("max_memory", INPUT, default="", metavar="SIZE", shown=True,
         help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may "
         "inflate to this. Default: a quarter."),
@@ -473,12 +537,8 @@ _ROWS = (
         help="Lower scores are better. Default: by the name of the measure, such as wer, latency_ms or cost."),
     Param("higher_is_better", INPUT, default=False, kind=bool, only_with=(when.ONE_DIRECTION,), web="compare calibrate",
         help="Higher scores are better. Default, unless the name of the measure says otherwise."),
-    Param("transform", INPUT, default="", metavar="NAME", only_with=(when.IN_MEMORY,), check=_check_transform,
-        help="Transform the scores first: log, for costs and latencies that few items dominate."),
     Param("exclude", INPUT, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="read",
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
-    Param("no_rare_failures", QUESTION, default=False, kind=bool,
-        help="Assume no failures rarer or larger than those seen: more power on scores that vary little."),
     Param("margin", QUESTION, kind=Margin, metavar="X[:WORD]", common=True, least=0.0, only_with=(when.IN_MEMORY,),
         help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, with "
         "0.01:better that it is exceeded; by :tost (default), :interval or :hpd."),
@@ -486,9 +546,6 @@ _ROWS = (
         when.NO_FACTORS),
         help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "
         "once."),
-    Param("pre", QUESTION, default="", metavar="COLUMN", only_with=(when.SCORES, when.IN_MEMORY, when.NO_FACTORS),
-        help="Unpaired scores (A/B test): column measured before the experiment, whose part in the scores is "
-        "taken out (CUPED)."),
     Param("human", QUESTION, kind=Path, metavar="FILE", only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP,
         when.NO_FACTORS, when.WHOLE_ITEMS), check=refuse_absent_file, web="compare", chooses=True,
         help="Scores by people for some items; the input holds a judge's scores for all, and its bias is "
@@ -531,11 +588,8 @@ _ROWS = (
     Param("out", OUTPUT, kind=Path, short="-o", metavar="PATH", common=True, shown=True, written=True,
         check=refuse_unwritable_file,
         help="Write the result to this file: .txt, .json, .csv, .tex, .md or .html."),
-    Param("table", OUTPUT, default="", metavar="NAME",
+    Param("table", OUTPUT, default="", metavar="NAME", only_with=(when.WHOLE_TABLE,),
         help="Table to show."),
-    Param("items", OUTPUT, default="", metavar="A,B", only_with=(when.IN_MEMORY, when.NO_FACTORS, when.NO_TABLE),
-        help="Show the items behind the difference of two systems: wins, losses, outliers; all for the matrix "
-        "of items and systems."),
     Param("report", OUTPUT, kind=Path, metavar="FILE", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
         check=refuse_unwritable_file, shown=True, written=True,
         help="Also write a full report to this HTML file."),
@@ -546,20 +600,11 @@ _ROWS = (
     Param("chart", OUTPUT, kind=Path, metavar="FILE", only_with=(when.IN_MEMORY,), check=_check_chart, shown=True,
         written=True,
         help="Draw the result to this file: .html, .png, .svg, .pdf or .json."),
-    Param("save_moments", OUTPUT, kind=Path, metavar="FILE", only_with=(when.SCORES,), check=refuse_unwritable_file,
-        shown=True, written=True,
-        help="Keep counts, means and cross-products in this file (.moments), to be added to later input."),
-    Param("fragment", OUTPUT, default=False, kind=bool, only_with=(when.PAGE,),
-        help="HTML element for a page of yours, not a whole page."),
-    Param("table_columns", OUTPUT, kind=int, metavar="N", least=1, most=2,
-        help="Width of the LaTeX table: 1 column or 2 (table*). Default: as it fits."),
     Param("quiet", OUTPUT, default=False, kind=bool, short="-q", shared=True, shown=True,
         help="No progress bars, no notes."),
-    Param("jobs", RUNNING, kind=int, metavar="N", least=1, shared=True, shown=True,
-        help="Number of threads. Default: all processors."),
-    Param("cluster", RUNNING, metavar="ADDRESS", only_with=(when.IN_MEMORY, when.NO_FACTORS), shown=True,
-        argument="executor",
-        help="Run on a dask.distributed cluster: address of its scheduler, or local."),
+    Param("jobs", RUNNING, kind=Jobs, metavar="N|ADDRESS", shared=True, shown=True, argument="executor",
+        help="Number of threads; or local, or the address of a scheduler of dask.distributed, to run on a cluster. "
+        "Default: all processors."),
     Param("new", QUESTION, default=[], metavar="NAME", common=True,
         help="The new system, in a file of several. Of several new ones, all must pass."),
     Param("sequential", QUESTION, kind=Path, metavar="FILE", check=refuse_unwritable_file,
@@ -577,37 +622,34 @@ _ROWS = (
     Param("width", PLAN, default=[0.1], kind=float, metavar="X", common=True, only_with=(when.WITHOUT_TOPICS,),
         help="Width of the confidence interval of a difference."),
     Param("variance", PLAN, default=[], metavar="[NAME=]X", common=True,
-        help="Variance of a system's scores, perhaps of a measure."),
-    Param("variance_method", PLAN, default="", metavar="NAME", only_with=(when.ESTIMATED,),
-        help="Variance estimate: residual, two-way, one-way or percentile95. Default: as the test needs it."),
+        help="Variance of a system's scores, perhaps of a measure; or how it is estimated from scores: residual, "
+        "two-way, one-way or percentile95. Default: as the test needs it."),
     Param("also", INPUT, default=[], metavar="SCORES|QRELS,RUNS",
         help="Another collection whose variance is pooled with the first."),
     Param("pool", PLAN, default=[10, 30, 50, 70, 100], kind=int, metavar="DEPTH", common=True, least=1,
         only_with=(when.RUNS,),
         help="Pool depth to try."),
-    Param("topic_cost", PLAN, default=0.0, kind=float, metavar="X", least=0,
-        help="Cost of a topic besides its judgments or answers."),
-    Param("answer_cost", PLAN, default=1.0, kind=float, metavar="X", least=0,
-        help="Cost of one answer of one system to one item."),
-    Param("difference", PLAN, default=0.0, kind=float, metavar="X",
-        help="True difference to allow for, within the margin."),
+    Param("cost", PLAN, metavar="WORD=X", help="What a plan is to cost.", words=(
+        Param("topic_cost", PLAN, default=0.0, kind=float, metavar="X", least=0, word="topic",
+            help="cost of a topic besides its judgments or answers"),
+        Param("answer_cost", PLAN, default=1.0, kind=float, metavar="X", least=0, word="answer",
+            help="cost of one answer of one system to one item"),
+    )),
     Param("scenario", SIMULATION, default=[], metavar="NAME",
-        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms) or resample "
-        "(coverage). Default: those that suit the scores."),
+        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage), or halves:N "
+        "(each half of the topics against the other). Default: those that suit the scores."),
+    Param("depth", SIMULATION, default=1000, kind=int, metavar="N", least=1,
+        help="Documents that a system retrieves for a topic."),
     Param("repetitions", SIMULATION, kind=int, metavar="N", least=5, most=MOST_TABLES, web="calibrate",
         help="Simulated tables, exactly. Default: until the result is clear."),
     Param("budget", SIMULATION, kind=int, metavar="N", least=10, most=MOST_TABLES, web="calibrate",
         help="Simulated tables of a scenario at most. Default: 2000."),
-    Param("halves", SIMULATION, default=0, kind=int, metavar="N", least=0,
-        help="Also split the topics in halves this many times, and check each half against the other."),
-    Param("relevant", SIMULATION, default=80.0, kind=float, metavar="X", least=1,
-        help="Mean number of relevant documents of a topic."),
-    Param("fill_shards", SHARDS, default=[5, 10, 25], kind=int, metavar="N", least=2,
-        help="Numbers of shards of Tables 7 and 8."),
-    Param("port", SERVER, default=8421, kind=int, metavar="N", common=True, least=0, most=65535,
-        help="Port; 0 for any free one."),
-    Param("host", SERVER, default="127.0.0.1", metavar="ADDRESS",
-        help="Address to listen on; one that others can reach needs --token."),
+    Param("port", SERVER, metavar="N,host=ADDRESS", common=True,
+        help="Port; 0 for any free one. Default: 8421.", words=(
+        Param("port", SERVER, default=8421, kind=int, metavar="N", least=0, most=65535, word="="),
+        Param("host", SERVER, default="127.0.0.1", metavar="ADDRESS",
+            help="address to listen on; one that others can reach needs --token"),
+    )),
     Param("token", SERVER, default="", metavar="SECRET", variable="SHARDWISE_TOKEN",
         help="Secret in the address. Default: a new one each time."),
     Param("open", SERVER, default=False, kind=bool, common=True,
@@ -626,3 +668,5 @@ BUILT_IN = (
 
 TABLE: Mapping[str, Param] = {row.name: row for row in _ROWS}
 """Every option by name, in the order of the help."""
+WORDS: Mapping[str, tuple[Param, Param]] = {word.name: (row, word) for row in _ROWS for word in row.words}
+"""Every word of an option by name, after its option."""

@@ -69,8 +69,9 @@ def emit_table(
         Whether the title is the answer, which is printed beside a file too.
     """
     shown = lasting if options.quiet else (*notes, *lasting)
-    # A command whose format is set by itself has other files.
-    out = options.out if options.command.rows["format"].default is None else None
+    # Moments, and the files of a command whose format is set by itself, are other files.
+    own = options.command.rows["format"].default is not None or options.keeps_moments
+    out = None if own else options.out
     if options.chosen_format is Format.text and out is None and sys.stdout.isatty():
         _print_table(open_terminal(), frame, title, shown)
         return

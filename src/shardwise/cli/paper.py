@@ -11,19 +11,24 @@ from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit_table, render_table
 from shardwise.cli.parsing import Options
+from shardwise.core.arguments import validate_choice
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_scope
 from shardwise.writing.paper import write_paper
+
+WIDTHS = {"": None, "narrow": 1, "wide": 2}
+"""Columns of a page that the table takes, by the words of the option."""
 
 
 def write_files(options: Options) -> None:
     """Write the files, and say what they hold."""
     check_choices(options)
+    validate_choice(options.table, "table", tuple(WIDTHS))
     reader = InputReader(options).check()
     read = reader.read_input()
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(options, reader, read, executor=executor)
-    files = write_paper(options.out, *analyses, columns=options.table_columns)
+    files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.holds} for file in files]
     rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
     if options.quiet and options.format is Format.text:

@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
 from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, AnalysisFile, NothingGiven, to_toml
-from shardwise.cli.options import BUILT_IN, TABLE, Format, Margin, Param, format_of
+from shardwise.cli.options import (
+    BUILT_IN,
+    MOMENTS,
+    TABLE,
+    WORDS,
+    Format,
+    GivenWords,
+    Margin,
+    Param,
+    format_of,
+)
 from shardwise.cli.wording import suggest_name
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 
 if TYPE_CHECKING:
     from shardwise.analysis.provenance import Recipe
@@ -51,7 +61,21 @@ class Options:
             return self.values[name]
         if name in TABLE:
             return TABLE[name].default
+        if name in WORDS:
+            return WORDS[name][1].default
         raise AttributeError(name)
+
+    @property
+    def jobs(self) -> int | None:
+        """The number of threads, where it is said."""
+        text = str(self.values.get("jobs"))
+        return int(text) if text.isdecimal() else None
+
+    @property
+    def cluster(self) -> str | None:
+        """The address of a cluster, where work goes to one."""
+        value = self.values.get("jobs")
+        return None if value is None or self.jobs is not None else str(value)
 
     def change(self, **values: Any) -> Options:
         """Return the same with other values of some options."""
@@ -59,7 +83,8 @@ class Options:
 
     def arguments(self, call: str) -> dict[str, Any]:
         """Return the options that are arguments of a function of the library, without those that are empty."""
-        rows = [row for row in self.command.rows.values() if row.call == call]
+        known = {**TABLE, **self.command.every}
+        rows = [row for row in known.values() if row.call == call and row.name in self.values]
         values = {row.argument or row.name: self.values[row.name] for row in rows}
         return {name: value for name, value in values.items() if value not in (None, "", [])}
 
@@ -68,17 +93,17 @@ class Options:
         """The format of the result: by ``--format``, or by the extension of ``--out`` where the result goes there."""
         if self.command.rows["format"].default is not None:
             return Format(self.format)
-        return format_of(self.format, self.out)
+        return format_of(self.format, None if self.keeps_moments else self.out)
+
+    @property
+    def keeps_moments(self) -> bool:
+        """Whether the file to write is one of moments, which compare makes."""
+        return self.command.title == "compare" and self.out is not None and self.out.suffix == MOMENTS
 
     def check_effects(self, now: Situation, where: str = "") -> None:
         """Refuse options that were named and have no effect."""
-        ignored = sorted(self.given.intersection(self.command.ignored))
-        if ignored:
-            raise InputError(
-                (Option(ignored[0]), f" has no effect in {self.command.title}"),
-                remedy="remove it, or use shardwise compare",
-            )
-        refuse_idle(self.given, self.command.rows, now, where)
+        rows = self.command.every
+        refuse_idle([name for name in self.given if not rows[name].words], rows, now, where)
 
     def make_recipe(self, now: Situation, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
         """Return everything that the result depends on, as TOML.
@@ -107,6 +132,8 @@ def _to_plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Margin):
         return value.text if ":" in value.text else float(value)
+    if isinstance(value, GivenWords):
+        return value.text
     if isinstance(value, list | tuple):
         return [_to_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
@@ -119,10 +146,14 @@ def make_options(
     typed: Sequence[str] = (),
 ) -> Options:
     """Return the options of a command with these values, and defaults for the others; refuse what is not valid."""
-    options = Options(
-        command, {name: row.default for name, row in command.rows.items()} | dict(values), given, tuple(typed)
-    )
-    for row in command.rows.values():
+    every = {name: row.default for name, row in command.every.items()} | dict(values)
+    for name, value in values.items():
+        if isinstance(value, GivenWords):
+            every |= value
+            # What stands above all tables of a file need not have an effect.
+            given = given.union(value) if name in given else given
+    options = Options(command, every, given, tuple(typed))
+    for row in command.every.values():
         value = options.values[row.name]
         if row.check is not None and value is not None:
             row.check(value)
@@ -152,6 +183,7 @@ def call_command(
     Options
         Its options.
     """
+    texts = _join_words(command, texts)
     values = {**parse_texts(command, texts), "inputs": list(inputs), **others}
     words = [
         (f"--{command.rows[name].key}", *([] if command.rows[name].kind is bool else [text]))
@@ -162,11 +194,23 @@ def call_command(
     return make_options(command, values, frozenset(texts), typed)
 
 
+def _join_words(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return texts under the options that they are given to, of which some are words of an option."""
+    joined: dict[str, list[str]] = {}
+    for name, given in texts.items():
+        if name in WORDS and name not in command.rows:
+            row, word = WORDS[name]
+            joined.setdefault(row.name, []).extend(map(word.spell_word, given))
+        else:
+            joined[name] = list(given)
+    return joined
+
+
 def parse_texts(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the values of options of a command by name from texts, or refuse them as the command line would."""
     values = {}
     for name, given in texts.items():
-        row = command.rows.get(name)
+        row = command.every.get(name)
         if row is None or row.positional or row.shown:
             raise InputError(f"{command.title} has no option {name!r}")
         try:
@@ -292,7 +336,7 @@ def _refuse_to_overwrite(options: Options) -> None:
         if (
             not row.written
             or path is None
-            or row.name == "save_moments"
+            or path.suffix == MOMENTS
             or (path.exists() and not path.is_file())
         ):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from shardwise.writing.embedded import read_report
 NAMED_FILES = [
     row.key
     for row in list_commands()["compare",].rows.values()
-    if (row.kind is Path or row.path) and not (row.written or row.positional)
+    if (row.kind is Path or row.path or row.name == "read") and not (row.written or row.positional)
 ]
 """Options that may name files, which are inputs too."""
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
@@ -179,10 +180,19 @@ def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> 
     for key in NAMED_FILES:
         for value in take(key):
             # A size of the corpus, a pattern of names and most kinds of shards are not files.
-            word, _, name = str(value).partition(":")
-            texts = key == "kind" and word == "topical"
-            is_file = value in paths or (key not in ("instances", "kind") and not str(value).isdecimal())
-            text = f"topical:{moved(name)}" if texts else moved(value) if is_file else str(value)
+            before, start, name = re.split("(topical:|intents=|$)", str(value), maxsplit=1)
+            within = start and key in ("kind", "read")
+            is_file = value in paths or (
+                key not in ("instances", "kind", "read") and not str(value).isdecimal()
+            )
+            file, comma, rest = (name, "", "") if name in paths else name.partition(",")
+            text = (
+                f"{before}{start}{moved(file)}{comma}{rest}"
+                if within
+                else moved(value)
+                if is_file
+                else str(value)
+            )
             arguments += [f"--{key}", text]
     return arguments
 

@@ -34,6 +34,7 @@ OPTIONS = {
     "sets": "also",
     "depths": "pool",
     "pools": "pool",
+    "fill_shards": "fill",
 }
 """Options of the command by the name of the field, where they differ."""
 

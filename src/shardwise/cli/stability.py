@@ -45,8 +45,8 @@ def compare_splits(options: Options) -> None:
     parsed = inputs.parse_model(options.model)
     if options.cluster is not None and options.resamples is None:
         raise InputError(
-            "--cluster has no effect without bootstrap samples",
-            remedy="remove it, or add --method bootstrap --resamples 10000",
+            "a cluster has no effect without bootstrap samples",
+            remedy="remove --jobs, or add --method bootstrap --resamples 10000",
         )
     method = words["correction"] if words else check_correction(options.method or "hsd")
     inputs.parse_fill(options.fill)

@@ -9,18 +9,23 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing import intervals
-from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
-from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
-from shardwise.methods.base import KNOWN_DF, Estimates
-from shardwise.methods.decisions import Decisions, decide
-from shardwise.methods.pairs import JOINT
+from shardwise.methods import intervals
+from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
+from shardwise.methods.pairs import (
+    JOINT,
+    KNOWN_DF,
+    Means,
+    Pairs,
+    choose_pairs,
+    list_baselines,
+    sort_estimates,
+)
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test
@@ -47,7 +52,7 @@ class Comparisons(Shown):
     The only result of pairs that the package has: every method ends here. Significant pairs, letters, rank ranges and
     the best set are one statement: all come from the corrected p-values of all pairs.
 
-    >>> means = Estimates(("x", "y", "z"), np.array([0.30, 0.10, 0.12]), 0.001, 98.0, "topics like these 50")
+    >>> means = Means(("x", "y", "z"), np.array([0.30, 0.10, 0.12]), 0.001, 98.0, "topics like these 50")
     >>> pairs = compare_estimates(means, "hsd")
     >>> pairs.best()
     ('x',)
@@ -55,10 +60,10 @@ class Comparisons(Shown):
     Tukey HSD, 3 systems, 98 df; claim: topics like these 50
     """
 
-    estimates: Estimates  # best system first; arrays of one table, or of a batch of one
+    estimates: Means  # best system first; arrays of one table, or of a batch of one
     ia: Ints  # index of the first system of each pair
     ib: Ints
-    decisions: Decisions
+    pairs: Pairs  # corrected
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
     directed: bool = False  # whether the direction of pairs was asked for, not found
@@ -76,12 +81,12 @@ class Comparisons(Shown):
     @property
     def error_df(self) -> float:
         """Degrees of freedom of the common error variance, NaN where pairs have their own."""
-        return float(np.ravel(self.estimates.df)[0])
+        return float(np.ravel(self.estimates.error_df)[0])
 
     @property
     def difference(self) -> Floats:
         """Difference of the first system of each pair less the second."""
-        return self._broadcast_row(self.decisions.difference)
+        return self._broadcast_row(self.pairs.difference)
 
     @property
     def lower_is_better(self) -> bool:
@@ -96,27 +101,27 @@ class Comparisons(Shown):
     @property
     def se(self) -> Floats:
         """Standard errors of the differences, NaN where a test has none."""
-        return self._broadcast_row(self.decisions.pairs.se)
+        return self._broadcast_row(self.pairs.se)
 
     @property
     def df(self) -> Floats:
         """Degrees of freedom, NaN where a test has none."""
-        return self._broadcast_row(self.decisions.pairs.df)
+        return self._broadcast_row(self.pairs.df)
 
     @property
     def statistic(self) -> Floats:
         """What the test looks at."""
-        return self._broadcast_row(self.decisions.pairs.statistic)
+        return self._broadcast_row(self.pairs.statistic)
 
     @property
     def p(self) -> Floats:
         """p-values of each pair by itself."""
-        return self._broadcast_row(self.decisions.p)
+        return self._broadcast_row(self.pairs.single_p)
 
     @property
     def p_adjusted(self) -> Floats:
         """p-values corrected for the number of comparisons."""
-        return self._broadcast_row(self.decisions.p_adjusted)
+        return self._broadcast_row(self.pairs.p_adjusted)
 
     @property
     def q(self) -> Floats:
@@ -124,12 +129,12 @@ class Comparisons(Shown):
 
         Among the pairs with q at most 0.05, 5% are false on average, and fewer have the wrong sign.
         """
-        return corrections.benjamini_hochberg(self._broadcast_row(self.decisions.pairs.p))
+        return corrections.benjamini_hochberg(self._broadcast_row(self.pairs.p))
 
     @property
     def correction(self) -> str:
         """Name of the correction; empty where the test is corrected by construction."""
-        return self.decisions.correction
+        return self.pairs.correction
 
     @property
     def error_rate(self) -> str:
@@ -186,14 +191,13 @@ class Comparisons(Shown):
         e = self.estimates
         noun = e.nouns.get("system", "system")
         # with a closed-form correction nothing was resampled
-        closed = self.correction != JOINT and self.decisions.pairs.draws is not None
-        test = "" if closed else self.decisions.pairs.words
-        known = np.isfinite(np.ravel(e.variance)[0]) and self.error_df < KNOWN_DF
-        df = f"{self.error_df:g} df" if known else ""
+        closed = self.correction != JOINT and self.pairs.draws is not None
+        known = np.isfinite(np.ravel(e.error_variance)[0]) and self.error_df < KNOWN_DF
+        test = "" if closed else self.pairs.words
         parts = [
             self.title,
             format_count(len(self._member_systems), noun),
-            e.distribution.name if e.distribution else test or df,
+            test or (f"{self.error_df:g} df" if known else ""),
             f"error {e.error}" if e.error not in {"", "error"} else "",
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
@@ -260,13 +264,12 @@ class Comparisons(Shown):
             NaN where the test has no interval, or nothing varies and scores have no known range.
         """
         alpha = resolve_alpha(alpha, level)
-        lower, upper = map(self._broadcast_row, self.decisions.limits(alpha))
-        e, has_limits = self.estimates, self.decisions.pairs.limits is not None
-        significant = self.p_adjusted <= alpha
-        if e.distribution is not None or (has_limits and self.correction != JOINT):
+        lower, upper = map(self._broadcast_row, self.pairs.limits(alpha))
+        significant, has_limits = self.p_adjusted <= alpha, self.pairs.own_limits is not None
+        if self.pairs.critical is not None or (has_limits and self.correction != JOINT):
             return follow_test((lower, upper), self.difference, significant)
-        known = self.difference, self.se, self.df
-        return limit_differences(e.bounded, (self.ia, self.ib), known, (lower, upper), significant, alpha)
+        known, bounded = (self.difference, self.se, self.df), self.estimates.bounded
+        return limit_differences(bounded, (self.ia, self.ib), known, (lower, upper), significant, alpha)
 
     def weigh_differences(self, turned: Bools | None = None) -> Certainty:
         """Return what is known of the differences, of which one-sided p-values and intervals of margins are made.
@@ -290,7 +293,7 @@ class Comparisons(Shown):
     @property
     def common_items(self) -> Floats:
         """Items that the two systems of each pair share, or units that stand for them; infinite where unknown."""
-        units = self.decisions.pairs.units
+        units = self.pairs.units
         return np.full(len(self), np.inf) if units is None else self._broadcast_row(units)
 
     def half_widths(self, level: float | None = None, *, alpha: float | None = None) -> Floats:
@@ -376,7 +379,7 @@ class Comparisons(Shown):
         """
         alpha = resolve_alpha(alpha, level)
         if kind == "difference":
-            if not self.decisions.has_intervals:
+            if not self.pairs.has_intervals:
                 raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
             return self.to_frame(alpha=alpha)[["a", "b", "difference", "lower", "upper"]]
         lower, upper = self._limit_means(alpha) if kind == "mean" else self._surround_means(kind, alpha)
@@ -394,7 +397,7 @@ class Comparisons(Shown):
             return weigh_means(e.bounded, self.means, se, df).limits(student_critical(alpha, df))
         if e.own_sd is not None and e.own_count is not None:
             return self._surround_means("sem", alpha)
-        if np.isfinite(e.variance).all():
+        if np.isfinite(e.error_variance).all():
             return self._surround_means("anova", alpha)
         return np.full(e.size, np.nan), np.full(e.size, np.nan)
 
@@ -417,7 +420,7 @@ class Comparisons(Shown):
     @property
     def has_comparison_intervals(self) -> bool:
         """Whether bars can show which pairs differ: all pairs are compared, and have critical differences."""
-        known = intervals.has_common_spread(self.estimates) or self.decisions.has_intervals
+        known = intervals.has_common_spread(self.estimates, self.pairs) or self.pairs.has_intervals
         return self.complete and known and bool(np.isfinite(self.difference).all())
 
     def _comparison_half_widths(self, alpha: float) -> Floats:
@@ -430,30 +433,14 @@ class Comparisons(Shown):
                 remedy=("use ", Option("kind", "mean")),
             )
         e = self.estimates
-        if self.correction != JOINT and intervals.has_common_spread(e):
-            return intervals.halve_critical_difference(e, self.decisions, alpha)
-        critical = self._broadcast_row(self._critical_differences(alpha))
+        if self.correction != JOINT and intervals.has_common_spread(e, self.pairs):
+            return intervals.halve_critical_difference(e, self.pairs, alpha)
+        critical = self._broadcast_row(self.pairs.critical_differences(alpha))
         half = np.full(e.size, np.nan)
         half[self._member_systems] = intervals.share_half_widths(
             critical, *self._pair_positions, len(self._member_systems)
         )
         return half
-
-    def _critical_differences(self, alpha: float) -> Floats:
-        """Differences from which on each pair is significant."""
-        decisions = self.decisions
-        distribution = self.decisions.distribution
-        if distribution is not None and self.correction != JOINT:
-            level = corrections.uncorrected_level(self.correction, decisions.p, alpha)
-            return np.broadcast_to(distribution.critical(level[..., 0])[..., None], decisions.p.shape)
-        if self.correction == JOINT or not (
-            np.isfinite(decisions.pairs.df).all() and np.isfinite(self.se).all()
-        ):
-            lower, upper = self.decisions.limits(alpha)
-            return np.asarray(upper - lower) / 2.0
-        level = corrections.uncorrected_level(self.correction, decisions.p, alpha)
-        critical_t = decisions.critical_t(level, decisions.pairs.df, alpha)
-        return np.asarray(self.decisions.pairs.se * critical_t)
 
     def critical_difference(self, alpha: float | None = None, *, level: float | None = None) -> float:
         """Return the difference from which on a pair is significant, NaN where no one figure serves all pairs.
@@ -470,9 +457,9 @@ class Comparisons(Shown):
         float
             The critical difference.
         """
-        if not self.decisions.has_intervals:
+        if not self.pairs.has_intervals:
             return float("nan")
-        critical = self._broadcast_row(self._critical_differences(resolve_alpha(alpha, level)))
+        critical = self._broadcast_row(self.pairs.critical_differences(resolve_alpha(alpha, level)))
         # no difference is significant where a correction leaves no level
         if not np.isfinite(critical).all():
             return float("nan")
@@ -798,8 +785,8 @@ def describe_size(effect: float) -> str:
 
 
 def compare_estimates(
-    estimates: Estimates,
-    correction: str = "hsd",
+    estimates: Means,
+    correction: str | None = None,
     *,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     baseline: str | Sequence[str] | None = None,
@@ -809,17 +796,18 @@ def compare_estimates(
 ) -> Comparisons:
     """Compare the systems of estimates, correcting for the number of comparisons.
 
-    ``correction`` is one of `CORRECTIONS`, or empty for tests that are corrected by construction; ``only`` lists
+    ``correction`` is one of `CORRECTIONS`, or empty for tests that are corrected by construction; without it "hsd", and
+    "bh" where the differences have a distribution of their own, as in V17 and FF21; ``only`` lists
     systems or pairs, to which the comparison and its correction are confined; with a ``baseline``, or several, all
     others are compared, each pair being (system, baseline). ``title`` says what was done, ``procedure`` is the name of
     who asks for it, and ``directed`` keeps listed pairs as they are, whichever system is better.
 
-    >>> means = Estimates(("x", "y", "z"), np.array([0.10, 0.30, 0.12]), 0.001, 98.0, "topics like these 50")
+    >>> means = Means(("x", "y", "z"), np.array([0.10, 0.30, 0.12]), 0.001, 98.0, "topics like these 50")
     >>> compare_estimates(means, "holm", only=["x", "y"]).to_frame().round(6)[["a", "b", "difference", "p_adjusted"]]
        a  b  difference  p_adjusted
     0  y  x         0.2    0.000021
     """
-    if correction != JOINT:
+    if correction:
         check_correction(correction)
     ordered = sort_estimates(estimates)
     bases = list_baselines(baseline)
@@ -828,10 +816,11 @@ def compare_estimates(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
     ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
-    decisions = decide(ordered, correction, ia, ib)
-    words = title
-    if not words:
-        by_t = ordered.distribution is None and ordered.test is None and correction in STEPWISE
-        words = "t with " * by_t + corrections.correction_title(correction)
+    tested = ordered.test_pairs(ia, ib)
+    if correction is None:
+        correction = "hsd" if tested.critical is None else "bh"
+    pairs = tested.correct(correction, ia, ib, ordered.variance_of_differences)
+    by_t = ordered.pairs is None and correction in STEPWISE
+    words = title or "t with " * by_t + corrections.correction_title(correction)
     against = f" against {' and '.join(bases)}" if bases else ""
-    return Comparisons(ordered, ia, ib, decisions, words + against, procedure, directed or bool(bases))
+    return Comparisons(ordered, ia, ib, pairs, words + against, procedure, directed or bool(bases))

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.bounded_intervals import limit_differences
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
+from shardwise.methods.intervals import limit_differences
 from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
 from shardwise.stats.evidence import least_two_sided
@@ -96,7 +96,7 @@ def compare_groups(
     Returns
     -------
     Contrasts
-        Estimates with corrected p-values and simultaneous intervals.
+        Means with corrected p-values and simultaneous intervals.
     """
     alpha = 1.0 - validate_level(level, "level")
     names = pairs.names
@@ -107,7 +107,7 @@ def compare_groups(
     means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
     estimate = weights @ means
     estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
-    resampled = pairs.decisions.pairs.resampled
+    resampled = pairs.pairs.resampled
     if resampled is not None and np.allclose(resampled.scores.mean(axis=0), means, rtol=1e-9, atol=0.0):
         figures = _resample_contrasts(weights, estimate, resampled, alpha)
     else:

@@ -24,10 +24,8 @@ from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.pairs import Pairs
+from shardwise.methods.pairs import Means, Pairs
 from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, splits_enough
@@ -136,7 +134,7 @@ def with_splits(scores: Any, model: Model | str) -> xr.DataArray:
 class Aligned:
     """The same pairs in several comparisons: systems best first by their mean estimate."""
 
-    estimates: Estimates
+    estimates: Means
     ia: Ints
     ib: Ints
     difference: Floats  # (J, P): of the first system less the second
@@ -176,7 +174,7 @@ def align_pairs(comparisons: Sequence[Comparisons]) -> Aligned:
             remedy=("give all the same ", Option("only"), " and ", Option("baseline")),
         )
     scales = [np.ravel(c.estimates.scale)[0] for c in comparisons]
-    estimates = Estimates(
+    estimates = Means(
         labels=tuple(first.labels[k] for k in order),
         values=values[order],
         variance=float("nan"),
@@ -299,9 +297,8 @@ def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
     k = step_up(comparisons.p, alpha)
     p = np.minimum(comparisons.p * (len(comparisons) / k), 1.0) if k else np.ones(len(comparisons))
     title = f"Benjamini–Hochberg at {alpha:g} (V17: p·N/k, k = {k})"
-    return replace(
-        comparisons, decisions=replace(comparisons.decisions, p_adjusted=p, correction="bh"), title=title
-    )
+    pairs = replace(comparisons.pairs, p_adjusted=p, correction="bh")
+    return replace(comparisons, pairs=pairs, title=title)
 
 
 def _build_comparisons(
@@ -310,9 +307,8 @@ def _build_comparisons(
     e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
     nothing = np.full(p.shape, np.nan)
     difference = e.values[both.ia] - e.values[both.ib]
-    tested = Pairs(difference, nothing, nothing, nothing, p)
-    decisions = Decisions(tested, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size))
-    return Comparisons(e, both.ia, both.ib, decisions, title)
+    pairs = Pairs(difference, nothing, nothing, nothing, p, correction=correction, p_adjusted=p_adjusted)
+    return Comparisons(e, both.ia, both.ib, pairs, title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,9 +439,9 @@ def found_over_splits(
     DataFrame
         One row a level.
 
-    >>> from shardwise.methods.base import Estimates
+    >>> from shardwise.methods.pairs import Means
     >>> from shardwise.comparing.comparisons import compare_estimates
-    >>> one = compare_estimates(Estimates(("x", "y"), np.array([0.30, 0.10]), 0.001, 98.0, "these topics"), "bh")
+    >>> one = compare_estimates(Means(("x", "y"), np.array([0.30, 0.10]), 0.001, 98.0, "these topics"), "bh")
     >>> found_over_splits([one, one])[["pairs", "mean", "unanimous"]]
            pairs  mean  unanimous
     alpha

@@ -9,7 +9,6 @@ is (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squ
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -35,7 +34,8 @@ from shardwise.core.scores import (
     require_scores,
 )
 from shardwise.core.shown import Shown
-from shardwise.methods.base import KNOWN_DF, Estimates
+from shardwise.methods.paired.statistics import friedman_statistic, rank_variance
+from shardwise.methods.pairs import Means
 
 Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
 ROUNDING = 1e-12  # of the largest score: a smaller difference is a tie
@@ -233,13 +233,7 @@ class RankFit(Shown):
     @property
     def statistic(self) -> float:
         """Friedman's chi-squared, corrected for ties; NaN where every topic ties all systems."""
-        topics, systems = self.ranks.shape
-        constant = topics * systems * (systems + 1.0) ** 2 / 4.0
-        spread = float((self.ranks**2).sum()) - constant
-        sums = self.ranks.sum(axis=0)
-        return (
-            (systems - 1.0) * (float(sums @ sums) - topics * constant) / spread if spread > 0.0 else math.nan
-        )
+        return float(friedman_statistic(self.ranks))
 
     @property
     def p(self) -> float:
@@ -251,7 +245,7 @@ class RankFit(Shown):
         f = (topics - 1.0) * self.statistic / room
         return float(special.fdtrc(systems - 1.0, (topics - 1.0) * (systems - 1.0), f))
 
-    def estimates(self, test: str = "nemenyi") -> Estimates:
+    def estimates(self, test: str = "nemenyi") -> Means:
         """Return mean ranks, counted from the worst so that higher is better, with what differences are measured by.
 
         Parameters
@@ -262,18 +256,13 @@ class RankFit(Shown):
 
         Returns
         -------
-        Estimates
+        Means
             For ``sw.compare(fit, "hsd")`` or ``sw.compare(fit, "holm", test="conover")``.
         """
         validate_choice(test, "test", TESTS)
         topics, systems = self.ranks.shape
-        variance, df = systems * (systems + 1.0) / (12.0 * topics), KNOWN_DF
-        if test == "conover":
-            df = (topics - 1.0) * (systems - 1.0)
-            constant = topics * systems * (systems + 1.0) ** 2 / 4.0
-            spread = float((self.ranks**2).sum()) - constant
-            variance = spread * (1.0 - self.statistic / (topics * (systems - 1.0))) / (topics * df)
-        return Estimates(
+        variance, df = rank_variance(self.ranks, test)
+        return Means(
             self.labels,
             systems + 1.0 - self.ranks.mean(axis=0),
             variance,

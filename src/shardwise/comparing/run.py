@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
@@ -25,12 +24,12 @@ from shardwise.core.scores import (
     nouns_of,
     require_complete,
 )
-from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import by_units
-from shardwise.methods.decisions import Decisions
+from shardwise.methods.intervals import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.means import add_mean_errors
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
-from shardwise.methods.procedure import AVERAGED, Procedure
+from shardwise.methods.names import AVERAGED, Procedure
+from shardwise.methods.pairs import Pairs, check_systems, choose_pairs, list_baselines
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import TABLE, Dims, Tables
 from shardwise.stats.intervals import top_share
@@ -74,7 +73,7 @@ def run_procedure(
     Comparisons
         The pairs asked for.
     """
-    bounded = find_bounded(scores, procedure.claim)
+    bounded = None if procedure.method.of_ranks else find_bounded(scores, procedure.claim)
     scores, _ = by_units(scores)
     gated = Scores(scores)
     tables = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
@@ -349,8 +348,11 @@ def compare_tables(
     posterior = procedure.method.posterior
     asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
     untested = name_untested(decisions, asked, words.get("topic", "topic"))
+    of_table = add_mean_errors(estimates, tables, procedure.claim).apply(
+        lambda array: np.asarray(array, np.float64)[0] if np.ndim(array) else array
+    )
     labelled = replace(
-        add_mean_errors(estimates, tables, procedure.claim).take_first(),
+        of_table,
         labels=labels,
         claim=_claim_sentence(procedure, tables, words, scope),
         over=procedure.claim,
@@ -379,12 +381,12 @@ def compare_tables(
     )
 
 
-def name_untested(decisions: Decisions, pairs: Sequence[str], topic: str) -> tuple[str, ...]:
+def name_untested(tested: Pairs, pairs: Sequence[str], topic: str) -> tuple[str, ...]:
     """Return a note on the pairs that share too few topics to be tested, with how many they share; none if all do."""
-    few = np.flatnonzero(np.isnan(decisions.pairs.p[0]))
-    if decisions.pairs.units is None or not few.size:
+    few = np.flatnonzero(np.isnan(tested.p[0]))
+    if tested.units is None or not few.size:
         return ()
-    counts = [format_count(int(n), f"common {topic}") for n in decisions.pairs.units[0, few]]
+    counts = [format_count(int(n), f"common {topic}") for n in tested.units[0, few]]
     named = [f"{pairs[k]} ({count})" for k, count in zip(few.tolist(), counts, strict=True)][:MOST_NAMED]
     more = f" and {len(few) - MOST_NAMED:,} more pairs" if len(few) > MOST_NAMED else ""
     least = format_count(FEWEST_COMMON, f"common {topic}")

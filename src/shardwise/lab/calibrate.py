@@ -29,8 +29,7 @@ from shardwise.lab.scenarios.from_scores import topic_means
 from shardwise.lab.trial import Trial, number_baselines
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.methods.anova.variance_components import complete_table, variance_components
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, parse_procedure
+from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
 
 CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("topic", "system"): (("topic",),),

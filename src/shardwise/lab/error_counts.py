@@ -112,7 +112,7 @@ def count_errors(
             detected[:, g] = right[:, of_size].mean(axis=1)
     first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, truth.systems)
     return {
-        "raw": (decided.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
+        "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
         "family": false.any(axis=1).astype(float) if equal.any() else none,
         "discovery": false.sum(axis=1) / np.maximum(n_called, 1),
         "smallest": decided.p_adjusted[:, equal].min(axis=1) if equal.any() else none,

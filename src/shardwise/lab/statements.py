@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.bounded_intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, make_generator
@@ -27,9 +26,8 @@ from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
 from shardwise.lab.trial import FEW_RESAMPLES, count_tables, number_baselines, p_values
-from shardwise.methods.bounded import BoundedScores, find_range
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.intervals import BoundedScores, find_range, limit_differences, weigh_means, weigh_pairs
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import TABLE
 from shardwise.stats import power
 from shardwise.stats.intervals import Range, clopper_pearson
@@ -276,8 +274,8 @@ def _cover_differences(
     """(B, P) whether the intervals of differences, as `Comparisons.limits` has them, hold the true ones, if any."""
     if not decided.has_intervals:
         return None
-    plain, outcome = decided.limits(alpha), decided.pairs
-    known = [np.broadcast_to(x, plain[0].shape) for x in (outcome.difference, outcome.se, outcome.df)]
+    plain = decided.limits(alpha)
+    known = [np.broadcast_to(x, plain[0].shape) for x in (decided.difference, decided.se, decided.df)]
     significant = decided.p_adjusted <= alpha
     limits = [
         limit_differences(

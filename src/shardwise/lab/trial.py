@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
@@ -30,8 +29,8 @@ from shardwise.lab.error_counts import (
     level_for,
 )
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import choose_pairs
 from shardwise.methods.tables import RESAMPLES, TABLE, Tables
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")

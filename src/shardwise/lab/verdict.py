@@ -17,8 +17,7 @@ import pandas as pd
 from shardwise.core import late
 from shardwise.core.claim import Claim
 from shardwise.lab.error_counts import judge_interval
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import DEFAULTS, list_claims, list_procedures, parse_procedure
+from shardwise.methods.names import DEFAULTS, Procedure, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims
 
 PROMISES = ("family", "discovery", "pair")

@@ -5,10 +5,8 @@ import lazy_loader  # type: ignore[import-untyped]
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "base": ["Estimates"],
         "method": ["Clause", "Method"],
-        "pairs": ["Pairs"],
-        "procedure": ["Procedure"],
-        "registry": ["list_methods", "list_procedures", "parse_procedure", "register_method"],
+        "pairs": ["Means", "Pairs"],
+        "names": ["Procedure", "list_methods", "list_procedures", "parse_procedure", "register_method"],
     },
 )

@@ -24,7 +24,7 @@ from shardwise.core.scores import (
     level_names,
     nouns_of,
 )
-from shardwise.methods.bounded import BOUNDED, bound_scores
+from shardwise.methods.intervals import BOUNDED, bound_scores
 from shardwise.methods.moderated.statistics import interaction_mean_square
 from shardwise.stats.units import additive_residuals, find_strata, task_means, unit_df, unit_scores
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.methods.tables import Tables
 
@@ -16,14 +16,14 @@ SAME = 1e-9
 """Means that differ by less than this, relative to their size, are the same."""
 
 
-def add_mean_errors(estimates: Estimates, tables: Tables, claim: Claim) -> Estimates:
+def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
     """Add standard errors and degrees of freedom of single means to the estimates of a batch of one.
 
     Student's, over the topics that a system has; over shards or instances too where the claim is about them.
 
     Parameters
     ----------
-    estimates : Estimates
+    estimates : Means
         Of a batch of one; returned as they are where the method gave errors of its own.
     tables : Tables
         The table.
@@ -32,7 +32,7 @@ def add_mean_errors(estimates: Estimates, tables: Tables, claim: Claim) -> Estim
 
     Returns
     -------
-    Estimates
+    Means
         NaN for systems whose mean is that of a model rather than of their own scores, or has a single replicate.
     """
     if estimates.mean_se is not None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
-from shardwise.methods.base import Estimates
-from shardwise.methods.pairs import JOINT, Pairs
+from shardwise.methods.pairs import JOINT, Means, Pairs
 from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
@@ -103,6 +102,8 @@ class Method:
         Whether cells that all systems lack may be missing in any case.
     uses_people, uses_votes : bool
         Whether it needs scores by people beside those of a judge; the votes behind scores that are strengths.
+    of_ranks : bool
+        Whether means and differences are those of ranks, not of scores.
     of_items : bool
         Whether it looks at single items, so that neither clusters nor tasks may stand for them.
     takes_single_items : bool
@@ -128,7 +129,7 @@ class Method:
     name: str
     title: str
     layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...]
-    means: Callable[[Tables, Claim], Estimates]
+    means: Callable[[Tables, Claim], Means]
     pairs: Callable[[Tables, Claim, Ints, Ints], Pairs] | None = None
     text: str = ""
     citations: tuple[str, ...] = ()
@@ -154,6 +155,7 @@ class Method:
     takes_common_gaps: bool = False
     uses_people: bool = False
     uses_votes: bool = False
+    of_ranks: bool = False
     of_items: bool = False
     takes_single_items: bool = False
     repeats_kind: str = ""
@@ -242,24 +244,6 @@ class Method:
         """
         return tuple(name for name in self.corrections if name != JOINT or claim not in self.jointless)
 
-    def choose_correction(self, claim: Claim) -> str:
-        """Return the correction that is meant where none is named.
-
-        Parameters
-        ----------
-        claim : Claim
-            What is generalised over.
-
-        Returns
-        -------
-        str
-            Its name.
-        """
-        offered = self.corrections_for(claim)
-        return next(
-            name for name in (self.default_correction, JOINT, "hsd", "holm", *offered) if name in offered
-        )
-
     def split_rules(self, correction: str, claim: Claim) -> tuple[str, ...]:
         """Return the rules that make one answer of several splits; none where all are taken at once.
 
@@ -329,38 +313,6 @@ class Method:
         """
         some, fewer, many = self.resamples
         return some if systems <= many else fewer
-
-    def uses_normal_theory(self, correction: str) -> bool:
-        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction, empty for one by construction.
-
-        Returns
-        -------
-        bool
-            True where they do.
-        """
-        return self.normal and not self.draws(correction)
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one of the five does.
-
-        Parameters
-        ----------
-        correction : str
-            Name of the correction, empty for one by construction.
-        claim : Claim
-            What is generalised over.
-
-        Returns
-        -------
-        str
-            The tag, empty for none.
-        """
-        return dict(self.papers).get(correction, "") if claim == self.default_claim else ""
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs of so many systems are compared with, before any correction for their number.

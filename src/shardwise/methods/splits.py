@@ -11,9 +11,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.shown import Note
-from shardwise.methods.base import NUMBERS, SQUARES, VECTORS, Estimates
-from shardwise.methods.decisions import Decisions
-from shardwise.methods.pairs import Pairs, student_pairs
+from shardwise.methods.pairs import ARRAYS, Means, Pairs, student_pairs
 from shardwise.stats import corrections
 from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
@@ -123,31 +121,15 @@ def combine_p_values(
     )
 
 
-def combine_decisions(rule: str, each: Decisions, splits: int, correction: str) -> Decisions:
-    """Make one decision on each pair of those on single splits.
-
-    Parameters
-    ----------
-    rule : str
-        As for `combine_p_values`.
-    each : Decisions
-        (B · J, P) decisions, the J splits of a table next to each other.
-    splits : int
-        Number of splits, J.
-    correction : str
-        The correction of combined p-values.
-
-    Returns
-    -------
-    Decisions
-        (B, P) decisions.
-    """
+def combine_pairs(rule: str, each: Pairs, splits: int, correction: str) -> Pairs:
+    """Make (B, P) pairs of the (B · J, P) corrected ones of single splits, those of a table next to each other."""
     difference, p, p_adjusted = (_by_split(x, splits) for x in (each.difference, each.p, each.p_adjusted))
     mean = difference.mean(axis=0)
     agrees = np.where(mean >= 0.0, difference >= 0.0, difference < 0.0)
     p, p_adjusted = combine_p_values(rule, p, p_adjusted, agrees, correction)
     nothing = np.full(mean.shape, np.nan)
-    return Decisions(Pairs(mean, nothing, nothing, nothing, p), p_adjusted, correction, each.systems)
+    combined = Pairs(mean, nothing, nothing, nothing, p)
+    return replace(combined, correction=correction, p_adjusted=p_adjusted, systems=each.systems)
 
 
 def average_pairs(test: Test, splits: int, share: Floats, systems: int, ia: Ints, ib: Ints) -> Pairs:
@@ -162,74 +144,60 @@ def average_pairs(test: Test, splits: int, share: Floats, systems: int, ia: Ints
     return replace(student_pairs(d, se, df), words=each.words)
 
 
-def average_splits(estimates: Estimates, splits: int) -> Estimates:
+def average_splits(estimates: Means, splits: int) -> Means:
     """Average the estimates of B · J tables, the J splits of a table next to each other, into those of B.
 
-    Parameters
-    ----------
-    estimates
-        Estimates with variances, or with a test that has standard errors.
-    splits
-        Number of splits, J.
-
-    >>> one = Estimates(("x", "y"), np.array([[0.3, 0.1], [0.4, 0.1]]), np.full(2, 0.01), np.full(2, 98.0), "")
+    >>> one = Means(("x", "y"), np.array([[0.3, 0.1], [0.4, 0.1]]), np.full(2, 0.01), np.full(2, 98.0), "")
     >>> both = average_splits(one, 2)
     >>> both.values.round(3), both.variance.round(5)
     (array([[0.35, 0.1 ]]), array([0.00875]))
     """
-    r = estimates.size
+    r, tables = estimates.size, len(estimates.values)
     ia, ib = np.triu_indices(r, 1)
     difference = estimates.values[:, ia] - estimates.values[:, ib]
-    spread = estimates.pair_spread(ia, ib)[0] if estimates.test is None else estimates.test(ia, ib).se ** 2
+    spread = estimates.test_pairs(ia, ib).se ** 2
     share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
 
     def average(array: Any) -> Floats:
-        whole = np.broadcast_to(np.asarray(array, np.float64), (len(estimates.values), *np.shape(array)[1:]))
+        whole = np.broadcast_to(np.asarray(array, np.float64), (tables, *np.shape(array)[1:]))
         return np.asarray(_by_split(whole, splits).mean(axis=0))
 
-    def shrink(variance: Floats) -> Floats:
-        return np.asarray(variance * remaining_share(_align_shares(share, variance), splits))
+    def align_share(array: Floats) -> Floats:
+        return share.reshape(-1, *(1,) * (array.ndim - 1))
 
-    def combine_df(df: Floats) -> Floats:
-        return satterthwaite_df(df, _align_shares(share, df), splits, r)
-
-    means = estimates.map_arrays(average, average, average)
-    variances, freedom = means.difference_variance, means.difference_df
-    test = None if estimates.test is None else partial(average_pairs, estimates.test, splits, share, r)
-    notes = (
-        *estimates.notes,
-        *((Note(in_words(float(share[0]), splits), "splits"),) if len(share) == 1 else ()),
-    )
+    means = estimates.apply(average)
+    pairs = None if estimates.pairs is None else partial(average_pairs, estimates.pairs, splits, share, r)
+    words = (Note(in_words(float(share[0]), splits), "splits"),) if len(share) == 1 else ()
     return replace(
         means,
-        variance=shrink(means.variance),
-        df=combine_df(means.df),
-        difference_variance=None if variances is None else shrink(variances),
-        difference_df=None if freedom is None else combine_df(freedom),
-        test=test,
-        notes=notes,
+        variance=means.variance * remaining_share(align_share(means.variance), splits),
+        df=satterthwaite_df(means.df, align_share(means.df), splits, r),
+        pairs=pairs,
+        notes=(*estimates.notes, *words),
     )
 
 
-def stack_estimates(each: list[Estimates]) -> Estimates:
-    """Estimates of single tables as those of many, for fits that take tables with gaps one by one."""
-    notes = tuple(dict.fromkeys(note for e in each for note in e.notes))
+def stack_means(each: list[Means]) -> Means:
+    """Return the means of single tables as those of many, for fits that take tables with gaps one by one."""
+    notes = tuple(dict.fromkeys(note for means in each for note in means.notes))
+    if len({np.ndim(means.variance) for means in each}) > 1:
+        each = [replace(means, variance=means.variance_of_differences()) for means in each]
     joined: dict[str, Any] = {
-        name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each])
-        for name in (*NUMBERS, *VECTORS, *SQUARES)
+        name: np.concatenate([np.atleast_1d(getattr(means, name)) for means in each])
+        for name in ARRAYS
         if getattr(each[0], name) is not None
     }
     return replace(each[0], **joined, notes=notes)
 
 
-def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estimates:
+def pool_splits(estimates: Means, splits: int, topic_means: Floats) -> Means:
     """Average the means of B · J tables where decisions on splits are combined, which leaves no variance of a mean.
 
     Parameters
     ----------
-    estimates : Estimates
+    estimates : Means
         Of single splits, the J splits of a table next to each other.
     splits : int
         Number of splits, J.
@@ -238,14 +206,14 @@ def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estim
 
     Returns
     -------
-    Estimates
+    Means
         Means with the spread of each system's own topics.
     """
     values, scale = (
         _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (estimates.values, estimates.scale)
     )
     counts = np.isfinite(topic_means).sum(axis=1).astype(np.float64)
-    return Estimates(
+    return Means(
         labels=estimates.labels,
         values=values,
         claim=estimates.claim,
@@ -257,27 +225,19 @@ def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estim
     )
 
 
-def stack_decisions(each: list[Decisions]) -> Decisions:
-    """Return decisions on single tables as those on many."""
-
-    def join_values(values: list[Floats]) -> Floats:
-        shape = np.broadcast_shapes(*(value.shape for value in values))
-        return np.concatenate([np.broadcast_to(value, shape) for value in values])
-
+def stack_pairs(each: list[Pairs]) -> Pairs:
+    """Return corrected pairs of single tables as those of many."""
+    shape = np.broadcast_shapes(*(pairs.difference.shape for pairs in each))
     difference, p, p_adjusted = (
-        join_values([getattr(decisions, name) for decisions in each])
+        np.concatenate([np.broadcast_to(getattr(pairs, name), shape) for pairs in each])
         for name in ("difference", "p", "p_adjusted")
     )
     nothing = np.full(difference.shape, np.nan)
-    pairs = Pairs(difference, nothing, nothing, nothing, p)
-    return Decisions(pairs, p_adjusted, each[0].correction, each[0].systems)
+    return replace(
+        each[0], difference=difference, se=nothing, df=nothing, statistic=nothing, p=p, p_adjusted=p_adjusted
+    )
 
 
 def _by_split(x: Floats, splits: int) -> Floats:
     """(J, B, …) out of (B · J, …)."""
     return np.moveaxis(x.reshape(-1, splits, *x.shape[1:]), 1, 0)
-
-
-def _align_shares(share: Floats, like: Floats) -> Floats:
-    """Shares of tables with axes as an array of them has."""
-    return share.reshape(-1, *(1,) * (like.ndim - 1))

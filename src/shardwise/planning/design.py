@@ -342,7 +342,7 @@ def choose_method(method: str | None, systems: Floats, variance: Any) -> str:
             f"{METHODS[method]}: this variance {has} the difficulty of topics",
             remedy=(
                 "use ",
-                Either(f"variance(scores, {kind!r})", f"--variance-method {kind}"),
+                Either(f"variance(scores, {kind!r})", f"--variance {kind}"),
                 ", or another ",
                 Option("method"),
             ),

@@ -9,6 +9,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 import pandas as pd
 
+from shardwise.comparing.instances import Source, join_pair, own_scores
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Floats, make_generator
@@ -19,7 +20,6 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.pairs import Source, join_pair, own_scores
 from shardwise.methods.repeats.unified import KINDS, complete_moments, instance_spread, run_unified
 from shardwise.planning.design import (
     Design,

@@ -22,7 +22,7 @@ from shardwise.lab.cases import Case
 from shardwise.lab.error_counts import estimate_rate
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.trial import FEW_RESAMPLES, Trial
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE
 from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import xarray as xr
 
+from shardwise.comparing.instances import Source, join_pair
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
@@ -21,7 +22,6 @@ from shardwise.methods.anova.variance_components import mean_squares
 from shardwise.methods.anova.variance_components import variance_components as estimate_components
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.repeats.pairs import Source, join_pair
 from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
 from shardwise.stats.moderation import pair_variances
 from shardwise.stats.units import additive_residuals

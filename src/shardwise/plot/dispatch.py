@@ -90,8 +90,8 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
         The chart, an altair object.
 
     >>> import numpy as np, shardwise as sw
-    >>> from shardwise.methods.base import Estimates
-    >>> pairs = sw.compare(Estimates(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
+    >>> from shardwise.methods.pairs import Means
+    >>> pairs = sw.compare(Means(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
     >>> sw.plot.chart(pairs, measure="AP").to_dict()["layer"][0]["encoding"]["x"]["title"]
     ['difference in AP, a − each system (95% CI)']
     >>> sw.plot.chart(pairs, "residuals")

@@ -16,7 +16,7 @@ from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.lab.statements import StatementCheck
 from shardwise.lab.verdict import Advice, Row, Rows, Verdict, is_good, two_digits
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import parse_procedure
 from shardwise.writing.answer import capitalize_sentence, join_names
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.remarks import RATES

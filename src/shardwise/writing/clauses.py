@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shardwise.core.claim import DIMENSIONS, pluralize_noun
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
 
 
 def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -40,7 +40,7 @@ def explain_method(procedure: Procedure, nouns: Mapping[str, str] | None = None)
     str
         A clause.
 
-    >>> from shardwise.methods.registry import parse_procedure
+    >>> from shardwise.methods.names import parse_procedure
     >>> explain_method(parse_procedure("moderated"), {"system": "model"})
     'holds its error rate even when some models are more variable than others'
     >>> explain_method(parse_procedure("t holm"))

@@ -50,7 +50,11 @@ def write_verdict(gate: Gate) -> str:
 
 def _name_option(gate: Gate) -> str:
     """The option that would let a system pass, where Student's t would; empty elsewhere."""
-    return f" --no-rare-failures passes it: it assumes {NO_RARE_FAILURES}." if gate.passes_as_seen else ""
+    return (
+        f" --margin {gate.margin:g}:no-rare-failures passes it: it assumes {NO_RARE_FAILURES}."
+        if gate.passes_as_seen
+        else ""
+    )
 
 
 def _write_advice(gate: Gate) -> str:

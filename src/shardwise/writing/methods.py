@@ -43,7 +43,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
         return f"{text}, at the level {result.alpha:g}", clause.citations
     citations = clause.citations
     correction = CORRECTIONS.get(procedure.correction)
-    if correction is not None and correction.text:
+    if correction is not None and correction.text and len(procedure.method.corrections) > 1:
         joined = " and" if procedure.correction in SIMULTANEOUS else ", with"
         text, citations = f"{text}{joined} {correction.text}", (*citations, *correction.citations)
     return f"{text}, {ERROR_RATES[procedure.error_rate].format(alpha=result.alpha)}", citations
@@ -51,7 +51,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
 
 def explain_test(result: ClaimResult, analysis: Analysis) -> str:
     """Write how the differences of a claim were tested, as a sentence."""
-    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+    if result.procedure.method.model is not None and result.pairs.pairs.critical is None:
         return f"{capitalize_sentence(result.procedure.plain_title)}; error term: {_describe_error(result)}."
     return f"{capitalize_sentence(describe_test(result, analysis)[0])}."
 
@@ -206,7 +206,7 @@ def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
 def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> Sentence:
     """What came out for one claim."""
     opening = f"For {result.claim}, "
-    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+    if result.procedure.method.model is not None and result.pairs.pairs.critical is None:
         opening += f"with the {_describe_error(result)} as error term, "
     if len(result.pairs) == 1:
         return f"{opening}{_describe_pair(result, analysis, measure)}", ()

@@ -31,7 +31,7 @@ def render_result(result: Any) -> str:
         Any result of the library.
 
     >>> import numpy as np, shardwise as sw
-    >>> means = sw.Estimates(("x", "<b>"), np.array([0.3, 0.1]), 0.001, 98.0, "topics like these 50")
+    >>> means = sw.Means(("x", "<b>"), np.array([0.3, 0.1]), 0.001, 98.0, "topics like these 50")
     >>> shown = render_result(sw.compare(means))
     >>> "<p>Tukey HSD" in shown, "<b>" in shown, "data:image/svg+xml" in shown
     (True, False, True)

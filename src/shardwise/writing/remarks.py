@@ -286,4 +286,4 @@ def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
         return ""
     items = format_count(int(analysis.item_scores.sizes["topic"]), analysis.item_noun)
     pair = ",".join(analysis.systems[:2])
-    return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --items {pair}"
+    return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --table items:{pair}"

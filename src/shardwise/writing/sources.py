@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
-from shardwise.methods.registry import list_methods
+from shardwise.methods.names import list_methods
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, Tally, add_tallies, build_tables, join_tallies
 from shardwise.methods.anova.variance_components import complete_table
-from shardwise.methods.procedure import Procedure
-from shardwise.methods.registry import parse_procedure
+from shardwise.methods.names import Procedure, parse_procedure
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 

@@ -14,7 +14,7 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.lab.error_counts import Figures, join_figures
 from shardwise.lab.holdout.distributions import REPLICATES, Basis, Prediction, basis_of, predict_differences
 from shardwise.lab.trial import decide_tables
-from shardwise.methods.procedure import Procedure
+from shardwise.methods.names import Procedure
 from shardwise.stats.student import NOISE
 
 Signs = npt.NDArray[np.int8]

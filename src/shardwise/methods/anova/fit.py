@@ -19,7 +19,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.model import Model, Term, format_term
 from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of, sizes_of
 from shardwise.core.shown import Note, Shown
-from shardwise.methods.base import Estimates
+from shardwise.methods.pairs import Means
 from shardwise.stats.balanced import (
     ERROR,
     Decomposition,
@@ -75,7 +75,7 @@ class AnovaFit(Shown):
         *_, error, total = self.table["ss"].to_numpy(np.float64)
         return float(1.0 - error / total) if total > 0 else float("nan")
 
-    def estimates(self, *, generalize: Claim | str | Iterable[str] = (), of: str = "system") -> Estimates:
+    def estimates(self, *, generalize: Claim | str | Iterable[str] = (), of: str = "system") -> Means:
         """Return the means of the systems with the variance that goes with a claim.
 
         Parameters
@@ -88,7 +88,7 @@ class AnovaFit(Shown):
 
         Returns
         -------
-        Estimates
+        Means
             Means of the systems and variances of their differences.
         """
         nouns = nouns_of(self.scores)
@@ -118,7 +118,7 @@ class AnovaFit(Shown):
             lower_is_better=measure_of(self.scores).lower_is_better,
         )
 
-    def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:
+    def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Means:
         """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
         terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
         effects, unit, shares = self._effects_of(of, signs)
@@ -127,17 +127,15 @@ class AnovaFit(Shown):
         uniform = unit.ndim == 0
         if not uniform:
             np.fill_diagonal(variance, 0.0)
-        others = ~np.eye(levels, dtype=bool)
-        return Estimates(
+        others = np.broadcast_to(freedom, (levels, levels))[~np.eye(levels, dtype=bool)]
+        return Means(
             labels=(),
             values=self.grand_mean + effects,
-            variance=float(variance if uniform else variance[others].mean()) / 2.0,
-            df=float(freedom if uniform else freedom[others].mean()),
+            variance=float(variance) / 2.0 if uniform else variance,
+            df=float(others.mean()) if uniform or np.ptp(others) < 1e-9 else freedom,
             model=self.model.title,
             error=f"{words} (unbalanced data)",
             scale=sqrt(squares[ERROR]),
-            difference_variance=None if uniform else variance,
-            difference_df=None if uniform or np.ptp(freedom[others]) < 1e-9 else freedom,
         )
 
     def plot(self, kind: str = "shares") -> Any:
@@ -212,7 +210,7 @@ class AnovaFit(Shown):
         return self.summary()
 
 
-def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "system") -> Estimates:
+def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "system") -> Means:
     """Means and their variance for a claim, from the sums of squares of one balanced table or of many.
 
     The error term is the combination of mean squares whose expectation is the variance of a mean of ``of`` under the
@@ -225,7 +223,7 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
     unit = np.full(np.shape(parts.grand_mean), 2.0 * parts.shape[of] / parts.n)
     variance, freedom, words = combine_squares(signs, unit, None, ms, df)
     single = not variance.ndim
-    return Estimates(
+    return Means(
         labels=tuple(map(str, range(parts.shape[of]))),
         values=parts.means(of),
         variance=float(variance) / 2.0 if single else variance / 2.0,
@@ -235,15 +233,6 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
         scale=np.sqrt(ms[ERROR]),
         over=claim,
     )
-
-
-def batch_of_one(estimates: Estimates) -> Estimates:
-    """The estimates of one table with an axis of tables before all others."""
-
-    def lift_array(x: Any) -> Floats:
-        return np.asarray(x, np.float64)[None]
-
-    return estimates.map_arrays(lift_array, lift_array, lift_array)
 
 
 def anova(scores: Any, model: Model | str) -> AnovaFit:

@@ -10,9 +10,9 @@ import xarray as xr
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import NAMED, Model
-from shardwise.methods.anova.fit import anova, batch_of_one, estimates_of
-from shardwise.methods.base import Estimates
+from shardwise.methods.anova.fit import anova, estimates_of
 from shardwise.methods.method import Method
+from shardwise.methods.pairs import Means
 from shardwise.methods.tables import LAYOUTS, SHARDS, TABLE, Tables
 from shardwise.stats.balanced import supports_claim
 from shardwise.stats.corrections import SIMULTANEOUS
@@ -98,12 +98,13 @@ def make_anova(model: Model) -> Method:
     )
 
 
-def anova_means(model: Model, tables: Tables, claim: Claim) -> Estimates:
+def anova_means(model: Model, tables: Tables, claim: Claim) -> Means:
     """Estimate means of many tables at once with the error term of the claim; a table with gaps by itself."""
     on_means = model.on_shards is False
     if tables.complete or (on_means and np.isfinite(tables.topic_means()).all()):
         return estimates_of(tables.decomposition(model, on_means), model, claim)
-    return batch_of_one(anova(select_cells(tables, model), model).estimates(generalize=claim))
+    fit = anova(select_cells(tables, model), model)
+    return fit.estimates(generalize=claim).apply(lambda array: np.asarray(array, np.float64)[None])
 
 
 METHODS = tuple(make_anova(model) for model in NAMED.values())

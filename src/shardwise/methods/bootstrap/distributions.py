@@ -25,7 +25,7 @@ The bootstrap by resampling: compiled, parallel, each replicate from (seed, inde
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
@@ -39,6 +39,8 @@ from shardwise.core.arguments import CHUNKS, Progress, borrow_executor, map_para
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.bootstrap.kernels import chebyshev_moments, jacobi_anger, means_of_draws
+from shardwise.methods.pairs import Means, Pairs
+from shardwise.stats import student
 from shardwise.stats.resampling import key_of
 
 Complex = npt.NDArray[np.complex128]
@@ -696,6 +698,24 @@ class PairDistribution:
     tails: int
     scale: float  # by which the resampled error is multiplied
     name: str  # what distribution this is
+    variance: Floats  # of one mean, (…,)
+
+    def test_pairs(self, values: Floats, ia: Ints, ib: Ints) -> Pairs:
+        """Test pairs of (…, R) means."""
+        size = np.abs(values)
+        difference = student.drop_noise(
+            values[..., ia] - values[..., ib], np.maximum(size[..., ia], size[..., ib])
+        )
+        p, nothing = self.p_values(np.abs(difference)), np.full(difference.shape, np.nan)
+        se = np.sqrt(2.0 * np.asarray(self.variance))[..., None]
+        se = np.broadcast_to(student.drop_noise(se, size.max(axis=-1, keepdims=True)), difference.shape)
+        return Pairs(difference, se, nothing, nothing, p, critical=self.critical, words=self.name)
+
+    def describe_means(self, means: Means) -> Means:
+        """Return means whose differences are measured by this distribution."""
+        nothing = np.full(np.shape(self.variance), np.nan)
+        pairs = partial(self.test_pairs, means.values)
+        return replace(means, variance=self.variance, df=nothing, error="residuals", pairs=pairs)
 
     def p_values(self, differences: Floats) -> Floats:
         """(…, P) P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""

@@ -25,7 +25,6 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import Model
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.distributions import (
     Draws,
     EffectDistribution,
@@ -39,9 +38,10 @@ from shardwise.methods.bootstrap.distributions import (
     smooth_distribution,
     smooth_draws,
 )
-from shardwise.stats.balanced import ERROR
+from shardwise.methods.pairs import Means
+from shardwise.stats.balanced import EMPTY, ERROR
 from shardwise.stats.corrections import step_up
-from shardwise.stats.least_squares import EMPTY, solve_table
+from shardwise.stats.least_squares import solve_table
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -55,7 +55,7 @@ class BootstrapFit(Shown):
     """A model of the scores with the bootstrap distributions of its system effects."""
 
     anova: AnovaFit
-    means: Estimates  # system means as the model itself sees them
+    means: Means  # system means as the model itself sees them
     draws: Draws  # what one resampled system mean is made of
     replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
     seed: int
@@ -147,7 +147,7 @@ class BootstrapFit(Shown):
         tails: int = 2,
         density: Density = "exact",
         residuals: Residuals | None = None,
-    ) -> Estimates:
+    ) -> Means:
         """Return the means of the systems with the bootstrap distribution that differences are measured against.
 
         Parameters
@@ -168,24 +168,33 @@ class BootstrapFit(Shown):
 
         Returns
         -------
-        Estimates
+        Means
             Means of the systems and the distribution of their differences.
         """
         refuse_generalize(Claim.of(generalize, self.means.nouns))
+        return self.measure_pairs(null, tails, density, residuals).describe_means(self.means)
+
+    def measure_pairs(
+        self, null: Null, tails: int, density: Density, residuals: Residuals | None = None
+    ) -> PairDistribution:
+        """Return the distribution that differences are measured against, as for `estimates`.
+
+        Parameters
+        ----------
+        null, tails, density, residuals
+            As for `estimates`.
+
+        Returns
+        -------
+        PairDistribution
+            The distribution of one table.
+        """
         validate_choice(null, "null", ("difference", "marginal"))
         validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._residual_scale(residuals or usual_residuals(null))
         words = self._describe_distribution(null, tails, density, scale)
-        distribution = PairDistribution((self._error_spread(null, density, None),), tails, scale, words)
-        return replace(
-            self.means,
-            variance=scale**2 * self.draws.variance,
-            df=float("nan"),
-            difference_variance=None,
-            difference_df=None,
-            error="residuals",
-            distribution=distribution,
-        )
+        variance = np.asarray(scale**2 * self.draws.variance)
+        return PairDistribution((self._error_spread(null, density, None),), tails, scale, words, variance)
 
     def intervals(
         self,
@@ -233,10 +242,11 @@ class BootstrapFit(Shown):
         alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))
         estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
-        if pairs is None and estimates.distribution is not None:
-            a, b = np.triu_indices(len(estimates.labels), 1)
-            pairs = estimates.distribution.p_values(np.abs(estimates.values[a] - estimates.values[b]))
-        p = np.asarray(pairs)
+        p = (
+            estimates.test_pairs(*np.triu_indices(estimates.size, 1)).p
+            if pairs is None
+            else np.asarray(pairs)
+        )
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share
         scale = self._residual_scale(residuals or usual_residuals(null))

@@ -10,9 +10,8 @@ import numpy as np
 
 from shardwise.core.claim import Claim
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED, Model
-from shardwise.methods.anova.fit import batch_of_one, estimates_of
+from shardwise.methods.anova.fit import estimates_of
 from shardwise.methods.anova.method import select_cells
-from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.distributions import (
     Draws,
     Null,
@@ -32,6 +31,7 @@ from shardwise.methods.bootstrap.fit import (
     usual_residuals,
 )
 from shardwise.methods.method import THESE, Method
+from shardwise.methods.pairs import Means
 from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
 from shardwise.stats.balanced import Decomposition
 
@@ -47,14 +47,10 @@ READINGS: dict[str, tuple[Null, int, Density]] = {
 }
 USUAL_READINGS = tuple(READINGS)[:5]  # ours, and those of the papers
 WORDS = {
-    "difference": "distribution of a difference",
-    "marginal-1": "distribution of one system, one tail",
-    "marginal-2": "distribution of one system, two tails",
-    "kde-1": "distribution of one system, one tail, kernel density",
-    "kde-2": "distribution of one system, two tails, kernel density",
-    "difference-1": "distribution of a difference, one tail",
-    "difference-kde": "distribution of a difference, kernel density",
-    "difference-kde-1": "distribution of a difference, one tail, kernel density",
+    name: f"distribution of {'a difference' if null == 'difference' else 'one system'}"
+    + ("" if (null, tails) == ("difference", 2) else ", one tail" if tails == 1 else ", two tails")
+    + ", kernel density" * (density == "kde")
+    for name, (null, tails, density) in READINGS.items()
 }
 SOURCES = {
     ("marginal-1", "bh"): "V17",
@@ -104,26 +100,24 @@ def make_bootstrap(model: Model, reading: str, drawn: bool = False) -> Method:
     )
 
 
-def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, claim: Claim) -> Estimates:
+def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, claim: Claim) -> Means:
     """Estimate means of many tables, each with the bootstrap distribution of its residuals."""
     refuse_generalize(claim)
     null, tails, density = READINGS[reading]
     if not tables.complete:
         n_resamples = tables.n_resamples if drawn else None
         fit = bootstrap_anova(select_cells(tables, model), model, n_resamples=n_resamples, seed=tables.seed)
-        return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
+        means = fit.means.apply(lambda array: np.asarray(array, np.float64)[None])
+        distribution = fit.measure_pairs(null, tails, density)
+        return replace(distribution, variance=distribution.variance[None]).describe_means(means)
     parts = tables.decomposition(model, model.on_shards is False)
     scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
     draws = _make_draws(model, tables, parts)
     spreads = tuple(_error_spreads(model, drawn, tables, draws, null, density))
     kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
-    return replace(
-        estimates_of(parts, model, claim),
-        variance=np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws]),
-        df=np.full(len(tables), np.nan),
-        error="residuals",
-        distribution=PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}"),
-    )
+    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
+    distribution = PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}", variance)
+    return distribution.describe_means(estimates_of(parts, model, claim))
 
 
 def _make_draws(model: Model, tables: Tables, parts: Decomposition) -> list[Draws]:

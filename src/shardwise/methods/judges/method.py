@@ -30,11 +30,10 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import AVERAGED, HUMAN, as_scores, level_names, nouns_of
-from shardwise.methods.base import Estimates
 from shardwise.methods.judges.agreement import require_people, tabulate_agreement
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import pairs_of
-from shardwise.methods.pairs import Pairs, student_pairs
+from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import SPARSE, pair_sparseness
@@ -344,7 +343,7 @@ def _measure_width(tables: Tables, human: Floats) -> float:
     return 1.0 if low >= 0.0 and high <= 1.0 else high - low
 
 
-def judged_means(tables: Tables, claim: Claim) -> Estimates:
+def judged_means(tables: Tables, claim: Claim) -> Means:
     """Estimate system means corrected by people's scores."""
     human = human_scores(tables)
     y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
@@ -352,7 +351,7 @@ def judged_means(tables: Tables, claim: Claim) -> Estimates:
         y, seen, cluster=tables.cluster, task=tables.task, width=_measure_width(tables, human)
     )
     residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
-    return Estimates(
+    return Means(
         labels=tuple(map(str, range(tables.systems))),
         values=each.mean,
         scale=np.sqrt(residual),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -25,20 +26,22 @@ from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
-from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import BalancedFit, Design
 from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
 from shardwise.methods.mixed.restricted import (
-    BalancedSurface,
-    GeneralSurface,
-    Parts,
+    RestrictedFigures,
     RestrictedFit,
+    Surface,
+    describe_figures,
+    evaluate_lines,
+    evaluate_problem,
     fit_restricted,
     profile_interval,
     refuse_without_error,
     singular_note,
 )
+from shardwise.methods.pairs import Means
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,9 +66,7 @@ class FactorFit(RestrictedFit):
         """What a significant difference is about, in words."""
         return self.over.sentence(self.sizes, self.nouns)
 
-    def estimates(
-        self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None
-    ) -> Estimates:
+    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
         """System means for `compare`.
 
         Parameters
@@ -145,7 +146,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         systems=level_names(table, "system"),
         n=len(present[0]),
         variance_components=components,
-        parts=parts,
+        **describe_figures(parts),
         notes=singular_note(
             [translate_term(name, nouns_of(table)) for name, v in components.items() if v == 0.0]
         ),
@@ -368,7 +369,7 @@ class MixedFit(Shown, RestrictedFit):
 
     def estimates(
         self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")
-    ) -> Estimates:
+    ) -> Means:
         """System means for `compare`.
 
         Parameters
@@ -409,9 +410,9 @@ class MixedFit(Shown, RestrictedFit):
         level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
-            surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)
+            surface: Surface = partial(evaluate_lines, self.balanced.lines)
         else:
-            surface = GeneralSurface(_pose_problem(self.data, len(self.systems)))
+            surface = partial(evaluate_problem, _pose_problem(self.data, len(self.systems)))
         ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
         frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
                              index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
@@ -535,7 +536,7 @@ def mixed(
         systems=table.systems,
         n=len(data.y),
         variance_components=components,
-        parts=parts,
+        **describe_figures(parts),
         notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
         nouns=nouns_of(checked),
         lower_is_better=measure_of(checked).lower_is_better,
@@ -548,14 +549,14 @@ def mixed(
     )
 
 
-def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
+def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, BalancedFit]:
     centre = y.mean()
     lines = balanced.split_lines(y - centre, design)
     refuse_without_error(float(lines.ms[balanced.E]), float(lines.ms.max()))
     fit = balanced.restricted_maximum(lines)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    parts = Parts(
+    parts = RestrictedFigures(
         values=lines.means + centre,
         variances=fit.components,
         log_likelihood=float(fit.log_likelihood),

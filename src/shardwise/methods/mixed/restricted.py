@@ -8,8 +8,8 @@ Likelihood intervals of variances: how far can one go before the others cannot m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.balanced import Lines
 from shardwise.methods.mixed.reml import (
@@ -33,6 +32,7 @@ from shardwise.methods.mixed.reml import (
     prepare_problem,
     restricted_deviance,
 )
+from shardwise.methods.pairs import Means
 from shardwise.stats.threads import one_thread
 
 
@@ -111,8 +111,8 @@ WORDS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "
 TINY = 1e-12  # a mean square this small against the others is rounding
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RestrictedFigures:
     """What a maximum of the restricted likelihood says."""
 
     values: Floats  # (L,) system means
@@ -125,7 +125,12 @@ class Parts:
     convergence: Convergence
 
 
-def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
+def describe_figures(figures: RestrictedFigures) -> dict[str, Any]:
+    """Return the figures by name, for a fit that holds them."""
+    return {field.name: getattr(figures, field.name) for field in fields(RestrictedFigures)}
+
+
+def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> RestrictedFigures:
     """Maximise the restricted likelihood, given each score's system and its level of each random term (-1: none)."""
     centre = y.mean()
     data = prepare_problem(y - centre, np.eye(systems)[system], factors)
@@ -136,7 +141,7 @@ def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: in
     phi, slopes = fixed_covariance(data, state, sigma2)
     var, slope = _difference_variances(phi), _difference_variances(slopes)
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
-    return Parts(
+    return RestrictedFigures(
         values=(state.k @ state.h)[-data.p :] + centre,
         variances=info.variances,
         log_likelihood=-0.5 * reml.profiled_deviance(data, state),
@@ -174,51 +179,15 @@ def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RestrictedFit:
+class RestrictedFit(RestrictedFigures):
     """A linear mixed model with systems fixed, by restricted likelihood."""
 
     systems: tuple[str, ...]
     n: int  # scores
     variance_components: VarianceComponents
-    parts: Parts
     notes: tuple[str, ...]
     nouns: Mapping[str, str]  # the user's own words for dimensions
     lower_is_better: bool
-
-    @property
-    def values(self) -> Floats:
-        """(L,) system means."""
-        return self.parts.values
-
-    @property
-    def log_likelihood(self) -> float:
-        """The restricted one."""
-        return self.parts.log_likelihood
-
-    @property
-    def difference_variance(self) -> Floats:
-        """(L, L) variances of the differences."""
-        return self.parts.difference_variance
-
-    @property
-    def satterthwaite(self) -> Floats:
-        """(L, L) Satterthwaite's df of each difference."""
-        return self.parts.satterthwaite
-
-    @property
-    def kenward_roger(self) -> Floats:
-        """(L, L) Kenward and Roger's df of each difference."""
-        return self.parts.kenward_roger
-
-    @property
-    def small_sample_variance(self) -> Floats:
-        """(L, L) variances of the differences with Kenward and Roger's correction, to which their df belong."""
-        return self.parts.small_sample_variance
-
-    @property
-    def convergence(self) -> Convergence:
-        """How the optimisation went."""
-        return self.parts.convergence
 
     @property
     def singular(self) -> tuple[str, ...]:
@@ -265,7 +234,7 @@ class RestrictedFit:
 
     def _build_estimates(
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
-    ) -> Estimates:
+    ) -> Means:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
         if df not in FREEDOMS:
             raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
@@ -278,17 +247,15 @@ class RestrictedFit:
         variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
         pairs = np.triu_indices(len(self.systems), 1)
         blurs = [name for name in self.variance_components if name not in shared]
-        return Estimates(
+        return Means(
             labels=self.systems,
             values=self.values,
-            variance=float(variance[pairs].mean()) / 2.0,
-            df=float(np.median(table[pairs])),
+            variance=float(variance[pairs].mean()) / 2.0 if alike else variance,
+            df=float(np.median(table[pairs])) if alike else table,
             claim=claim,
             model=model,
             error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
             scale=self.residual_sd,
-            difference_variance=None if alike else variance,
-            difference_df=None if alike else table,
             over=over,
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,
@@ -348,51 +315,34 @@ def small_sample(data: Problem, state: State, sigma2: float, info: Information) 
 STEPS = 60
 
 
-class Surface(Protocol):
-    """-2 log restricted likelihood as a function of the variances, the residual one last."""
-
-    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
-        """Value, slope and expected information."""
+Surface = Callable[[Floats], tuple[float, Floats, Floats]]
+"""-2 log restricted likelihood of the variances, the residual one last: value, slope and expected information."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BalancedSurface:
-    """The likelihood of four mean squares, whose expectations are linear in the variances."""
-
-    lines: Lines
-
-    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
-        """Value (up to a constant), slope and expected information."""
-        l, m, n = self.lines.shape  # noqa: E741
-        multiplicity = n if self.lines.design == "nested" else l * n
-        linear = np.array(
-            [[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, multiplicity, 1], [0, 0, 0, 1]], dtype=float
-        )
-        phi = linear @ variances
-        df, ss = self.lines.df, self.lines.ss
-        value = float((df * np.log(phi) + ss / phi).sum())
-        slope = linear.T @ (df / phi - ss / phi**2)
-        return value, slope, linear.T @ np.diag(0.5 * df / phi**2) @ linear
+def evaluate_lines(lines: Lines, variances: Floats) -> tuple[float, Floats, Floats]:
+    """Return the surface of four mean squares, whose expectations are linear in the variances, up to a constant."""
+    l, m, n = lines.shape  # noqa: E741
+    multiplicity = n if lines.design == "nested" else l * n
+    linear = np.array([[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, multiplicity, 1], [0, 0, 0, 1]], dtype=float)
+    phi = linear @ variances
+    df, ss = lines.df, lines.ss
+    value = float((df * np.log(phi) + ss / phi).sum())
+    slope = linear.T @ (df / phi - ss / phi**2)
+    return value, slope, linear.T @ np.diag(0.5 * df / phi**2) @ linear
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GeneralSurface:
-    """The likelihood of any design."""
-
-    data: Problem
-
-    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
-        """Value, slope and expected information."""
-        sigma2 = float(variances[-1])
-        state = evaluate_likelihood(self.data, variances[:-1] / sigma2)
-        info = variance_information(self.data, state, sigma2)
-        return restricted_deviance(self.data, state, sigma2), info.slope, info.expected
+def evaluate_problem(data: Problem, variances: Floats) -> tuple[float, Floats, Floats]:
+    """Return the surface of any design."""
+    sigma2 = float(variances[-1])
+    state = evaluate_likelihood(data, variances[:-1] / sigma2)
+    info = variance_information(data, state, sigma2)
+    return restricted_deviance(data, state, sigma2), info.slope, info.expected
 
 
 def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tuple[float, float]:
     """Values of variance k at which the deviance, the others at their best, is χ²₁(level) above its minimum."""
     limit = float(scipy.stats.chi2.ppf(level, 1))
-    bottom = surface.evaluate_at(best)[0]
+    bottom = surface(best)[0]
 
     def excess_deviance(sd: float) -> float:
         start = best.copy()
@@ -427,7 +377,7 @@ def _upper_limit(excess: Callable[[float], float], middle: float, scale: float) 
 
 def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
     """Least deviance with variance `fixed` held, by scoring steps."""
-    value, slope, info = surface.evaluate_at(v)
+    value, slope, info = surface(v)
     for _ in range(STEPS):
         free = (v > 0.0) | (slope < 0.0)
         free[fixed] = False
@@ -442,7 +392,7 @@ def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
             length = min(1.0, -0.9 * v[-1] / direction[-1])
         while length > 1e-8:
             trial = np.maximum(v + length * direction, 0.0)
-            evaluated = surface.evaluate_at(trial)
+            evaluated = surface(trial)
             if evaluated[0] < value:
                 break
             length /= 4.0

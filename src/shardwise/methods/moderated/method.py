@@ -12,7 +12,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Clause, Method
 from shardwise.methods.moderated.joint import (
     ResampledDistribution,
@@ -37,7 +36,7 @@ from shardwise.methods.moderated.statistics import (
 )
 from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_means
-from shardwise.methods.pairs import JOINT, JointDraws, Pairs, ResampledUnits, student_pairs
+from shardwise.methods.pairs import JOINT, JointDraws, Means, Pairs, ResampledUnits, student_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
     UNIFIED,
@@ -201,7 +200,7 @@ def _share_resamples(tables: Tables, noise: Noise | None, care: float) -> Resamp
     return ResampledUnits(y[0], tables.keys[0], tables.n_resamples, care)
 
 
-def moderated_means(tables: Tables, claim: Claim) -> Estimates:
+def moderated_means(tables: Tables, claim: Claim) -> Means:
     """Estimate system means over topics, with effect sizes of seeds and samples where the claim is about them."""
     estimates = estimate_means(tables)
     if claim == CELLS and not tables.complete:
@@ -229,7 +228,7 @@ def stratified_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     return student_pairs(*run_stratified(tables.y, ia, ib))
 
 
-def stratified_means(tables: Tables, claim: Claim) -> Estimates:
+def stratified_means(tables: Tables, claim: Claim) -> Means:
     """Estimate system means over these topics and shards."""
     parts = tables.decomposition(MD6)
     return replace(estimate_means(tables), scale=np.sqrt(parts.ss_error / parts.df_error))

@@ -20,7 +20,6 @@ from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
 from shardwise.io.tables.facts import Columns
-from shardwise.methods.base import Estimates
 from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
 from shardwise.methods.moments.gram import (
     ColumnMargins,
@@ -31,7 +30,7 @@ from shardwise.methods.moments.gram import (
     margins_of,
     merge_moments,
 )
-from shardwise.methods.pairs import JointDraws, Pairs
+from shardwise.methods.pairs import JointDraws, Means, Pairs
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
@@ -249,7 +248,7 @@ class ScoreMoments(Shown):
         n_resamples: int = 9_999,
         seed: int = 0,
         lower_is_better: bool = False,
-    ) -> Estimates:
+    ) -> Means:
         """Return the means of the systems with what differences are measured against.
 
         Parameters
@@ -268,7 +267,7 @@ class ScoreMoments(Shown):
 
         Returns
         -------
-        Estimates
+        Means
             Means of the systems and variances of their differences.
         """
         validate_choice(test, "test", TESTS)
@@ -288,7 +287,7 @@ class ScoreMoments(Shown):
         order = np.argsort(self.gram.mean if lower_is_better else -self.gram.mean, kind="stable")
         gram, margins = _reorder_systems(self.gram, order), _reorder_systems(self.gram.margins, order)
         error = interaction_square(margins) / (df * (systems - 1.0))
-        estimates = Estimates(
+        estimates = Means(
             labels=tuple(self.systems[k] for k in order),
             values=gram.mean,
             variance=error / self.n,
@@ -316,7 +315,7 @@ class ScoreMoments(Shown):
             f"under {FEW} {pluralize_noun(self.item)} the table gives a better joint distribution than its moments",
         )
         notes = few if test == "moderated" and self.n < FEW else ()
-        return replace(estimates, test=tested, notes=(*estimates.notes, *notes), **nothing)  # type: ignore[arg-type]
+        return replace(estimates, pairs=tested, notes=(*estimates.notes, *notes), **nothing)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         return f"moments of {format_count(self.n, self.item)} × {format_count(len(self.systems), 'system')}"

@@ -7,18 +7,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
 from shardwise.core.shown import Note
-from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
-from shardwise.methods.pairs import JointDraws, Pairs, ranked_pairs, student_pairs
+from shardwise.methods.pairs import JointDraws, Means, Pairs, ranked_pairs, student_pairs
 from shardwise.methods.tables import LAYOUTS, TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import PairMoments, Precision, difference_limits
@@ -74,7 +74,7 @@ def run_mcnemar(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     def limits(level: Floats) -> tuple[Floats, Floats]:
         return difference_limits(moments, student.student_critical(level, np.inf), precision)
 
-    return replace(ranked_pairs(mean, won, p), limits=limits)
+    return replace(ranked_pairs(mean, won, p), own_limits=limits)
 
 
 def run_randomization(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
@@ -142,7 +142,7 @@ def _halve_p_values(test: Any, tables: Tables, claim: Claim, ia: Ints, ib: Ints)
     return replace(pairs, p=np.where(pairs.difference == 0.0, 1.0, pairs.p / 2.0))
 
 
-def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Estimates:
+def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Means:
     """Estimate means of systems over the topics that each has, all but topic and system averaged; of no variance."""
     y = tables.topic_means()
     present = np.isfinite(y)
@@ -158,7 +158,7 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Estimates:
         notes = (Note(f"{some}: each pair is judged on the topics that both have", "gaps"),)
     means = np.where(present, y, 0.0).sum(axis=1) / np.maximum(count, 1)
     squares = (np.where(present, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
-    return Estimates(
+    return Means(
         labels=tuple(map(str, range(y.shape[2]))),
         values=means,
         scale=np.sqrt(error),
@@ -168,10 +168,33 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Estimates:
     )
 
 
+def rank_means(test: str, tables: Tables, claim: Claim) -> Means:
+    """Estimate mean ranks of the systems over topics, 1 for the lowest score of a topic, with their variance."""
+    ranks = np.asarray(scipy.stats.rankdata(tables.topic_means(), axis=2), np.float64)
+    variance, df = paired.rank_variance(ranks, test)
+    sd, count = ranks.std(axis=1, ddof=1), np.full((len(ranks), tables.systems), float(tables.topics))
+    return Means(
+        labels=tuple(map(str, range(tables.systems))),
+        values=ranks.mean(axis=1),
+        variance=variance,
+        df=df,
+        scale=np.full(len(ranks), np.sqrt(tables.systems * (tables.systems + 1.0) / 12.0)),
+        own_sd=sd,
+        own_count=count,
+        mean_se=sd / np.sqrt(count),
+        mean_df=count - 1.0,
+        notes=("means and differences are those of ranks, 1 for the lowest score of a topic",),
+    )
+
+
 def classic_test(name: str, title: str, pairs: Any, **facts: Any) -> Method:
     """Return a classic test on topics; what else varies is averaged out first."""
-    facts = {"layouts_by_claim": ((TOPICS, LAYOUTS),), "normal": False, **facts}
-    return Method(name=name, title=title, means=estimate_means, pairs=pairs, needs_all=True, **facts)
+    usual: dict[str, Any] = {
+        "layouts_by_claim": ((TOPICS, LAYOUTS),),
+        "normal": False,
+        "means": estimate_means,
+    }
+    return Method(name=name, title=title, pairs=pairs, needs_all=True, **(usual | facts))
 
 
 METHODS: tuple[Method, ...] = (
@@ -315,5 +338,40 @@ METHODS: tuple[Method, ...] = (
             " scenarios like TREC-8."
         ),
     ),
+    classic_test(
+        "friedman nemenyi",
+        "Friedman's ranks with Nemenyi's test",
+        None,
+        means=partial(rank_means, "nemenyi"),
+        text="Nemenyi's test of the mean ranks of the {systems} over {topics}",
+        reason="mean ranks of the {systems} over {topics}, all pairs at once",
+        citations=("Demsar2006",),
+        of_ranks=True,
+        sound=False,
+        common_error=True,
+        simultaneous=("hsd",),
+        stepwise=False,
+        equation="P(q_{R,∞} > √2·|d|/√(R(R + 1)/(6T))), d the difference of mean ranks",
+        limits="Not a test of means. The rank of a system depends on which other systems take part.",
+    ),
+    classic_test(
+        "friedman conover",
+        "Friedman's ranks with Conover's test",
+        None,
+        means=partial(rank_means, "conover"),
+        text="Conover's t-tests of the mean ranks of the {systems} over {topics}",
+        reason="mean ranks of the {systems} over {topics}, each pair by itself",
+        citations=("Conover1999",),
+        of_ranks=True,
+        sound=False,
+        common_error=True,
+        simultaneous=("hsd",),
+        default_correction="holm",
+        equation=(
+            "t = d/√(2·(A − ΣS²/T)/(T·(T − 1)(R − 1))), A the sum of squared ranks, S the sums of ranks of the"
+            " systems, (T − 1)(R − 1) df"
+        ),
+        limits="Not a test of means. The rank of a system depends on which other systems take part.",
+    ),
 )
-TESTS = {method.name: method for method in METHODS}
+TESTS = {method.name: method for method in METHODS if not method.of_ranks}

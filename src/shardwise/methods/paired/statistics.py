@@ -22,6 +22,7 @@ from shardwise.core.arguments import CHUNKS, borrow_executor, map_parallel
 from shardwise.core.arrays import Floats, Ints, Words
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired.kernels import count_flips
+from shardwise.methods.pairs import KNOWN_DF
 from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_targets
 from shardwise.stats.student import NOISE, t_statistic
 
@@ -239,3 +240,33 @@ def critical_t(maxima: Floats, alpha: float, topics: int) -> float:
     """The |t| above which a pair is told apart in a single step; ∞ if there are too few flips or topics for it."""
     u = find_critical(maxima, alpha) / (1.0 - TIE)
     return math.inf if u >= 1.0 else math.sqrt((topics - 1.0) * u / (1.0 - u))
+
+
+def friedman_statistic(ranks: Floats) -> Floats:
+    """(…,) Friedman's chi-squared of (…, T, R) ranks, corrected for ties; NaN where every topic ties all systems.
+
+    (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squared ranks and C = T·R·(R + 1)²/4 (Conover
+    1999).
+
+    >>> round(float(friedman_statistic(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]))), 3)
+    4.667
+    """
+    topics, systems = ranks.shape[-2:]
+    constant = topics * systems * (systems + 1.0) ** 2 / 4.0
+    spread = (ranks**2).sum(axis=(-2, -1)) - constant
+    between = (systems - 1.0) * ((ranks.sum(axis=-2) ** 2).sum(axis=-1) - topics * constant)
+    return np.asarray(np.divide(between, spread, out=np.full(spread.shape, np.nan), where=spread > 0.0))
+
+
+def rank_variance(ranks: Floats, test: str) -> tuple[Floats, float]:
+    """(…,) variance of a mean of (…, T, R) ranks, and its degrees of freedom.
+
+    That of random ranks, R(R + 1)/(12T), which is known, for "nemenyi"; what systems leave of it for "conover" (1999).
+    """
+    topics, systems = ranks.shape[-2:]
+    if test == "nemenyi":
+        return np.full(ranks.shape[:-2], systems * (systems + 1.0) / (12.0 * topics)), KNOWN_DF
+    df = (topics - 1.0) * (systems - 1.0)
+    spread = (ranks**2).sum(axis=(-2, -1)) - topics * systems * (systems + 1.0) ** 2 / 4.0
+    share = 1.0 - friedman_statistic(ranks) / (topics * (systems - 1.0))
+    return np.asarray(spread * share / (topics * df)), df

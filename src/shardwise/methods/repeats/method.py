@@ -12,7 +12,6 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import draw_ordered
@@ -21,7 +20,7 @@ from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.method import describe_resamples, estimate_means
-from shardwise.methods.pairs import Pairs, ranked_pairs, student_pairs
+from shardwise.methods.pairs import Means, Pairs, ranked_pairs, student_pairs
 from shardwise.methods.repeats.unified import (
     InstanceSpread,
     Moments,
@@ -180,14 +179,14 @@ def run_pooled(tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, own_t: bool)
     return replace(ranked_pairs(mean, t, p, se), words=describe_resamples(tables))
 
 
-def estimate_repeats(tables: Tables, claim: Claim) -> Estimates:
+def estimate_repeats(tables: Tables, claim: Claim) -> Means:
     """Estimate system means over topics and instances, with effect sizes."""
     estimates = estimate_means(tables)
     notes = (NOTE,) if claim == TOPICS else ()
     return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
-def add_effect_sizes(estimates: Estimates, tables: Tables) -> Estimates:
+def add_effect_sizes(estimates: Means, tables: Tables) -> Means:
     """The same, differences measured by the residual (J15), and by their own spread over topics (eq. 8).
 
     Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
@@ -395,7 +394,7 @@ PAIRWISE = (
 )
 
 
-def estimate_jointly(tables: Tables, claim: Claim) -> Estimates:
+def estimate_jointly(tables: Tables, claim: Claim) -> Means:
     """Estimate system means by one mixed model of all, with the variance that it gives a difference."""
     if spread_of(tables).fixed.any():
         raise InputError(
@@ -405,7 +404,7 @@ def estimate_jointly(tables: Tables, claim: Claim) -> Estimates:
     y = copy_deterministic(tables).transpose(0, 2, 3, 1)
     lines = tables.once("lines", lambda: balanced.split_lines(y, "nested"))
     se, freedom = difference_of(lines, "auto")
-    return Estimates(
+    return Means(
         labels=tuple(map(str, range(tables.systems))),
         values=lines.means,
         variance=se**2 / 2.0,

@@ -1,19 +1,266 @@
-"""Compare systems that met different items: Welch's t-test, and Games and Howell's test of all pairs."""
+"""Compare systems that met different items: Welch's t-test, and Games and Howell's test of all pairs.
+
+Means of systems that met different items, their errors, and what a covariate from before explains of them.
+
+Adjust unpaired scores for a covariate that was measured before the experiment.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.methods.base import Estimates
+from shardwise.core.errors import Either, InputError
+from shardwise.core.scores import as_scores, is_unpaired, measure_of, note_measure
 from shardwise.methods.method import TOPICS, Method
-from shardwise.methods.pairs import JointDraws, Pairs, student_pairs
+from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
-from shardwise.methods.unpaired.statistics import GroupMeans, group_means, permuted_floor, welch_df
-from shardwise.stats import studentized_range
+from shardwise.stats import student
+from shardwise.stats.stepdown import TIE
+from shardwise.stats.units import cluster_variance
+
+PERMUTATIONS = 1_999
+MANY_EVENTS = 100
+"""Scores other than the commonest one from which on Welch's t is left alone."""
+
+
+class GroupMeans(NamedTuple):
+    """Means of systems, each over its own items: (R,) arrays."""
+
+    mean: Floats
+    # of the mean, and its degrees of freedom
+    variance: Floats
+    df: Floats
+    # standard deviation of single scores, and their number
+    sd: Floats
+    number: Floats
+
+
+def group_means(y: Floats, cluster: Ints | None = None) -> GroupMeans:
+    """Estimate the mean of each system over its own items, with the variance of the mean.
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores, NaN where a system did not meet an item.
+    cluster : array of int, optional
+        (T,) number of each item's cluster, such as the user of a session: the variance is then cluster-robust (CR2,
+        Bell & McCaffrey 2002).
+
+    Returns
+    -------
+    GroupMeans
+        s²/n with n - 1 degrees of freedom without clusters.
+
+    >>> found = group_means(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 2.0], [np.nan, 8.0]]))
+    >>> found.mean.tolist(), found.variance.tolist(), found.df.tolist()
+    ([2.0, 5.0], [1.0, 9.0], [1.0, 1.0])
+    """
+    systems = y.shape[1]
+    mean, variance, df, sd, count = (np.empty(systems) for _ in range(5))
+    for k in range(systems):
+        known = np.isfinite(y[:, k])
+        own = y[known, k]
+        if own.size < 2:
+            raise InputError(
+                "a system has fewer than two scores", remedy="give at least two of each, or leave it out"
+            )
+        mean[k], sd[k], count[k] = own.mean(), own.std(ddof=1), own.size
+        if cluster is None:
+            variance[k], df[k] = own.var(ddof=1) / own.size, own.size - 1.0
+            continue
+        code = np.unique(cluster[known], return_inverse=True)[1]
+        if code.max() < 1:
+            raise InputError("a system has one cluster only", remedy="give at least two of each system")
+        found = cluster_variance(own, code)
+        variance[k], df[k] = float(found.variance), float(found.df)
+    return GroupMeans(mean, variance, df, sd, count)
+
+
+def welch_df(variance: Floats, df: Floats, ia: Ints, ib: Ints) -> Floats:
+    """Compute Welch's degrees of freedom of differences, (v_a + v_b)² / (v_a²/f_a + v_b²/f_b).
+
+    Parameters
+    ----------
+    variance, df : array
+        (…, R) variances of means and their degrees of freedom.
+    ia, ib : array of int
+        (P,) the systems of each pair.
+
+    Returns
+    -------
+    array
+        (…, P) degrees of freedom (Welch 1947, Satterthwaite 1946).
+
+    >>> float(welch_df(np.array([1.0, 1.0]), np.array([9.0, 9.0]), np.array([0]), np.array([1]))[0])
+    18.0
+    """
+    a, b = variance[..., ia], variance[..., ib]
+    below = a**2 / df[..., ia] + b**2 / df[..., ib]
+    fallback = np.minimum(df[..., ia], df[..., ib])
+    return np.asarray(np.where(below > 0.0, (a + b) ** 2 / np.where(below > 0.0, below, 1.0), fallback))
+
+
+def permuted_floor(y: Floats, ia: Ints, ib: Ints, seed: int) -> Floats:
+    """Compute p-values of pairs whose scores are mostly one value, by permutations of who met which system.
+
+    Few other scores, such as those of the few users who bought anything, make Student's t too sure of itself. The
+    permutation test of Welch's t is exact where the two systems have one distribution, and right in large samples where
+    only their means are equal (Janssen 1997; Chung & Romano 2013).
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores, NaN where a system did not meet an item.
+    ia, ib : array of int
+        (P,) the systems of each pair.
+    seed : int
+        Seed of the permutations.
+
+    Returns
+    -------
+    array
+        (P,) p-values; 0 where more than half of the scores, or `MANY_EVENTS` of either system, are not the commonest
+        value.
+
+    >>> spent = np.full((40, 2), np.nan)
+    >>> spent[:20, 0], spent[20:, 1] = 0.0, np.r_[np.zeros(17), 5.0, 5.0, 5.0]
+    >>> float(permuted_floor(spent, np.array([0]), np.array([1]), 0)[0].round(1))
+    0.2
+    """
+    floor = np.zeros(len(ia))
+    for k, (a, b) in enumerate(zip(ia, ib, strict=True)):
+        groups = [y[np.isfinite(y[:, system]), system] for system in (a, b)]
+        values, counts = np.unique(np.concatenate(groups), return_counts=True)
+        common = values[counts.argmax()]
+        events = [group[group != common] - common for group in groups]
+        fewest = min(map(len, events))
+        if counts.max() * 2 > counts.sum() and fewest < MANY_EVENTS and max(map(len, events)):
+            floor[k] = _permute_events(
+                events, [len(group) for group in groups], np.random.default_rng([seed, k])
+            )
+    return floor
+
+
+def _permute_events(events: list[Floats], sizes: list[int], rng: np.random.Generator) -> float:
+    """Return the two-sided permutation p-value of Welch's t, all scores but the events being 0."""
+    every, total = np.concatenate(events), sum(sizes)
+    # which of the events fall to the first group: places without replacement, drawn again where two are the same
+    places = rng.integers(total, size=(PERMUTATIONS, len(every)))
+    while True:
+        ordered = np.sort(places, axis=1)
+        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
+        if not again.size:
+            break
+        places[again] = np.stack([rng.permutation(total)[: len(every)] for _ in again])
+    first = places < sizes[0]
+    seen = np.arange(len(every)) < len(events[0])
+    return float(
+        (
+            1
+            + (
+                np.abs(_welch_t(first, every, sizes))
+                >= np.abs(_welch_t(seen[None], every, sizes)) * (1 - TIE)
+            ).sum()
+        )
+        / (PERMUTATIONS + 1)
+    )
+
+
+def _welch_t(first: Bools, events: Floats, sizes: list[int]) -> Floats:
+    """Return (B,) Welch's t of groups of which the first has these events, the second the others."""
+    t, spread = np.zeros(len(first)), np.zeros(len(first))
+    for member, size, sign in ((first, sizes[0], 1.0), (~first, sizes[1], -1.0)):
+        mean, square = member @ events / size, member @ events**2 / size
+        t += sign * mean
+        spread += np.maximum(square - mean**2, 0.0) / (size - 1.0)
+    return np.asarray(np.divide(t, np.sqrt(spread), out=np.zeros_like(t), where=spread > 0.0))
+
+
+def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
+    """Take out of scores what a covariate from before the experiment explains: CUPED.
+
+    y − θ(x − x̄) with θ = Σ(x − x̄_a)(y − ȳ_a)/Σ(x − x̄_a)² pooled within systems (Deng, Xu, Kohavi & Walker 2013). The
+    covariate must not depend on the system, which only what was measured before cannot.
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores, NaN where a system did not meet an item.
+    covariate : array
+        (T,) values of the covariate.
+
+    Returns
+    -------
+    tuple of array and float
+        Adjusted scores, and the share of the variance within systems that the covariate explains.
+
+    >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
+    >>> adjusted, share = adjust_for_covariate(y, np.array([1.0, 2.0, 1.0, 3.0]))
+    >>> adjusted.round(2).tolist(), share
+    ([[1.75, nan], [1.75, nan], [nan, 4.75], [nan, 4.75]], 1.0)
+    """
+    known = np.isfinite(y)
+    x = np.where(known, np.asarray(covariate, float)[:, None], np.nan)
+    x_rest, y_rest = x - np.nanmean(x, axis=0), y - np.nanmean(y, axis=0)
+    squares = float(np.nansum(x_rest**2))
+    if not squares > 0.0:
+        raise InputError(
+            "the covariate is the same for all items", remedy="name a column that varies, or none"
+        )
+    slope = float(np.nansum(x_rest * y_rest)) / squares
+    total = float(np.nansum(y_rest**2))
+    share = slope**2 * squares / total if total > 0.0 else 0.0
+    centre = float(np.asarray(covariate, float)[known.any(axis=1)].mean())
+    return y - slope * (x - centre), min(share, 1.0)
+
+
+def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
+    """Take out of unpaired scores what a covariate from before explains (CUPED).
+
+    Parameters
+    ----------
+    scores : object
+        Unpaired scores in any form that `as_scores` takes.
+    covariate : object
+        Values of the same items and systems, measured before; in the same form.
+
+    Returns
+    -------
+    tuple of DataArray and float
+        Adjusted scores, whose means differ as those of an analysis of covariance, and the share of the variance within
+        systems that the covariate explains.
+
+    >>> y = xr.DataArray([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]], dims=("topic", "system"))
+    >>> x = xr.DataArray([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]], dims=("topic", "system"))
+    >>> float(adjust_scores(y, x)[1])
+    1.0
+    """
+    table, before = as_scores(scores), as_scores(covariate)
+    if not is_unpaired(table):
+        raise InputError(
+            "the scores are paired, and need no covariate",
+            remedy=(Either("leave the covariate out", "remove --pre"), ": each item is its own control"),
+        )
+    x = before.transpose("topic", "system", ...).to_numpy()
+    y = table.transpose("topic", "system", ...).to_numpy()
+    if x.shape != y.shape or bool((np.isfinite(y) & ~np.isfinite(x)).any()):
+        raise InputError(
+            "the covariate is missing for some items", remedy="give it for every item, or leave them out"
+        )
+    if y.ndim > 2:
+        raise InputError(
+            "a covariate needs one score of each item", remedy="give means over the repeats of an item"
+        )
+    values = np.where(np.isfinite(y), x, 0.0).sum(axis=1)
+    adjusted, share = adjust_for_covariate(y, values)
+    scores_after = table.transpose("topic", "system").copy(data=adjusted)
+    return note_measure(scores_after, replace(measure_of(table), range=None, range_from="")), share
 
 
 def measure_groups(tables: Tables) -> GroupMeans:
@@ -26,61 +273,49 @@ def measure_groups(tables: Tables) -> GroupMeans:
     return tables.once("groups", measure)
 
 
-def games_howell(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
-    """Test pairs by Welch's t, all at once by the studentized range with the df of each pair."""
+def welch_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
+    """Test pairs by Welch's t; means and variances round as each system's own scores do."""
     means = measure_groups(tables)
-    difference = means.mean[..., ia] - means.mean[..., ib]
-    se = np.sqrt(means.variance[..., ia] + means.variance[..., ib])
-    df = welch_df(means.variance, means.df, ia, ib)
-    members = max(len(np.union1d(ia, ib)), 2)
+    size = np.maximum(np.abs(means.mean[..., ia]), np.abs(means.mean[..., ib]))
+    difference = student.drop_noise(means.mean[..., ia] - means.mean[..., ib], size)
+    se = student.drop_noise(np.sqrt(means.variance[..., ia] + means.variance[..., ib]), size)
+    pairs = student_pairs(difference, se, welch_df(means.variance, means.df, ia, ib))
+    if tables.cluster is not None:
+        return pairs
 
-    def adjust() -> Floats:
-        return np.asarray(studentized_range.sf(np.abs(pairs.statistic) * np.sqrt(2.0), members, df))
+    def permute() -> Floats:
+        floor = np.zeros((len(tables), tables.systems, tables.systems))
+        a, b = tables.pairs
+        floor[:, a, b] = [permuted_floor(y, a, b, tables.seed) for y in tables.topic_means()]
+        return floor
 
-    def half_width(alpha: float) -> Floats:
-        return np.asarray(studentized_range.isf(alpha, members, df) / np.sqrt(2.0) * se)
-
-    pairs = student_pairs(difference, se, df, JointDraws(adjust, half_width))
-    return pairs
+    # few other scores than the commonest one: p-values may not be below those of permutations
+    floor = tables.once("floor", permute)
+    return replace(pairs, floor=np.maximum(floor[:, ia, ib], floor[:, ib, ia]))
 
 
-def unpaired_means(tables: Tables, claim: Claim) -> Estimates:
+def unpaired_means(tables: Tables, claim: Claim) -> Means:
     """Estimate the mean of each system over its own items."""
     means = measure_groups(tables)
-    everyone = np.arange(tables.systems)
-    ia, ib = (grid.ravel() for grid in np.meshgrid(everyone, everyone, indexing="ij"))
-    square = (len(tables), tables.systems, tables.systems)
     freedom = means.number - 1.0
-    return Estimates(
-        labels=tuple(map(str, everyone)),
+    return Means(
+        labels=tuple(map(str, range(tables.systems))),
         values=means.mean,
         variance=means.variance.mean(axis=-1),
         df=means.df.sum(axis=-1),
         error="items within systems",
         scale=np.sqrt((freedom * means.sd**2).sum(axis=-1) / freedom.sum(axis=-1)),
-        difference_variance=(means.variance[..., ia] + means.variance[..., ib]).reshape(square),
-        difference_df=welch_df(means.variance, means.df, ia, ib).reshape(square),
         own_sd=means.sd,
         own_count=means.number,
         mean_se=np.sqrt(means.variance),
         mean_df=means.df,
-        from_own_scores=True,
-        p_floor=np.stack([_find_floor(y, tables) for y in tables.topic_means()]),
     )
-
-
-def _find_floor(y: Floats, tables: Tables) -> Floats:
-    """Return (R, R) p-values that those of pairs may not be below; 0 for items in clusters."""
-    floor = np.zeros((tables.systems, tables.systems))
-    if tables.cluster is None:
-        ia, ib = tables.pairs
-        floor[ia, ib] = permuted_floor(y, ia, ib, tables.seed)
-    return np.maximum(floor, floor.T)
 
 
 FACTS: dict[str, Any] = {
     "layouts_by_claim": ((TOPICS, (TABLE, INSTANCES)),),
     "means": unpaired_means,
+    "pairs": welch_pairs,
     "takes_gaps": True,
     "takes_single_items": True,
     "limits": "Loses much power where systems share their items: use the default there.",
@@ -98,11 +333,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="games-howell",
         title="Games–Howell test of unpaired scores",
-        pairs=games_howell,
         text="Games and Howell's test of unpaired scores, each {system} with a variance of its own",
         citations=("GamesHowell1976",),
         equation="P(q_{R,df} > |t|√2), t and df as Welch's; clusters: CR2 variances",
-        joint=True,
+        simultaneous=("hsd",),
         stepwise=False,
         **FACTS,
     ),

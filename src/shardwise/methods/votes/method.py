@@ -20,17 +20,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates
 from shardwise.methods.method import TOPICS, Clause, Method
 from shardwise.methods.paired.method import describe_resamples
-from shardwise.methods.pairs import JOINT, JointDraws, Pairs, student_pairs
+from shardwise.methods.pairs import JOINT, JointDraws, Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.moderation import own_share, shrink_variances, spread_share
@@ -74,9 +73,11 @@ class VoteStatistics:
 
 
 def measure_pairs(
-    values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: float | None = None
+    values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: float | None = None, systems: int | None = None
 ) -> VoteStatistics:
     """Measure the differences of pairs of strengths by their moderated variances.
+
+    Variances are over one way or two, with their design effects drawn towards the mean of all.
 
     Parameters
     ----------
@@ -88,162 +89,108 @@ def measure_pairs(
         (P,) systems of each pair.
     d0 : float
         Degrees of freedom that the mean design effect counts for.
+    systems : int, optional
+        Systems that the pairs are of, where these are not all that are in them.
 
     Returns
     -------
     VoteStatistics
         Differences, variances and degrees of freedom.
     """
-    return _moderate(values[ia] - values[ib], units, _Contrast(ia, ib), len(np.union1d(ia, ib)), d0)
+    systems = len(np.union1d(ia, ib)) if systems is None else systems
 
+    def take_pairs(square: Floats) -> Floats:
+        """(P,) variances of differences from covariances (R, R)."""
+        return np.asarray(np.maximum(square[ia, ia] + square[ib, ib] - 2.0 * square[ia, ib], 0.0))
 
-def measure_systems(values: Floats, units: VoteUnits, d0: float | None = None) -> VoteStatistics:
-    """Measure single strengths by their moderated variances, as `measure_pairs` does differences.
-
-    Parameters
-    ----------
-    values : array
-        (R,) strengths.
-    units : VoteUnits
-        What their errors are made of.
-    d0 : float
-        Degrees of freedom that the mean design effect counts for.
-
-    Returns
-    -------
-    VoteStatistics
-        Strengths, variances and degrees of freedom.
-    """
-    return _moderate(values, units, _Contrast(np.arange(len(values))), len(values), d0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Contrast:
-    """Single systems, or pairs of them, taken from squares of all systems."""
-
-    ia: Ints
-    ib: Ints | None = None
-
-    def __len__(self) -> int:
-        return len(self.ia)
-
-    def of_square(self, square: Floats) -> Floats:
-        """(P,) variances from covariances (R, R)."""
-        if self.ib is None:
-            return np.asarray(square[self.ia, self.ia])
-        both = square[self.ia, self.ia] + square[self.ib, self.ib] - 2.0 * square[self.ia, self.ib]
-        return np.asarray(np.maximum(both, 0.0))
-
-    def between(self, influence: Floats) -> Floats:
-        """(P,) variances from the influence (G, R) of units that add up to 0."""
-        units = len(influence)
-        return self.of_square(influence.T @ influence) * units / (units - 1.0)
-
-    def effective_df(self, counts: Floats) -> Floats:
-        """(P,) degrees of freedom of variances over units with unequal numbers of votes on the systems.
+    def measure_way(influence: Floats, counts: Floats) -> tuple[Floats, Floats]:
+        """(P,) variances from the influence (G, R) of units that add up to 0, and their degrees of freedom.
 
         Were votes independent, unit g would add m_g = n_ga/n_a² + n_gb/n_b² to the variance: f = (Σ m)²/Σ m² - 1.
         """
+        groups = len(influence)
         weight = counts / np.maximum(counts.sum(axis=0), 1.0) ** 2
-        square = weight.T @ weight
-        sums = weight.sum(axis=0)
-        if self.ib is None:
-            total, squares = sums[self.ia], square[self.ia, self.ia]
-        else:
-            total = sums[self.ia] + sums[self.ib]
-            squares = square[self.ia, self.ia] + square[self.ib, self.ib] + 2.0 * square[self.ia, self.ib]
-        return np.asarray(np.maximum(total**2 / squares - 1.0, 1.0))
+        square, sums = weight.T @ weight, weight.sum(axis=0)
+        squares = square[ia, ia] + square[ib, ib] + 2.0 * square[ia, ib]
+        df = np.maximum((sums[ia] + sums[ib]) ** 2 / squares - 1.0, 1.0)
+        return take_pairs(influence.T @ influence) * groups / (groups - 1.0), df
 
-
-def _moderate(
-    difference: Floats, units: VoteUnits, contrast: _Contrast, systems: int, d0: float | None
-) -> VoteStatistics:
-    """Variances of contrasts over one way or two, with their design effects drawn towards the mean of all."""
-    lead = contrast.between(units.lead)
-    lead_df = len(units.lead) - 1.0
-    own, share_of_other = lead, np.zeros(len(contrast))
-    spread, drawn_spread = lead**2 / contrast.effective_df(units.lead_counts), lead**2 / lead_df
+    lead_df, nothing = len(units.lead) - 1.0, np.zeros(len(ia))
+    own, effective_df = measure_way(units.lead, units.lead_counts)
+    other_share, spread, drawn_spread = nothing, own**2 / effective_df, own**2 / lead_df
     if units.other is not None and units.other_counts is not None and units.shared is not None:
-        other = contrast.between(units.other)
-        beyond = np.maximum(other - contrast.of_square(units.shared), 0.0)
-        share_of_other = np.divide(beyond, other, out=np.zeros(len(contrast)), where=other > 0.0)
-        own = lead + beyond
-        spread = spread + beyond**2 / contrast.effective_df(units.other_counts)
+        other, effective_df = measure_way(units.other, units.other_counts)
+        beyond = np.maximum(other - take_pairs(units.shared), 0.0)
+        other_share = np.divide(beyond, other, out=nothing.copy(), where=other > 0.0)
+        own = own + beyond
+        spread = spread + beyond**2 / effective_df
         drawn_spread = drawn_spread + beyond**2 / (len(units.other) - 1.0)
-    model = contrast.of_square(units.model)
-    effect = np.divide(own, model, out=np.zeros(len(contrast)), where=model > 0.0)
-    df = np.divide(own**2, spread, out=np.full(len(contrast), lead_df), where=spread > 0.0)
-    drawn = np.divide(own**2, drawn_spread, out=np.full(len(contrast), lead_df), where=drawn_spread > 0.0)
+    model = take_pairs(units.model)
+    effect = np.divide(own, model, out=nothing.copy(), where=model > 0.0)
+    df, drawn_df = (
+        np.divide(own**2, each, out=np.full(len(ia), lead_df), where=each > 0.0)
+        for each in (spread, drawn_spread)
+    )
     share = float(own_share(lead_df, max(systems, 2), d0))
     variance = model * shrink_variances(effect, effect.mean(), share)
     # the mean design effect rests on the contrasts of all systems, R - 1 of which are independent
     kappa = spread_share(share, systems)
-    return VoteStatistics(difference, own, model, share, variance, share_of_other, df / kappa, drawn / kappa)
+    difference = values[ia] - values[ib]
+    return VoteStatistics(difference, own, model, share, variance, other_share, df / kappa, drawn_df / kappa)
 
 
-@dataclass(frozen=True, eq=False)
-class VoteJoint:
-    """The joint distribution of the differences of pairs, drawn when it is first looked at."""
+def measure_systems(values: Floats, units: VoteUnits) -> VoteStatistics:
+    """Measure single strengths as `measure_pairs` does differences: from a system without votes and errors."""
+    r, column, square = len(values), ((0, 0), (0, 1)), ((0, 1), (0, 1))
+    beside = VoteUnits(
+        np.pad(units.lead, column),
+        np.pad(units.lead_counts, column),
+        np.pad(units.model, square),
+        None,
+        None if units.other is None else np.pad(units.other, column),
+        None if units.other_counts is None else np.pad(units.other_counts, column),
+        None if units.shared is None else np.pad(units.shared, square),
+    )
+    return measure_pairs(np.append(values, 0.0), beside, np.arange(r), np.full(r, r), systems=r)
 
-    units: VoteUnits
-    ia: Ints
-    ib: Ints
-    statistics: VoteStatistics
-    key: np.uint64
-    other_key: np.uint64
-    n_resamples: int
 
-    @cached_property
-    def _draws(self) -> tuple[Floats, Floats, Floats]:
-        """Step-down p-values, p-values of single pairs, and the largest t² of every bootstrap sample in order."""
-        found = self.statistics
-        order, targets = order_targets((found.t / found.care) ** 2)
-        ia, ib = self.ia[order], self.ib[order]
-        model, beyond = found.model[order], found.other_share[order]
-        lead = self.units.lead[:, ia] - self.units.lead[:, ib]
-        ways = [(lead, np.ones(len(ia)), self.key)]
-        if self.units.other is not None:
-            other = self.units.other[:, ia] - self.units.other[:, ib]
-            ways.append((other * np.sqrt(beyond), beyond, self.other_key))
-        squares = [way**2 for way, _, _ in ways]
-        falling, single = np.zeros(len(ia)), np.zeros(len(ia))
-        maxima = []
-        step = max(1, min(256, BLOCK // max(len(ia), 1)))
-        for first in range(0, self.n_resamples, step):
-            n = min(step, self.n_resamples - first)
-            difference, variance = np.zeros((n, len(ia))), np.zeros((n, len(ia)))
-            for (way, _, key), square in zip(ways, squares, strict=True):
-                g = len(way)
-                counts = topic_counts(g, key, first, n).astype(np.float64)
-                part = counts @ way
-                difference += part
-                variance += np.maximum(counts @ square - part**2 / g, 0.0) * (g / (g - 1.0))
-            effect = np.divide(variance, model, out=np.zeros_like(variance), where=model > 0.0)
-            pooled = effect.mean(axis=1, keepdims=True)
-            moderated = model * shrink_variances(effect, pooled, found.share)
-            t = np.divide(difference**2, moderated, out=np.zeros_like(variance), where=moderated > 0.0)
-            single += (t >= targets).sum(axis=0)
-            t = np.maximum.accumulate(t[:, ::-1], axis=1)[:, ::-1]
-            falling += (t >= targets).sum(axis=0)
-            maxima.append(t[:, 0])
-        adjusted, alone = adjust_counts(falling, order, self.n_resamples, len(ia)), np.empty(len(ia))
-        alone[order] = (1.0 + single) / (self.n_resamples + 1.0)
-        return adjusted, np.minimum(alone, adjusted), np.sort(np.concatenate(maxima))
-
-    @property
-    def p_adjusted(self) -> Floats:
-        """Step-down p-values (Romano & Wolf 2005)."""
-        return self._draws[0]
-
-    @property
-    def p(self) -> Floats:
-        """p-values of single pairs, from the same bootstrap samples."""
-        return self._draws[1]
-
-    def half_width(self, alpha: float) -> Floats:
-        """Return half-widths of simultaneous intervals: standard errors times the 1 - alpha quantile of max |t*|."""
-        critical = math.sqrt(find_critical(self._draws[2], alpha))
-        return np.asarray(self.statistics.se * self.statistics.care * critical)
+def draw_votes(
+    units: VoteUnits, ia: Ints, ib: Ints, measured: VoteStatistics, seed: int, n_resamples: int
+) -> tuple[Floats, Floats, Floats]:
+    """Draw bootstrap samples of prompts and voters: step-down p-values (Romano & Wolf 2005), those of single pairs, and
+    the largest t² of every sample in order.
+    """
+    order, targets = order_targets((measured.t / measured.care) ** 2)
+    ia, ib = ia[order], ib[order]
+    model, beyond = measured.model[order], measured.other_share[order]
+    ways = [(units.lead[:, ia] - units.lead[:, ib], key_of(seed))]
+    if units.other is not None:
+        other = units.other[:, ia] - units.other[:, ib]
+        ways.append((other * np.sqrt(beyond), key_of(seed + OTHER_WAY)))
+    squares = [way**2 for way, _ in ways]
+    falling, single = np.zeros(len(ia)), np.zeros(len(ia))
+    maxima = []
+    step = max(1, min(256, BLOCK // max(len(ia), 1)))
+    for first in range(0, n_resamples, step):
+        n = min(step, n_resamples - first)
+        difference, variance = np.zeros((n, len(ia))), np.zeros((n, len(ia)))
+        for (way, key), square in zip(ways, squares, strict=True):
+            g = len(way)
+            counts = topic_counts(g, key, first, n).astype(np.float64)
+            part = counts @ way
+            difference += part
+            variance += np.maximum(counts @ square - part**2 / g, 0.0) * (g / (g - 1.0))
+        effect = np.divide(variance, model, out=np.zeros_like(variance), where=model > 0.0)
+        pooled = effect.mean(axis=1, keepdims=True)
+        moderated = model * shrink_variances(effect, pooled, measured.share)
+        t = np.divide(difference**2, moderated, out=np.zeros_like(variance), where=moderated > 0.0)
+        single += (t >= targets).sum(axis=0)
+        t = np.maximum.accumulate(t[:, ::-1], axis=1)[:, ::-1]
+        falling += (t >= targets).sum(axis=0)
+        maxima.append(t[:, 0])
+    adjusted, alone = adjust_counts(falling, order, n_resamples, len(ia)), np.empty(len(ia))
+    alone[order] = (1.0 + single) / (n_resamples + 1.0)
+    return adjusted, np.minimum(alone, adjusted), np.sort(np.concatenate(maxima))
 
 
 OTHER_WAY = 1 << 32
@@ -255,27 +202,31 @@ def vote_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     members = np.union1d(ia, ib)
     a, b = np.searchsorted(members, ia), np.searchsorted(members, ib)
     values = tables.y.mean(axis=1)[:, members]
-    statistics, joints = [], []
-    for strengths, units, seed in zip(values, tables.votes, tables.seeds, strict=True):
-        own = units.select_systems(members)
-        measured = measure_pairs(strengths, own, a, b)
-        statistics.append(measured)
-        keys = key_of(seed), key_of(seed + OTHER_WAY)
-        joints.append(VoteJoint(own, a, b, measured, *keys, tables.n_resamples))
+    units = [each.select_systems(members) for each in tables.votes]
+    measured = [measure_pairs(strengths, own, a, b) for strengths, own in zip(values, units, strict=True)]
 
-    def stack(figure: str) -> Floats:
-        return np.stack([np.asarray(getattr(measured, figure)) for measured in statistics])
+    @cache
+    def draw() -> list[tuple[Floats, Floats, Floats]]:
+        each = zip(units, measured, tables.seeds, strict=True)
+        return [draw_votes(own, a, b, found, seed, tables.n_resamples) for own, found, seed in each]
 
-    draws = JointDraws(
-        lambda: np.stack([joint.p_adjusted for joint in joints]),
-        lambda alpha: np.stack([joint.half_width(alpha) for joint in joints]),
-        lambda: np.stack([joint.p for joint in joints]),
+    def half_width(alpha: float) -> Floats:
+        """Standard errors times the 1 - alpha quantile of the largest |t*|."""
+        critical = [math.sqrt(find_critical(maxima, alpha)) for _, _, maxima in draw()]
+        return np.stack([m.se * m.care * c for m, c in zip(measured, critical, strict=True)])
+
+    difference, se, df = (
+        np.stack(part) for part in zip(*((m.difference, m.se, m.df) for m in measured), strict=True)
     )
-    pairs = student_pairs(stack("difference"), stack("se"), stack("df"), draws)
-    return replace(pairs, words=describe_resamples(tables))
+    draws = JointDraws(
+        lambda: np.stack([adjusted for adjusted, _, _ in draw()]),
+        half_width,
+        lambda: np.stack([single for _, single, _ in draw()]),
+    )
+    return replace(student_pairs(difference, se, df, draws), words=describe_resamples(tables))
 
 
-def vote_means(tables: Tables, claim: Claim) -> Estimates:
+def vote_means(tables: Tables, claim: Claim) -> Means:
     """Estimate strengths."""
     if len(tables.votes) != len(tables):
         raise InputError(
@@ -283,10 +234,10 @@ def vote_means(tables: Tables, claim: Claim) -> Estimates:
             remedy="give a file of votes with the columns model_a, model_b, winner",
         )
     values = tables.y.mean(axis=1)
-    measured: list[VoteStatistics] = [
+    measured = [
         measure_systems(strengths, units) for strengths, units in zip(values, tables.votes, strict=True)
     ]
-    return Estimates(
+    return Means(
         labels=tuple(map(str, range(tables.systems))),
         values=values,
         mean_se=np.stack([one.se for one in measured]),

@@ -1,4 +1,9 @@
-"""Item scores of known range behind a comparison: what intervals and margins of bounded scores need of them."""
+"""Item scores of known range behind a comparison: what intervals and margins of bounded scores need of them.
+
+Gather what is known of means and differences for `Certainty`, and limit differences as their test does.
+
+Compute half-widths of the intervals around system means (F19 §5).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, measure_of
-from shardwise.stats import intervals, units
-from shardwise.stats.intervals import BoundedMoments, PairMoments, Range
+from shardwise.methods.pairs import Means, Pairs
+from shardwise.stats import intervals, student, studentized_range, units
+from shardwise.stats.corrections import uncorrected_level
+from shardwise.stats.evidence import Certainty, follow_test
+from shardwise.stats.intervals import SPARSE, BoundedMoments, PairMoments, Range
+from shardwise.stats.student import student_critical
 
 # differences of pairs on items that are held at a time
 BLOCK = 4_000_000
@@ -283,3 +293,193 @@ def bound_scores(scores: xr.DataArray) -> BoundedScores | None:
     values = np.asarray(means.transpose("topic", "system").to_numpy(), np.float64)
     bounded_scores = BoundedScores.map_scores(values, bounds, **codes)
     return replace(bounded_scores, systems=level_names(scores, "system"))
+
+
+def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Certainty:
+    """Return the evidence on (R,) means with their standard errors and degrees of freedom for the claim."""
+    if bounded is None:
+        return Certainty(means, se, df, np.asarray(df) + 1.0)
+    items = bounded.count_systems()
+    return Certainty(means, se, df, items, bounded.sum_systems(), items, bounded.bounds)
+
+
+def weigh_pairs(
+    bounded: BoundedScores | None,
+    ia: Ints,
+    ib: Ints,
+    difference: Floats,
+    se: Floats,
+    df: Floats,
+    units: Floats | None = None,
+    sign: int = 1,
+) -> Certainty:
+    """Return the evidence on (P,) differences of the first less the second system, by the test that was run."""
+    if bounded is None or bounded.unpaired:
+        items = np.full(len(ia), np.inf) if units is None else units
+        return Certainty(difference, se, df, items, sign=sign)
+    moments = bounded.sum_pairs(ia, ib)
+    items = bounded.count_pairs(ia, ib, moments)
+    units = items if units is None else units
+    return Certainty(difference, se, df, units, moments, items, bounded.bounds, sign)
+
+
+def limit_differences(
+    bounded: BoundedScores | None,
+    pairs: tuple[Ints, Ints],
+    evidence: tuple[Floats, Floats, Floats],
+    plain: tuple[Floats, Floats],
+    significant: Bools,
+    alpha: float,
+) -> tuple[Floats, Floats]:
+    """Compute confidence limits of differences: those of the test, or score limits where differences are sparse.
+
+    Parameters
+    ----------
+    bounded : BoundedScores or None
+        The scores of the items, systems in the order of the pairs' numbers.
+    pairs : tuple of arrays
+        (P,) first and second system of each pair.
+    evidence : tuple of arrays
+        (P,) differences, standard errors and degrees of freedom by the test that was run.
+    plain : tuple of arrays
+        (P,) limits by that test.
+    significant : array of bool
+        (P,) whether the test found a difference: its interval does not cross 0, and the others hold 0.
+    alpha : float
+        One less the level.
+
+    Returns
+    -------
+    tuple of arrays
+        (P,) limits, NaN where they are not estimable.
+    """
+    difference, se, df = evidence
+    half = (plain[1] - plain[0]) / 2.0
+    usable = np.isfinite(se) & np.isfinite(half)
+    ia, ib = pairs
+    if bounded is not None and bounded.unpaired:
+        bounded = None
+    sparse = (
+        bounded is not None
+        and bool(usable.any())
+        and bounded.measure_sparseness(ia[usable], ib[usable]) < SPARSE
+    )
+    # where nothing varies, a range is all that gives an interval a width
+    wanted = usable & ((se == 0.0) | (sparse & np.isfinite(df)))
+    if bounded is None or not wanted.any():
+        return follow_test(plain, difference, significant)
+    known = weigh_pairs(bounded, ia, ib, difference, se, df)
+    assert known.moments is not None
+    wanted &= known.in_range
+    # the critical value of the test, at least Student's for the pair alone
+    varying = usable & known.in_range & (se > 0.0)
+    ratios = half[varying] / se[varying]
+    typical = float(np.median(ratios)) if ratios.size else 0.0
+    critical = np.divide(half, se, out=np.full(half.shape, typical), where=varying)
+    least = student.student_critical(alpha, np.clip(np.fmin(df, known.moments.items - 1.0), 1.0, None))
+    limits = known.limits(np.where(wanted, np.maximum(critical, least), 1.0))
+    lower, upper = (np.where(wanted, *ends) for ends in zip(limits, plain, strict=True))
+    return follow_test((lower, upper), difference, significant)
+
+
+PAPER_KINDS = ("tukey", "anova", "sem")
+"""The intervals of F19 eq. 3, 5 and 4."""
+KINDS = ("mean", "comparison", "difference", *PAPER_KINDS)
+
+
+def estimate_own_variances(estimates: Means) -> Floats:
+    """(R,) variances v_u of the single means, such that v_u + v_v is the variance of a difference.
+
+    Where the pairs are unlike, the v_u are their least-squares fit (quasi-variances, Firth & de Menezes 2004).
+
+    >>> pairs = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+    >>> estimate_own_variances(Means(("x", "y", "z"), np.zeros(3), pairs, 9.0))
+    array([1., 2., 3.])
+    """
+    r = estimates.size
+    square = estimates.variance_of_differences().reshape(r, r)
+    if np.size(estimates.variance) == 1 or r == 2:
+        return np.full(r, square[0, 1] / 2)
+    return _shared_out(np.where(np.eye(r, dtype=bool), 0.0, square))
+
+
+def share_half_widths(half: Floats, ia: Ints, ib: Ints, r: int) -> Floats:
+    """(R,) half-widths of means whose sums come nearest to the half-widths of all differences.
+
+    Two such intervals overlap exactly when a pair is not significant where one critical difference serves all pairs,
+    and nearly so elsewhere.
+
+    >>> share_half_widths(np.array([0.3, 0.4, 0.5]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    array([0.1, 0.2, 0.3])
+    """
+    # an infinite half-width means too few resamples or topics for any interval
+    if r == 2 or not np.isfinite(half).all():
+        return np.full(r, float(half.max()) / 2.0)
+    square = np.zeros((r, r))
+    square[ia, ib] = square[ib, ia] = half
+    return _shared_out(square)
+
+
+def _shared_out(pairs: Floats) -> Floats:
+    """(R,) parts u such that u_a + u_b comes nearest to a symmetric table of pairs, by least squares."""
+    r = len(pairs)
+    rows = pairs.sum(axis=1)
+    total = rows.sum() / (2 * (r - 1))
+    return np.asarray(np.maximum((rows - total) / (r - 2), 0.0))
+
+
+def has_common_spread(estimates: Means, pairs: Pairs) -> bool:
+    """Return whether the model gives single means a variance or a distribution."""
+    by_variance = estimates.pairs is None and bool(np.isfinite(estimates.error_variance).all())
+    return by_variance or pairs.critical is not None
+
+
+def halve_critical_difference(estimates: Means, pairs: Pairs, alpha: float) -> Floats:
+    """(R,) half-widths by which two intervals overlap exactly when a pair is not significant.
+
+    Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
+    quasi-variances.
+    """
+    level = uncorrected_level(pairs.correction, pairs.p, alpha)
+    if pairs.critical is not None:
+        return np.full(estimates.size, np.ravel(pairs.critical(level[..., 0]))[0] / 2)
+    t = np.ravel(pairs.critical_t(level, np.ravel(estimates.error_df)[:1], alpha))[0]
+    return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
+
+
+def tukey_half_widths(estimates: Means, systems: int, alpha: float) -> Floats:
+    """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
+    _needs_variance(estimates, "tukey")
+    return np.asarray(
+        studentized_range.isf(alpha, systems, np.ravel(estimates.error_df)[0])
+        / 2
+        * np.sqrt(estimate_own_variances(estimates))
+    )
+
+
+def sem_half_widths(estimates: Means, alpha: float) -> Floats:
+    """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
+    if estimates.own_sd is None or estimates.own_count is None:
+        raise InputError(
+            "the model did not hand over the systems' own standard deviations",
+            remedy=("use ", Option("kind", "anova")),
+        )
+    n = np.ravel(estimates.own_count)
+    return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
+
+
+def anova_half_widths(estimates: Means, alpha: float) -> Floats:
+    """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
+    _needs_variance(estimates, "anova")
+    return np.asarray(
+        student_critical(alpha, np.ravel(estimates.error_df)[0]) * np.sqrt(estimate_own_variances(estimates))
+    )
+
+
+def _needs_variance(estimates: Means, kind: str) -> None:
+    if not (np.isfinite(estimates.error_variance).all() and np.ravel(estimates.error_df)[0] > 0):
+        raise InputError(
+            f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
+            " lacks",
+            remedy=("leave it out, or use ", Option("kind", "sem")),
+        )
