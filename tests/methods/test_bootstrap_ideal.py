@@ -68,16 +68,14 @@ def test_small_cases_equal_complete_enumeration(table: NDArray[np.float64]) -> N
         distribution = fit.effect_distribution(system)
         for x in between:
             assert distribution.cdf(x) == pytest.approx(np.mean(effects[:, j] <= x), abs=1e-10)
-    raw = fit.estimates(null="difference", residuals="raw").distribution
+    raw = fit.measure_pairs(null="difference", residuals="raw")
     centred = difference - (truth[0] - truth[1])
-    assert raw is not None
     for d in np.concatenate([np.abs(between), [abs(truth[0] - truth[1])]]):
         expected = np.mean(np.abs(centred) >= d - 1e-12)
         assert raw.p_values(np.array([d]))[0] == pytest.approx(expected, abs=1e-10)
     for tails in (1, 2):
-        marginal = fit.estimates(null="marginal", tails=tails).distribution
+        marginal = fit.measure_pairs(null="marginal", tails=tails)
         error = effects[:, 0] - truth[0]
-        assert marginal is not None
         for d in np.abs(between):
             expected = np.mean(error >= d) + (tails == 2) * np.mean(error <= -d)
             assert marginal.p_values(np.array([d]))[0] == pytest.approx(expected, abs=1e-10)
@@ -91,8 +89,7 @@ def test_enumeration_on_shards_with_four_draws_a_system() -> None:
     residuals = (values - values.mean(axis=2, keepdims=True)).ravel()
     means = np.array(list(product(residuals, repeat=4))).mean(axis=1)  # all 8^4 means of one system
     grid = np.linspace(0.01, 0.3, 9)
-    distribution = fit.estimates(residuals="raw").distribution
-    assert distribution is not None
+    distribution = fit.measure_pairs(residuals="raw")
     differences = np.sort(np.abs(np.subtract.outer(means[::1], means)).ravel())
     expected = 1.0 - np.searchsorted(differences, grid) / differences.size
     np.testing.assert_allclose(distribution.p_values(grid), expected, atol=1e-10)
@@ -222,6 +219,5 @@ def test_smoothing_adds_the_kernel_variance() -> None:
 def test_a_perfect_fit_leaves_no_doubt() -> None:
     table = xr.DataArray(np.add.outer([0.1, 0.2, 0.6], [0.0, 0.1]), dims=("topic", "system"))
     assert anova(table, "topic + system").notes
-    distribution = bootstrap_anova(table, "topic + system").estimates().distribution
-    assert distribution is not None
+    distribution = bootstrap_anova(table, "topic + system").measure_pairs()
     assert distribution.p_values(np.array([0.0, 0.1])).tolist() == [1.0, 0.0]

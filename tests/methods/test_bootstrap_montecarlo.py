@@ -66,16 +66,14 @@ def test_ideal_and_monte_carlo_agree_within_monte_carlo_error(
     for null, sample in (("difference", errors[:, 0] - errors[:, 1]), ("marginal", errors[:, 0])):
         for tails in (1, 2):
             options: dict[str, Any] = {"null": null, "tails": tails, "residuals": "raw"}
-            exact = ideal.estimates(**options).distribution
-            assert exact is not None
+            exact = ideal.measure_pairs(**options)
             expected = exact.p_values(d)
             simulated = (sample[:, None] >= d).mean(axis=0) + (tails == 2) * (sample[:, None] <= -d).mean(
                 axis=0
             )
             spread = np.sqrt(np.maximum(expected * (1 - expected), 1e-4) / M)
             assert (np.abs(simulated - expected) <= SIGMAS * spread).all()
-            pooled = drawn.estimates(**options).distribution
-            assert pooled is not None
+            pooled = drawn.measure_pairs(**options)
             assert (np.abs(pooled.p_values(d) - expected) <= SIGMAS * spread + 2 / M).all()
     both = [compare(fit, "bh", null="marginal", tails=1) for fit in (ideal, drawn)]
     order = [np.argsort(c.ia * 1000 + c.ib) for c in both]
@@ -138,8 +136,7 @@ def test_draws_are_uniform_over_the_pool() -> None:
 def test_simulated_p_values_are_never_zero() -> None:
     fit = bootstrap_anova(skewed_scores(8, 3, 2), MD3, n_resamples=99, seed=1)
     for null, size in (("marginal", 3 * 99), ("difference", 2 * 3 * 99)):
-        distribution = fit.estimates(null=null, tails=1).distribution  # type: ignore[arg-type]
-        assert distribution is not None
+        distribution = fit.measure_pairs(null=null, tails=1)  # type: ignore[arg-type]
         assert distribution.p_values(np.array([10.0]))[0] == pytest.approx(1 / (size + 1))
         assert distribution.critical(1e-9) == np.inf
         x = distribution.critical(0.05)
@@ -166,11 +163,9 @@ def test_kernel_density_is_scipys() -> None:
 
 def test_smoothing_simulated_and_ideal_alike() -> None:
     scores = skewed_scores(10, 30, 3)
-    ideal = bootstrap_anova(scores, MD3).estimates(null="marginal", tails=1, density="kde").distribution
+    ideal = bootstrap_anova(scores, MD3).measure_pairs(null="marginal", tails=1, density="kde")
     drawn = bootstrap_anova(scores, MD3, n_resamples=10_000, seed=2)
-    smoothed = drawn.estimates(null="marginal", tails=1, density="kde").distribution
-    assert ideal is not None
-    assert smoothed is not None
+    smoothed = drawn.measure_pairs(null="marginal", tails=1, density="kde")
     d = np.linspace(0.0, 0.05, 40)
     np.testing.assert_allclose(smoothed.p_values(d), ideal.p_values(d), atol=4e-3)
     assert "kernel density" in smoothed.name

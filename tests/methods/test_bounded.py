@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardwise.methods import bounded
+from shardwise.methods import intervals as bounded
 from shardwise.methods.intervals import BoundedScores
 from shardwise.stats import intervals, units
 from shardwise.stats.intervals import Range

@@ -45,11 +45,11 @@ def test_the_correction_is_as_large_as_the_docs_say() -> None:
 
 def test_estimates_take_the_error_that_belongs_to_their_df(both: tuple[MixedFit, pd.DataFrame]) -> None:
     fit, _ = both
-    corrected = fit.estimates(df="kenward-roger").difference_variance
-    plain = fit.estimates(df="satterthwaite").difference_variance
+    corrected = fit.estimates(df="kenward-roger").variance
+    plain = fit.estimates(df="satterthwaite").variance
     np.testing.assert_array_equal(corrected, fit.small_sample_variance)
     np.testing.assert_array_equal(plain, fit.difference_variance)
-    usual = fit.estimates().difference_variance
+    usual = fit.estimates().variance
     np.testing.assert_array_equal(usual, corrected if fit.singular else plain)
 
 

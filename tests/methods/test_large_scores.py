@@ -16,7 +16,7 @@ from shardwise.methods.tables import TABLE
 METHODS = {
     procedure.method.name: procedure.name
     for procedure in map(parse_procedure, list_procedures())
-    if TABLE in procedure.layouts and procedure.correction != "dunnett"
+    if TABLE in procedure.layouts and procedure.correction != "dunnett" and not procedure.method.of_ranks
 }
 OTHERS = ("ppi", "mcnemar", "bradley-terry")  # which need scores by people, right and wrong, or votes
 ALONE = (

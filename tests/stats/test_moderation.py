@@ -8,7 +8,6 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.methods.names import parse_procedure
-from shardwise.planning.simulated import run_tests
 from shardwise.stats import moderation
 from shardwise.stats.power import joint_critical, moderated_df, pilot_power
 from shardwise.stats.units import care_for_clusters
@@ -25,9 +24,8 @@ def collect_figures() -> dict[str, np.ndarray]:
     """Whatever is said of these scores by a shrunken variance."""
     joint, single = sw.compare(TABLE, "moderated", n_resamples=199), sw.compare(TABLE, "moderated none")
     shards = sw.compare(SHARDS, "moderated none these")
-    table, planted = TABLE.to_numpy(), np.array([0.3, 0.0, 0.0, 0.0, 0.0])
-    weights = np.ones((2, 14))
-    tables = np.stack([table, table[::-1]])
+    table = TABLE.to_numpy()
+    simulated = sw.planning.simulated_power(TABLE, topics=14, min_diff=0.3, repetitions=20)
     return {
         "tests": single.p,
         "tests of cells": shards.p,
@@ -47,7 +45,7 @@ def collect_figures() -> dict[str, np.ndarray]:
             tables=2,
             trials=200,
         ).power,
-        "simulated power": run_tests("moderated", tables, weights, planted, np.array([1, 2]), 2.0)[1],
+        "simulated power": simulated.table["width"].to_numpy(),
         "docs": np.array(parse_procedure("moderated").method.formula),
     }
 

@@ -636,8 +636,8 @@ _ROWS = (
             help="cost of one answer of one system to one item"),
     )),
     Param("scenario", SIMULATION, default=[], metavar="NAME",
-        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage), or halves:N "
-        "(each half of the topics against the other). Default: those that suit the scores."),
+        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage), or "
+        "halves:N (each half of the topics against the other). Default: those that suit the scores."),
     Param("depth", SIMULATION, default=1000, kind=int, metavar="N", least=1,
         help="Documents that a system retrieves for a topic."),
     Param("repetitions", SIMULATION, kind=int, metavar="N", least=5, most=MOST_TABLES, web="calibrate",

@@ -285,7 +285,18 @@ def _compare_fit(
             remedy="give the scores, or name a correction",
             argument="method",
         )
-    estimates = _get_estimates(source, generalize, options)
+    chosen_claim = {} if generalize is None else {"generalize": generalize}
+    if isinstance(source, Means):
+        if chosen_claim or options:
+            names = ", ".join([*chosen_claim, *options])
+            raise InputError(
+                f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
+            )
+        estimates = source
+    else:
+        estimates = source.estimates(**chosen_claim, **options)
+        if not isinstance(estimates, Means):
+            raise InputError(f"{type(source).__name__}.estimates() gave no Means")
     if lower_is_better is not None:
         estimates = replace(estimates, lower_is_better=lower_is_better)
     return compare_estimates(estimates, method, **pairs)
@@ -337,21 +348,6 @@ def compare_moments(
         estimates, procedure.correction, title=procedure.title, procedure=procedure.name, **pairs
     )
     return replace(compared, resamples=resamples if procedure.draws else None)
-
-
-def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Means:
-    chosen_claim = {} if generalize is None else {"generalize": generalize}
-    if isinstance(source, Means):
-        if chosen_claim or options:
-            names = ", ".join([*chosen_claim, *options])
-            raise InputError(
-                f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
-            )
-        return source
-    estimates = source.estimates(**chosen_claim, **options)
-    if not isinstance(estimates, Means):
-        raise InputError(f"{type(source).__name__}.estimates() gave no Means")
-    return estimates
 
 
 def paired_tests(

@@ -103,7 +103,21 @@ def compare_groups(
     if not groups:
         raise InputError("no contrast is named", remedy="name two groups of systems", argument="groups")
     weights = np.stack([_weigh(name, group, names) for name, group in groups.items()])
-    variances, df = _square_variances(pairs)
+    # variances of the differences of all systems, and the fewest degrees of freedom of any
+    if not pairs.complete:
+        raise InputError("contrasts need every pair of systems", remedy=("leave out ", Option("baseline")))
+    if not (np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all()):
+        raise InputError(
+            f"{pairs.title} has no standard errors of differences",
+            remedy=("use ", Option("method", "moderated")),
+        )
+    place = {system: k for k, system in enumerate(pairs.names)}
+    labels = pairs.estimates.labels
+    square = np.zeros((len(place), len(place)))
+    a = [place[labels[k]] for k in pairs.ia]
+    b = [place[labels[k]] for k in pairs.ib]
+    square[a, b] = square[b, a] = pairs.se**2
+    variances, df = square, float(pairs.df.min())
     means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
     estimate = weights @ means
     estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
@@ -197,7 +211,15 @@ def _draw_contrasts(
     covariance = -0.5 * weights @ variances @ weights.T
     se = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     t = student.t_statistic(estimate, se)
-    maxima = _draw_maxima(covariance, se, df, seed)
+    # largest |t| of all contrasts in each sample of their multivariate t distribution
+    scale = np.where(se > 0.0, se, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    # contrasts that depend on one another leave eigenvalues of rounding alone, whose roots would be seen
+    root = vectors * np.sqrt(np.where(values > ROUNDING * values.max(), values, 0.0))
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=(DRAWS, len(se))) @ root.T
+    spread = np.sqrt(rng.chisquare(df, DRAWS) / df) if math.isfinite(df) else np.ones(DRAWS)
+    maxima = np.asarray(np.abs(normal).max(axis=1) / spread)
     adjusted = np.array([(1 + int((maxima >= abs(x) * (1.0 - TIE)).sum())) / (DRAWS + 1) for x in t])
     single = student.two_sided(t, np.full(len(t), df))
     critical = (
@@ -243,36 +265,6 @@ def _weigh(name: str, group: Any, names: Sequence[str]) -> Floats:
             f"the weights of contrast {name!r} add up to {weights.sum():g}", remedy="make them add up to 0"
         )
     return weights
-
-
-def _square_variances(pairs: Comparisons) -> tuple[Floats, float]:
-    """Variances of the differences of all systems, and the fewest degrees of freedom of any."""
-    if not pairs.complete:
-        raise InputError("contrasts need every pair of systems", remedy=("leave out ", Option("baseline")))
-    if not (np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all()):
-        raise InputError(
-            f"{pairs.title} has no standard errors of differences",
-            remedy=("use ", Option("method", "moderated")),
-        )
-    place = {system: k for k, system in enumerate(pairs.names)}
-    labels = pairs.estimates.labels
-    square = np.zeros((len(place), len(place)))
-    a = [place[labels[k]] for k in pairs.ia]
-    b = [place[labels[k]] for k in pairs.ib]
-    square[a, b] = square[b, a] = pairs.se**2
-    return square, float(pairs.df.min())
-
-
-def _draw_maxima(covariance: Floats, se: Floats, df: float, seed: int) -> Floats:
-    """Largest |t| of all contrasts in each sample of their multivariate t distribution."""
-    scale = np.where(se > 0.0, se, 1.0)
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    # contrasts that depend on one another leave eigenvalues of rounding alone, whose roots would be seen
-    root = vectors * np.sqrt(np.where(values > ROUNDING * values.max(), values, 0.0))
-    rng = np.random.default_rng(seed)
-    normal = rng.normal(size=(DRAWS, len(se))) @ root.T
-    spread = np.sqrt(rng.chisquare(df, DRAWS) / df) if math.isfinite(df) else np.ones(DRAWS)
-    return np.asarray(np.abs(normal).max(axis=1) / spread)
 
 
 def parse_contrast(text: str, systems: Sequence[str]) -> tuple[str, Groups]:

@@ -66,7 +66,9 @@ def join_pair(a: Source, b: Source, *complete: Part, replicated: bool = False) -
                 remedy=("drop these topics, or use ", *complete),
             )
         y[:, k, [instances.index(label) for label in labels[k]]] = values[k].T
-    alone = [name for name, own, flag in zip(names, labels, fixed, strict=True) if len(own) < 2 and not flag]
+    alone = [
+        name for name, seen, flag in zip(names, labels, fixed, strict=True) if len(seen) < 2 and not flag
+    ]
     if replicated and alone and max(map(len, labels)) < 2:
         raise InputError(
             f"{alone[0]} has a single instance, which does not show how instances vary",
@@ -279,12 +281,12 @@ def _compare_means(
         labels, places = level_names(both, "instance"), []
         for k, name in enumerate(names):
             present = np.flatnonzero(np.isfinite(both.to_numpy()[:, k]).any(axis=0)).tolist()
-            own = {labels[m]: m for m in present}
-            if instance is not None and not fixed[k] and str(instance) not in own:
+            known = {labels[m]: m for m in present}
+            if instance is not None and not fixed[k] and str(instance) not in known:
                 raise InputError(
-                    f"{name} has no instance {instance}", remedy=f"it has {', '.join(list(own)[:5])}"
+                    f"{name} has no instance {instance}", remedy=f"it has {', '.join(list(known)[:5])}"
                 )
-            places.append(present[0] if instance is None or fixed[k] else own[str(instance)])
+            places.append(present[0] if instance is None or fixed[k] else known[str(instance)])
         means = means.copy(data=both.to_numpy()[:, [0, 1], places])
         chosen = [f"{labels[places[k]]} of {name}" for k, name in enumerate(names) if not fixed[k]]
         scope = f", for instance {', '.join(chosen)} alone"
@@ -362,6 +364,6 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     gain = -mean if lower else mean
     verdict = np.where(p > alpha, "no difference", np.where(gain > 0, "better", "worse"))
     present = np.isfinite(both.to_numpy()).any(axis=0)
-    own = present[0] if present[0].sum() >= present[1].sum() else present[1]
-    labels = [label for label, there in zip(level_names(both, "instance"), own, strict=True) if there]
+    more = present[0] if present[0].sum() >= present[1].sum() else present[1]
+    labels = [label for label, seen in zip(level_names(both, "instance"), more, strict=True) if seen]
     return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

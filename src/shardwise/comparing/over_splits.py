@@ -242,9 +242,12 @@ def _combine_splits(comparisons: Sequence[Comparisons], rule: str, correction: s
         title = f"{RULES[rule].title} ({len(comparisons)}) with {STEPWISE[correction].title}"
     else:
         title = f"{rule} over {len(comparisons)} splits, each {comparisons[0].title}"
-    return _build_comparisons(
-        both, p, p_adjusted, correction, title, RULES[rule].scope.format(n=len(comparisons))
-    )
+    claim = RULES[rule].scope.format(n=len(comparisons))
+    e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
+    nothing = np.full(p.shape, np.nan)
+    difference = e.values[both.ia] - e.values[both.ib]
+    pairs = Pairs(difference, nothing, nothing, nothing, p, correction=correction, p_adjusted=p_adjusted)
+    return Comparisons(e, both.ia, both.ib, pairs, title)
 
 
 def combined_p(
@@ -299,16 +302,6 @@ def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
     title = f"Benjamini–Hochberg at {alpha:g} (V17: p·N/k, k = {k})"
     pairs = replace(comparisons.pairs, p_adjusted=p, correction="bh")
     return replace(comparisons, pairs=pairs, title=title)
-
-
-def _build_comparisons(
-    both: Aligned, p: Floats, p_adjusted: Floats, correction: str, title: str, claim: str
-) -> Comparisons:
-    e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
-    nothing = np.full(p.shape, np.nan)
-    difference = e.values[both.ia] - e.values[both.ib]
-    pairs = Pairs(difference, nothing, nothing, nothing, p, correction=correction, p_adjusted=p_adjusted)
-    return Comparisons(e, both.ia, both.ib, pairs, title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,21 @@ def make_tables(
     if gated.human is not None:
         options |= _people_options(procedure, gated)
     if gated.votes is not None or method.uses_votes:
-        options["votes"] = _vote_units(procedure, gated)
+        # what the errors of strengths are made of; refused where a test would take them for
+        # scores of items
+        if gated.votes is None:
+            raise procedure.make_refusal(
+                "needs votes, and these are scores",
+                "give a file of votes with the columns model_a, model_b and winner, or leave out the method",
+            )
+        if not procedure.method.uses_votes:
+            raise procedure.make_refusal(
+                "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
+            )
+        places = {name: k for k, name in enumerate(gated.votes.systems)}
+        options["votes"] = (
+            gated.votes.units.select_systems(np.array([places[name] for name in gated.systems])),
+        )
     if method.takes_single_items and gated.cluster is not None:
         options["cluster"] = gated.cluster
     if is_unpaired(scores):
@@ -224,21 +238,6 @@ def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
     options |= {} if scores.cluster is None else {"cluster": scores.cluster}
     options |= {} if scores.task is None else {"task": scores.task}
     return options
-
-
-def _vote_units(procedure: Procedure, scores: Scores) -> tuple[Any, ...]:
-    """Return what the errors of strengths are made of; refused where a test would take them for scores of items."""
-    if scores.votes is None:
-        raise procedure.make_refusal(
-            "needs votes, and these are scores",
-            "give a file of votes with the columns model_a, model_b and winner, or leave out the method",
-        )
-    if not procedure.method.uses_votes:
-        raise procedure.make_refusal(
-            "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
-        )
-    places = {name: k for k, name in enumerate(scores.votes.systems)}
-    return (scores.votes.units.select_systems(np.array([places[name] for name in scores.systems])),)
 
 
 def batch_of_one(

@@ -19,7 +19,6 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.over_splits import Signs, align_pairs, half_width, over_splits, with_splits
 from shardwise.core import late
 from shardwise.core.arguments import Progress
-from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import as_scores, level_names
@@ -317,7 +316,15 @@ def _compare_approaches(
     for a in range(len(approaches)):
         for b in range(len(approaches)):
             pairs = list(combinations(range(j), 2)) if a == b else [(i, i) for i in range(j)]
-            for f, values in enumerate(_tabulate_agreements(decisions[a], decisions[b], pairs)):
+            # (figures, pairs of splits), and in the last row the pairs of systems
+            # significant in the first only
+            first = decisions[a]
+            second = decisions[b]
+            rows = [
+                (*_count_agreements(first[x], second[y]), np.sum((first[x] != 0) & (second[y] == 0)))
+                for x, y in pairs
+            ]
+            for f, values in enumerate(np.array(rows, np.float64).reshape(len(rows), len(FIGURES) + 1).T):
                 if not np.isnan(values).all():
                     mean[a, b, f] = np.nanmean(values)
                     half[a, b, f] = half_width(values, level)
@@ -336,15 +343,6 @@ def _compare_approaches(
         coords={dimension: list(approaches), "other": list(approaches), "figure": names},
         attrs={"alpha": alpha, "level": level, "splits": j, "pairs": decisions.shape[2]},
     )
-
-
-def _tabulate_agreements(first: Signs, second: Signs, splits: Sequence[tuple[int, int]]) -> Floats:
-    """Return (figures, pairs of splits), and in the last row the pairs of systems significant in the first only."""
-    rows = [
-        (*_count_agreements(first[x], second[y]), np.sum((first[x] != 0) & (second[y] == 0)))
-        for x, y in splits
-    ]
-    return np.array(rows, np.float64).reshape(len(rows), len(FIGURES) + 1).T
 
 
 CONDITIONS = ("across", "confined", "within")

@@ -37,52 +37,43 @@ def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
     """
     if estimates.mean_se is not None:
         return estimates
-    replicates = _keep_replicates(tables, claim)
-    if replicates.shape[-1] > 1:
-        se, df = _replicated_errors(replicates, tables)
-    else:
-        se, df = _topic_errors(replicates[..., 0], np.asarray(estimates.values)[0], tables.unit_df)
-    return replace(estimates, mean_se=se[None], mean_df=df[None])
-
-
-def _keep_replicates(tables: Tables, claim: Claim) -> Floats:
-    """(T, R, M) scores of the only table: what the claim is about is kept, what else varies is averaged."""
+    # (T, R, M) scores of the only table: what the claim is about is kept, what else varies is averaged
     if not {"shard", "instance"} & set(claim.over) or tables.y.shape[1:] == tables.topic_means().shape[1:]:
-        return np.asarray(tables.topic_means()[0][..., None])
-    y, dims = tables.y[0], tables.dims
-    if "split" in dims:
-        # another split has other shards: the mean over splits is the best guess of one shard's scores
-        y, dims = y.mean(axis=dims.index("split")), tuple(d for d in dims if d != "split")
-    return np.asarray(y.reshape(*y.shape[:2], -1))
-
-
-def _replicated_errors(y: Floats, tables: Tables) -> tuple[Floats, Floats]:
-    """(R,) errors of means over topics and replicates, NaN for systems that lack single scores."""
-    alike = np.array(tables.deterministic or (False,) * y.shape[1])
-    present = np.isfinite(y)
-    replicated = present.any(axis=0)
-    whole = (present.all(axis=0) == replicated).all(axis=-1) & (
-        replicated.sum(axis=-1) >= np.where(alike, 1, 2)
-    )
-    se, df = np.full(y.shape[1], np.nan), np.full(y.shape[1], np.nan)
-    if whole.any() and len(y) > 1:
-        _, errors, freedom = mean_spread(y[None, :, whole], alike[whole])
-        se[whole], df[whole] = errors[0], freedom[0]
-    return se, df
-
-
-def _topic_errors(y: Floats, values: Floats, unit_df: float | None) -> tuple[Floats, Floats]:
-    """(R,) errors of means over the topics that each system has, NaN where the mean is adjusted by a model."""
-    present = np.isfinite(y)
-    count = present.sum(axis=0)
-    mean = np.where(present, y, 0.0).sum(axis=0) / np.maximum(count, 1)
-    squares = (np.where(present, y - mean, 0.0) ** 2).sum(axis=0)
-    agrees = np.abs(mean - values) <= SAME * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    known = agrees & (count > 1)
-    freedom = np.maximum(count - 1.0, 1.0)
-    se = np.sqrt(squares / freedom / np.maximum(count, 1))
-    df = freedom if unit_df is None else np.full(count.shape, unit_df)
-    return np.where(known, se, np.nan), np.where(known, df, np.nan)
+        replicates = np.asarray(tables.topic_means()[0][..., None])
+    else:
+        y, dims = tables.y[0], tables.dims
+        if "split" in dims:
+            # another split has other shards: the mean over splits is the best guess of one shard's scores
+            y, dims = y.mean(axis=dims.index("split")), tuple(d for d in dims if d != "split")
+        replicates = np.asarray(y.reshape(*y.shape[:2], -1))
+    if replicates.shape[-1] > 1:
+        # (R,) errors of means over topics and replicates, NaN for systems that lack single scores
+        alike = np.array(tables.deterministic or (False,) * replicates.shape[1])
+        present = np.isfinite(replicates)
+        replicated = present.any(axis=0)
+        whole = (present.all(axis=0) == replicated).all(axis=-1) & (
+            replicated.sum(axis=-1) >= np.where(alike, 1, 2)
+        )
+        se, df = np.full(replicates.shape[1], np.nan), np.full(replicates.shape[1], np.nan)
+        if whole.any() and len(replicates) > 1:
+            _, errors, freedom = mean_spread(replicates[None, :, whole], alike[whole])
+            se[whole], df[whole] = errors[0], freedom[0]
+    else:
+        # (R,) errors of means over the topics that each system has, NaN where the mean is adjusted
+        # by a model
+        y = replicates[..., 0]
+        values = np.asarray(estimates.values)[0]
+        present = np.isfinite(y)
+        count = present.sum(axis=0)
+        mean = np.where(present, y, 0.0).sum(axis=0) / np.maximum(count, 1)
+        squares = (np.where(present, y - mean, 0.0) ** 2).sum(axis=0)
+        agrees = np.abs(mean - values) <= SAME * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+        known = agrees & (count > 1)
+        freedom = np.maximum(count - 1.0, 1.0)
+        se = np.sqrt(squares / freedom / np.maximum(count, 1))
+        df = freedom if tables.unit_df is None else np.full(count.shape, tables.unit_df)
+        se, df = np.where(known, se, np.nan), np.where(known, df, np.nan)
+    return replace(estimates, mean_se=se[None], mean_df=df[None])
 
 
 def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:

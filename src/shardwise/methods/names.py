@@ -208,7 +208,19 @@ class Procedure:
         if self.rule == "first":
             return self.on_one_split.decide(tables.first_split(), pairs)
         if self.rule not in AVERAGED:
-            return self._decide_splits(tables, pairs)
+            # one decision on each pair out of those on every split
+            combined = self.rule in COMBINED
+            inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
+            each = tables.each_split()
+
+            def decide_each() -> Pairs:
+                if each.complete or not self.method.fits_cells:
+                    return inner.decide(each, pairs)
+                return stack_pairs([inner.decide(table, pairs) for table in each.single_tables()])
+
+            asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
+            each_pair = tables.once(("splits", inner, asked), decide_each)
+            return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
         estimates = self.estimate(tables)
         if pairs is None:
             key = ("pairs", self.rule, self.method, self.claim)
@@ -216,21 +228,6 @@ class Procedure:
         else:
             tested = estimates.test_pairs(*pairs)
         return tested.correct(self.correction, *(pairs or tables.pairs), estimates.variance_of_differences)
-
-    def _decide_splits(self, tables: Tables, pairs: tuple[Ints, Ints] | None) -> Pairs:
-        """One decision on each pair out of those on every split."""
-        combined = self.rule in COMBINED
-        inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
-        each = tables.each_split()
-
-        def decide_each() -> Pairs:
-            if each.complete or not self.method.fits_cells:
-                return inner.decide(each, pairs)
-            return stack_pairs([inner.decide(table, pairs) for table in each.single_tables()])
-
-        asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
-        each_pair = tables.once(("splits", inner, asked), decide_each)
-        return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
 
     def _check_layout(self, tables: Tables) -> None:
         if tables.dims not in self.layouts:

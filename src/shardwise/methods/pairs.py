@@ -439,7 +439,15 @@ def choose_pairs(
                 (Option("only"), " lists pairs, and ", Option("baseline"), " is given too"),
                 remedy="give one of the two",
             )
-        return _resolve_pairs([(item[0], item[1]) for item in only], position, directed)
+        listed = [(item[0], item[1]) for item in only]
+        pairs = np.array([[_find_system(a, position), _find_system(b, position)] for a, b in listed])
+        same = pairs[:, 0] == pairs[:, 1]
+        if same.any():
+            raise InputError(f"system {listed[int(same.argmax())][0]!r} cannot be compared with itself")
+        if not directed:
+            pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        ia, ib = np.ascontiguousarray(pairs.T)
+        return ia, ib
     chosen = np.arange(len(labels))
     if only is not None:
         if isinstance(only, str):
@@ -467,19 +475,6 @@ def list_baselines(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
     (('bm25',), ('bm25', 'rm3'), ())
     """
     return tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
-
-
-def _resolve_pairs(
-    listed: list[tuple[str, str]], position: dict[str, int], directed: bool
-) -> tuple[Ints, Ints]:
-    pairs = np.array([[_find_system(a, position), _find_system(b, position)] for a, b in listed])
-    same = pairs[:, 0] == pairs[:, 1]
-    if same.any():
-        raise InputError(f"system {listed[int(same.argmax())][0]!r} cannot be compared with itself")
-    if not directed:
-        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-    ia, ib = np.ascontiguousarray(pairs.T)
-    return ia, ib
 
 
 def _find_system(name: str, position: dict[str, int]) -> int:

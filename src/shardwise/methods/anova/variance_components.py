@@ -85,7 +85,11 @@ def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
     elif dims[-1] == "instance":
         raw = _of_instances(y)
     else:
-        raw = _of_topics(y)
+        # MD1: E[MS_t] = σ²_e + Rσ²_t, E[MS_s] = σ²_e + Tσ²_s
+        t, r = y.shape
+        ms = mean_squares(y, ("topic", "system"))
+        error = ms["error"]
+        raw = {"topic": (ms["topic"] - error) / r, "system": (ms["system"] - error) / t, "error": error}
     sizes = " × ".join(format_count(size, dim) for dim, size in zip(dims, y.shape, strict=True))
     return VarianceComponents(
         {name: max(0.0, value) for name, value in raw.items()},
@@ -109,14 +113,6 @@ def mean_squares(y: Floats, dims: tuple[str, ...]) -> dict[str, float]:
     assert parts is not None, "the gate refuses tables with gaps"
     named = {format_term(term): parts.ss[term] / parts.df[term] for term in parts.ss}
     return {**named, "error": parts.ss_error / parts.df_error}
-
-
-def _of_topics(y: Floats) -> dict[str, float]:
-    """MD1: E[MS_t] = σ²_e + Rσ²_t, E[MS_s] = σ²_e + Tσ²_s."""
-    t, r = y.shape
-    ms = mean_squares(y, ("topic", "system"))
-    error = ms["error"]
-    return {"topic": (ms["topic"] - error) / r, "system": (ms["system"] - error) / t, "error": error}
 
 
 def _of_shards(y: Floats) -> dict[str, float]:

@@ -305,17 +305,20 @@ def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None
     distribution = ideal_distribution(draws) if distribution is None else distribution
     if draws.variance == 0.0:
         return distribution
-    return invert_characteristic(draws, kernel_bandwidth(absolute_deviation(distribution), n))
-
-
-def absolute_deviation(distribution: Spread) -> float:
-    """Median distance from the median."""
+    # median distance from the median
     middle = float(find_quantiles(distribution, np.array([0.5]))[0])
-    # half of the distribution lies within x of the median
-    return first_where(
-        lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
-        0.0,
-        max(abs(end - middle) for end in distribution.span),
+    return invert_characteristic(
+        draws,
+        kernel_bandwidth(
+            (
+                first_where(
+                    lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
+                    0.0,
+                    max(abs(end - middle) for end in distribution.span),
+                )
+            ),
+            n,
+        ),
     )
 
 
@@ -336,16 +339,7 @@ def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
         k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
         sides.append((support, *_saddlepoint_tail(NODES / sd, k0, sign * k1, k2)))
     half = 1.02 * max(_find_reach(support, x, bound) for support, x, bound, _ in sides)
-    pdf, cdf = _transform_grid(draws, half, blur)
-    tails = [
-        _join_tail(support, x, log, half, values)
-        for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
-    ]
-    return Inverted(half, pdf, cdf, *tails)
-
-
-def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
-    """Density and distribution function on GRID points from -half on, by one Fourier transform each."""
+    # density and distribution function on GRID points from -half on, by one Fourier transform each
     parts = []
     for first in range(0, GRID // 2, BATCH):
         t = np.arange(first, first + BATCH, dtype=np.float64) * (np.pi / half)
@@ -365,8 +359,12 @@ def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Flo
     spectrum[1 : len(phi)] /= 1j * t[1:]
     wave = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))
     cdf = np.arange(GRID) / GRID + wave - wave[0]
-    # the transform of a pool of a few values rings: a distribution function never falls
-    return pdf, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
+    cdf = np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
+    tails = [
+        _join_tail(support, x, log, half, values)
+        for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
+    ]
+    return Inverted(half, pdf, cdf, *tails)
 
 
 def _group_residuals(pool: Pool) -> tuple[Floats, Floats, Floats]:

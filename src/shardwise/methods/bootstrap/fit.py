@@ -175,7 +175,11 @@ class BootstrapFit(Shown):
         return self.measure_pairs(null, tails, density, residuals).describe_means(self.means)
 
     def measure_pairs(
-        self, null: Null, tails: int, density: Density, residuals: Residuals | None = None
+        self,
+        null: Null = "difference",
+        tails: int = 2,
+        density: Density = "exact",
+        residuals: Residuals | None = None,
     ) -> PairDistribution:
         """Return the distribution that differences are measured against, as for `estimates`.
 
@@ -192,7 +196,12 @@ class BootstrapFit(Shown):
         validate_choice(null, "null", ("difference", "marginal"))
         validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._residual_scale(residuals or usual_residuals(null))
-        words = self._describe_distribution(null, tails, density, scale)
+        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
+        kind = "ideal bootstrap" if self.n_resamples is None else drawn
+        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
+        sides = "one-tailed" if tails == 1 else "two-tailed"
+        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
+        words = " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
         variance = np.asarray(scale**2 * self.draws.variance)
         return PairDistribution((self._error_spread(null, density, None),), tails, scale, words, variance)
 
@@ -302,14 +311,6 @@ class BootstrapFit(Shown):
             )
         return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
 
-    def _describe_distribution(self, null: str, tails: int, density: str, scale: float) -> str:
-        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
-        kind = "ideal bootstrap" if self.n_resamples is None else drawn
-        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
-        sides = "one-tailed" if tails == 1 else "two-tailed"
-        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
-        return " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
-
     def __str__(self) -> str:
         how = "ideal" if self.n_resamples is None else f"{self.n_resamples} resamples, seed {self.seed}"
         return f"bootstrap ANOVA ({how}) of {self.model.title}; {self.draws.pool.values.size} residuals"
@@ -361,7 +362,16 @@ def bootstrap_anova(
     """
     fit = anova(scores, model)
     estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
-    residuals = _list_residuals(fit)
+    # all residuals there are; on full tables without aligning labels, which takes longer than the
+    # arithmetic
+    if fit.incomplete is not None:
+        residuals = fit.residuals.to_numpy()
+        residuals = np.asarray(residuals[~np.isnan(residuals)])
+    else:
+        remainder = fit.scores.variable - fit.grand_mean
+        for effect in fit.effects.values():
+            remainder = remainder - effect.variable
+        residuals = np.asarray(remainder.to_numpy(), np.float64)
     pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
     weights, counts = _count_weights(fit, of)
     draws = Draws(pool, weights, counts)
@@ -405,17 +415,6 @@ def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | N
         neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
         values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the distribution is symmetric
     return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
-
-
-def _list_residuals(fit: AnovaFit) -> Floats:
-    """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
-    if fit.incomplete is not None:
-        residuals = fit.residuals.to_numpy()
-        return np.asarray(residuals[~np.isnan(residuals)])
-    remainder = fit.scores.variable - fit.grand_mean
-    for effect in fit.effects.values():
-        remainder = remainder - effect.variable
-    return np.asarray(remainder.to_numpy(), np.float64)
 
 
 def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:

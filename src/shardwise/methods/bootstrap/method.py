@@ -33,7 +33,6 @@ from shardwise.methods.bootstrap.fit import (
 from shardwise.methods.method import THESE, Method
 from shardwise.methods.pairs import Means
 from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
-from shardwise.stats.balanced import Decomposition
 
 READINGS: dict[str, tuple[Null, int, Density]] = {
     "difference": ("difference", 2, "exact"),
@@ -112,17 +111,8 @@ def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, cla
         return replace(distribution, variance=distribution.variance[None]).describe_means(means)
     parts = tables.decomposition(model, model.on_shards is False)
     scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
-    draws = _make_draws(model, tables, parts)
-    spreads = tuple(_error_spreads(model, drawn, tables, draws, null, density))
-    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
-    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
-    distribution = PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}", variance)
-    return distribution.describe_means(estimates_of(parts, model, claim))
 
-
-def _make_draws(model: Model, tables: Tables, parts: Decomposition) -> list[Draws]:
-    """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
-
+    # what a resampled system mean of each table is made of: its n draws from the pool of all residuals
     def compute_draws() -> list[Draws]:
         y = tables.topic_means() if model.on_shards is False else tables.y
         residuals = parts.residuals(y).reshape(len(tables), -1)
@@ -136,7 +126,12 @@ def _make_draws(model: Model, tables: Tables, parts: Decomposition) -> list[Draw
             for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
         ]
 
-    return tables.once(("draws", model.short), compute_draws)
+    draws = tables.once(("draws", model.short), compute_draws)
+    spreads = tuple(_error_spreads(model, drawn, tables, draws, null, density))
+    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
+    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
+    distribution = PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}", variance)
+    return distribution.describe_means(estimates_of(parts, model, claim))
 
 
 def _error_spreads(

@@ -198,28 +198,25 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
         )
     rng = make_generator(seed)
     if fit.balanced is not None:
-        return _draw_exactly(fit, fit.balanced, draws or DRAWS, rng)
+        n = draws or DRAWS
+        lines = fit.balanced.lines
+        rows = np.zeros((len(balanced.EDGES), 4))
+        for row, (up, down) in zip(rows, balanced.EDGES, strict=True):
+            row[up], row[down] = 1.0, -1.0
+        phi = draw_ordered(Order(lines.ss, lines.df, rows), n, rng)
+        drawn = balanced.BalancedFit(lines, phi, np.zeros(phi.shape, dtype=np.int64))
+        return Posterior(
+            systems=fit.systems,
+            components=tuple(fit.variance_components),
+            variances=drawn.components,
+            weights=np.full(n, 1.0 / n),
+            means=fit.values[None, :],
+            difference_variance=drawn.difference_variance[:, None, None],
+            df=float("inf"),
+            words=f"{n} exact draws",
+        )
     with one_thread():
         return _by_importance(fit, draws or DRAWS_GENERAL, rng)
-
-
-def _draw_exactly(fit: MixedFit, form: balanced.BalancedFit, n: int, rng: np.random.Generator) -> Posterior:
-    lines = form.lines
-    rows = np.zeros((len(balanced.EDGES), 4))
-    for row, (up, down) in zip(rows, balanced.EDGES, strict=True):
-        row[up], row[down] = 1.0, -1.0
-    phi = draw_ordered(Order(lines.ss, lines.df, rows), n, rng)
-    drawn = balanced.BalancedFit(lines, phi, np.zeros(phi.shape, dtype=np.int64))
-    return Posterior(
-        systems=fit.systems,
-        components=tuple(fit.variance_components),
-        variances=drawn.components,
-        weights=np.full(n, 1.0 / n),
-        means=fit.values[None, :],
-        difference_variance=drawn.difference_variance[:, None, None],
-        df=float("inf"),
-        words=f"{n} exact draws",
-    )
 
 
 def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior:
@@ -245,7 +242,19 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     start = np.log(np.maximum(np.array(variances) / residual, floor))
     minimize: Any = scipy.optimize.minimize
     mode = minimize(lambda eta: -log_density(eta), start, method="Nelder-Mead", tol=1e-4).x
-    root = linalg.cholesky(linalg.inv(_estimate_curvature(log_density, mode)), lower=True)
+    # negative Hessian at the mode by differences, made safe where the density is nearly flat
+    size = len(mode)
+    out = np.empty((size, size))
+    e = 0.05 * np.eye(size)
+    for i in range(size):
+        for j in range(i + 1):
+            signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+            total = sum(s * t * log_density(mode + s * e[i] + t * e[j]) for s, t in signs)
+            out[i, j] = out[j, i] = -total / (4.0 * 0.05**2)
+    values, vectors = linalg.eigh(out)
+    root = linalg.cholesky(
+        linalg.inv(np.asarray(vectors @ np.diag(np.maximum(values, 0.05)) @ vectors.T)), lower=True
+    )
     z = rng.standard_normal((n, 3)) / np.sqrt(rng.chisquare(PROPOSAL_DF, (n, 1)) / PROPOSAL_DF)
     eta = mode + z @ root.T
     log_proposal = -(PROPOSAL_DF + 3.0) / 2.0 * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
@@ -273,17 +282,3 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
         df=float(f),
         words=f"{n} importance draws, worth {worth:.0f} independent ones",
     )
-
-
-def _estimate_curvature(log_density: Any, mode: Floats, step: float = 0.05) -> Floats:
-    """Negative Hessian at the mode by differences, made safe where the density is nearly flat."""
-    size = len(mode)
-    out = np.empty((size, size))
-    e = step * np.eye(size)
-    for i in range(size):
-        for j in range(i + 1):
-            signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-            total = sum(s * t * log_density(mode + s * e[i] + t * e[j]) for s, t in signs)
-            out[i, j] = out[j, i] = -total / (4.0 * step**2)
-    values, vectors = linalg.eigh(out)
-    return np.asarray(vectors @ np.diag(np.maximum(values, 0.05)) @ vectors.T)

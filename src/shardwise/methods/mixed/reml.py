@@ -69,7 +69,19 @@ def prepare_problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
     u = _build_columns(
         [(factors[k], int(a)) for k, a in zip(others, starts, strict=False)], x, int(starts[-1])
     )
-    pattern, first = _find_patterns(item, places, u, items)
+    # number of the pattern of each item, and an item of each pattern
+    rng = make_generator(0)
+    mark = u @ rng.standard_normal(u.shape[1])
+    for slot in places:
+        mark = mark + rng.standard_normal(int(slot.max(initial=-1)) + 2)[slot]
+    _, kind = np.unique(mark, return_inverse=True)
+    words = rng.integers(0, 2**63, size=(int(kind.max()) + 1, 2), dtype=np.uint64)
+    sums = np.zeros((items, 2), dtype=np.uint64)
+    np.add.at(sums, item, words[kind])
+    _, first, pattern = np.unique(
+        sums.view([("a", np.uint64), ("b", np.uint64)]).ravel(), return_index=True, return_inverse=True
+    )
+    pattern, first = pattern.astype(np.int64), first.astype(np.int64)
     count = np.bincount(pattern).astype(np.float64)
     zz, zu = _multiply_representatives(item, places, u, pattern, first, m)
     item_zy = np.zeros((items, m))
@@ -160,26 +172,6 @@ def _build_columns(codes: Sequence[tuple[Ints, int]], x: Floats, start: int) -> 
     present = values != 0.0
     ends = np.concatenate(([0], np.cumsum(present.sum(axis=1)))).astype(np.int32)
     return sparse.csr_array((values[present], columns[present], ends), shape=(n, start + p))
-
-
-def _find_patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: int) -> tuple[Ints, Ints]:
-    """Number of the pattern of each item, and an item of each pattern.
-
-    Two items are alike if they have the same observations: each is known by a random number for what it is in Z and U,
-    an item by their sums.
-    """
-    rng = make_generator(0)
-    mark = u @ rng.standard_normal(u.shape[1])
-    for slot in places:
-        mark = mark + rng.standard_normal(int(slot.max(initial=-1)) + 2)[slot]
-    _, kind = np.unique(mark, return_inverse=True)
-    words = rng.integers(0, 2**63, size=(int(kind.max()) + 1, 2), dtype=np.uint64)
-    sums = np.zeros((items, 2), dtype=np.uint64)
-    np.add.at(sums, item, words[kind])
-    _, first, pattern = np.unique(
-        sums.view([("a", np.uint64), ("b", np.uint64)]).ravel(), return_index=True, return_inverse=True
-    )
-    return pattern.astype(np.int64), first.astype(np.int64)
 
 
 def _multiply_representatives(

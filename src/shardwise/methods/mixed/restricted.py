@@ -352,8 +352,11 @@ def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tu
     with one_thread():
         middle = float(np.sqrt(best[k]))
         scale = middle or float(np.sqrt(best[-1])) * 0.1
-        return _lower_limit(excess_deviance, middle, k == len(best) - 1), _upper_limit(
-            excess_deviance, middle, scale
+        high = middle + scale
+        while excess_deviance(high) < 0.0:
+            high = middle + 2.0 * (high - middle)
+        return _lower_limit(excess_deviance, middle, k == len(best) - 1), (
+            float(scipy.optimize.brentq(excess_deviance, middle, high, xtol=1e-10 * scale)) ** 2
         )
 
 
@@ -366,13 +369,6 @@ def _lower_limit(excess: Callable[[float], float], middle: float, is_residual: b
         while excess(low) < 0.0:
             low *= 0.7
     return float(scipy.optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
-
-
-def _upper_limit(excess: Callable[[float], float], middle: float, scale: float) -> float:
-    high = middle + scale
-    while excess(high) < 0.0:
-        high = middle + 2.0 * (high - middle)
-    return float(scipy.optimize.brentq(excess, middle, high, xtol=1e-10 * scale)) ** 2
 
 
 def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:

@@ -151,19 +151,6 @@ def _draw_jointly(
     return JointDraws(adjust, half_width, find_single)
 
 
-def find_noise(tables: Tables, claim: Claim) -> Noise | None:
-    """Return what moves system means besides the topics, for claims that are about more than topics."""
-    if "shard" in claim:
-        split = tables.dims == SPLITS
-        each = tables.each_split() if split else tables
-        if each.complete:
-            noise = of_shards(each.decomposition(MD6))
-        else:
-            noise = batch_noise([of_shards_with_gaps(y) for y in each.y])
-        return over_splits(noise, tables.shape["split"]) if split else noise
-    return of_instances(require_runs(tables)) if "instance" in claim else None
-
-
 def moderated_pairs(
     tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, samples: bool = False, shrinks: bool = True
 ) -> Pairs:
@@ -178,7 +165,19 @@ def moderated_pairs(
         tables = tables.select_systems(members)
         ia, ib = np.searchsorted(members, ia), np.searchsorted(members, ib)
     # topic means hold the variance of samples already
-    noise = find_noise(tables, TOPICS if samples else claim)
+    # what moves system means besides the topics, for claims that are about more than topics
+    claim = TOPICS if samples else claim
+    noise: Noise | None
+    if "shard" in claim:
+        split = tables.dims == SPLITS
+        each = tables.each_split() if split else tables
+        if each.complete:
+            every = of_shards(each.decomposition(MD6))
+        else:
+            every = batch_noise([of_shards_with_gaps(y) for y in each.y])
+        noise = over_splits(every, tables.shape["split"]) if split else every
+    else:
+        noise = of_instances(require_runs(tables)) if "instance" in claim else None
     d0 = None if shrinks else 0.0
     statistics = moderated_statistics(tables.topic_means(), ia, ib, d0=d0, noise=noise, unit_df=unit_df)
     if np.isnan(statistics.se).all():
@@ -187,17 +186,14 @@ def moderated_pairs(
             remedy="give scores of the same topics",
         )
     draws = _draw_jointly(tables, noise, ia, ib, statistics)
-    resampled = _share_resamples(tables, noise, statistics.cluster_care)
-    pairs = Pairs(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, draws)
-    return replace(pairs, units=statistics.units, resampled=resampled, words=words)
-
-
-def _share_resamples(tables: Tables, noise: Noise | None, care: float) -> ResampledUnits | None:
-    """Return what is resampled, where that is one complete table of fewer units than have a normal limit."""
+    # what is resampled, where that is one complete table of fewer units than have a normal limit
     y = tables.topic_means()
     if len(tables) != 1 or noise is not None or y.shape[1] >= MANY_TOPICS or not np.isfinite(y[0]).all():
-        return None
-    return ResampledUnits(y[0], tables.keys[0], tables.n_resamples, care)
+        resampled = None
+    else:
+        resampled = ResampledUnits(y[0], tables.keys[0], tables.n_resamples, statistics.cluster_care)
+    pairs = Pairs(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, draws)
+    return replace(pairs, units=statistics.units, resampled=resampled, words=words)
 
 
 def moderated_means(tables: Tables, claim: Claim) -> Means:

@@ -269,13 +269,18 @@ def moderated_statistics(
         common = np.array([_pool_variances(table, ia, ib) for table in tables])
         own_variance = np.where(find_tested(tables, units), own_variance, np.nan)
     shape = (*y.shape[:-2], ia.size)
+    # (N, P) error df of MD1 on the cells that are there, less those of each pair: (T - 1)(R - 2) on
+    # full tables
+    present = np.isfinite(tables)
+    cells = present.sum(axis=(1, 2), dtype=np.float64)
+    error = cells - present.any(axis=2).sum(axis=1) - present.any(axis=1).sum(axis=1) + 1.0
     return moderate_variances(
         difference.reshape(shape),
         units.reshape(shape),
         np.maximum(units - 1.0, 0.0).reshape(shape),
         own_variance.reshape(shape),
         common.reshape(y.shape[:-2]),
-        spare_df(tables, units).reshape(shape),
+        np.maximum(error[:, None] - np.maximum(units - 1.0, 0.0), 0.0).reshape(shape),
         d0,
         None if noise is None else noise.of_pairs(ia, ib),
         weighed=noise is not None and not noise.shared,
@@ -408,14 +413,6 @@ def doubly_centred(y: Floats) -> Floats:
     z = z - z.mean(axis=-2, keepdims=True)
     size = np.abs(y).max(axis=(-2, -1), keepdims=True, initial=0.0)
     return np.where(np.abs(z) <= NOISE * size, 0.0, z)
-
-
-def spare_df(tables: Floats, units: Floats) -> Floats:
-    """(N, P) error df of MD1 on the cells that are there, less those of each pair: (T - 1)(R - 2) on full tables."""
-    present = np.isfinite(tables)
-    cells = present.sum(axis=(1, 2), dtype=np.float64)
-    error = cells - present.any(axis=2).sum(axis=1) - present.any(axis=1).sum(axis=1) + 1.0
-    return np.asarray(np.maximum(error[:, None] - np.maximum(units - 1.0, 0.0), 0.0))
 
 
 def cell_residuals(y: Floats) -> Floats:

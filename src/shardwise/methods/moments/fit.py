@@ -33,7 +33,7 @@ from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
 if TYPE_CHECKING:
-    from shardwise.io.blocks import Block, Blocks
+    from shardwise.io.blocks import Block
     from shardwise.io.tables.facts import Columns
 
 KIND = "moments"
@@ -131,7 +131,29 @@ class ScoreMoments(Shown):
                 where=opened.source,
                 remedy="check which columns are systems",
             )
-        kept, dropped = _sum_blocks(opened, missing, margins, jobs, progress)
+        # moments of all blocks, put together in their order, and how many items were left out
+        size = len(opened.systems)
+        total: Gram | ColumnMargins = (margins_of if margins else gram_of)((), size)
+        dropped, done, thread_memory = 0, 0, threading.local()
+        with one_thread():
+            for part in stream_results(
+                partial(_read_block, size, margins, thread_memory), opened.each, jobs=jobs
+            ):
+                if part.infinite:
+                    raise InputError(
+                        "holds infinite scores", where=opened.source, remedy="correct or drop them"
+                    )
+                if part.missing and missing == "refuse":
+                    raise InputError(
+                        "a system lacks a score",
+                        where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
+                        remedy=("leave such items out with ", Option("missing", "drop")),
+                    )
+                total = merge_moments(total, part.kept)  # type: ignore[type-var]  # all are of one kind
+                dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
+                if progress is not None:
+                    progress(done, 0)
+        kept, dropped = total, dropped
         return cls(opened.systems, kept, opened.item, dropped)
 
     @classmethod
@@ -219,7 +241,13 @@ class ScoreMoments(Shown):
     def _require_products(self, wanted: str) -> Gram:
         """The products of different systems, or the refusal of what needs them."""
         if isinstance(self.gram, ColumnMargins):
-            raise margins_alone(wanted)
+            # the refusal of what needs products of different systems
+            raise (
+                InputError(
+                    f"{wanted} need products of different systems, and margins are without them",
+                    remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
+                )
+            )
         return self.gram
 
     def __add__(self, other: ScoreMoments) -> ScoreMoments:
@@ -334,46 +362,12 @@ def _reorder_systems(gram: Gram | ColumnMargins, order: Ints) -> Any:
     return Gram(gram.n, gram.mean[order], gram.cross[np.ix_(order, order)])
 
 
-def margins_alone(wanted: str) -> InputError:
-    """The refusal of what needs products of different systems."""
-    return InputError(
-        f"{wanted} need products of different systems, and margins are without them",
-        remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
-    )
-
-
 class BlockMoments(NamedTuple):
     """What came of one block."""
 
     kept: Gram | ColumnMargins
     missing: tuple[int, ...]  # items without all scores
     infinite: bool
-
-
-def _sum_blocks(
-    opened: Blocks, missing: str, margins: bool, jobs: int | None, progress: Progress | None
-) -> tuple[Gram | ColumnMargins, int]:
-    """Moments of all blocks, put together in their order, and how many items were left out."""
-    size = len(opened.systems)
-    total: Gram | ColumnMargins = (margins_of if margins else gram_of)((), size)
-    dropped, done, thread_memory = 0, 0, threading.local()
-    with one_thread():
-        for part in stream_results(
-            partial(_read_block, size, margins, thread_memory), opened.each, jobs=jobs
-        ):
-            if part.infinite:
-                raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
-            if part.missing and missing == "refuse":
-                raise InputError(
-                    "a system lacks a score",
-                    where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
-                    remedy=("leave such items out with ", Option("missing", "drop")),
-                )
-            total = merge_moments(total, part.kept)  # type: ignore[type-var]  # all are of one kind
-            dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
-            if progress is not None:
-                progress(done, 0)
-    return total, dropped
 
 
 def _read_block(systems: int, margins: bool, thread_memory: threading.local, block: Block) -> BlockMoments:

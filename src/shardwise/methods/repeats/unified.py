@@ -93,7 +93,17 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
     share = present_cells / np.maximum(per_topic, 1)[..., None]
     rest = y - (filled * share).sum(axis=-1)[..., None]  # around the topic
     rest = rest if whole else np.where(present_cells, rest, 0.0)
-    fixed = _find_deterministic(rest, counts, np.abs(filled).max(axis=(1, 2, 3)), deterministic)
+    # (B, R) systems whose instances are copies: those that are said to be, or are; rounding does not
+    # count
+    alike = (np.abs(rest) <= NOISE * np.abs(filled).max(axis=(1, 2, 3))[:, None, None, None]).all(axis=(1, 3))
+    if deterministic is None:
+        fixed = np.asarray(alike & (counts > 1))
+    else:
+        fixed = np.broadcast_to(deterministic, counts.shape)
+        if (fixed & ~alike).any():
+            raise InputError(
+                "a system is flagged deterministic, but its instances differ", remedy="remove the flag"
+            )
     observed = (per_topic > 0).sum(axis=1)  # (B, R): topics that a system has
     weight = share.sum(axis=1) / np.maximum(observed, 1)[..., None]  # (B, R, M)
     if (present_cells.all(axis=1) == present).all():
@@ -123,19 +133,6 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
         lacking,
     )
     return _borrow_squares(spread, (weight**2).sum(axis=-1)) if lacking.any() else spread
-
-
-def _find_deterministic(rest: Floats, counts: Ints, largest: Floats, flags: Bools | None) -> Bools:
-    """(B, R) systems whose instances are copies: those that are said to be, or are; rounding does not count."""
-    alike = (np.abs(rest) <= NOISE * largest[:, None, None, None]).all(axis=(1, 3))
-    if flags is None:
-        return np.asarray(alike & (counts > 1))
-    fixed = np.broadcast_to(flags, counts.shape)
-    if (fixed & ~alike).any():
-        raise InputError(
-            "a system is flagged deterministic, but its instances differ", remedy="remove the flag"
-        )
-    return fixed
 
 
 def _after_topics(present: Bools, share: Floats, rest: Floats) -> tuple[Floats, Floats, Floats]:
@@ -405,19 +402,17 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     spread = instance_spread(y, fixed)
     effect = instance_effect(spread, checked_level(level, "level"))
     f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in effect)
-    share = _share_of_variance(y[0], spread.counts[0], spread.fixed[0], sd)
-    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, share, nouns_of(table))
-
-
-def _share_of_variance(y: Floats, counts: Floats, fixed: Bools, sd: float) -> float:
-    """The share ρ = c/(c + s²/T) of a common effect in the variance of a difference, c = sd²(1/M_a + 1/M_b)."""
+    # the share ρ = c/(c + s²/T) of a common effect in the variance of a difference, c = sd²(1/M_a +
+    # 1/M_b)
+    y = y[0]
     present = np.isfinite(y)
     per_topic = present.sum(axis=-1)
     sums = np.where(present, y, 0.0).sum(axis=-1)
     means = np.where(per_topic > 0, sums / np.maximum(per_topic, 1), np.nan)
     ia, ib = np.triu_indices(y.shape[1], 1)
     topics, _, variance = (x[0] for x in pair_moments(np.ascontiguousarray(means[None]), ia, ib))
-    each = np.where(fixed, 0.0, sd**2 / counts)
+    each = np.where(spread.fixed[0], 0.0, sd**2 / spread.counts[0])
     common = each[ia] + each[ib]
     total = common + variance / np.maximum(topics, 1.0)
-    return float(np.median(np.divide(common, total, out=np.zeros_like(total), where=total > 0.0)))
+    share = float(np.median(np.divide(common, total, out=np.zeros_like(total), where=total > 0.0)))
+    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, share, nouns_of(table))

@@ -245,7 +245,10 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
     if not is_unpaired(table):
         raise InputError(
             "the scores are paired, and need no covariate",
-            remedy=(Either("leave the covariate out", "remove --pre"), ": each item is its own control"),
+            remedy=(
+                Either("leave the covariate out", "remove pre from --columns"),
+                ": each item is its own control",
+            ),
         )
     x = before.transpose("topic", "system", ...).to_numpy()
     y = table.transpose("topic", "system", ...).to_numpy()

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 
 STEPS = 100
@@ -141,14 +141,7 @@ class VoteFit:
         """
         sizes = np.bincount(unit, minlength=units)
         alone = sizes[unit] == 1
-        squares = self._square_single(ballots, alone)
-        if not alone.all():
-            squares += self._square_units(ballots, np.flatnonzero(~alone), unit, units)
-        gain = self.inverse[: ballots.systems]
-        return np.asarray(gain @ squares @ gain.T)
-
-    def _square_single(self, ballots: Ballots, alone: Bools) -> Floats:
-        """Sum of squares of the scores of single votes."""
+        # sum of squares of the scores of single votes
         r, q = ballots.systems, self.parameters
         a, b = ballots.first[alone], ballots.second[alone]
         own, tied = self.residual[alone], self.tie_residual[alone]
@@ -163,20 +156,21 @@ class VoteFit:
             squares[-1, -1] = tied @ tied
             if self.has_position:
                 squares[-1, r] = squares[r, -1] = mixed.sum()
-        return squares
-
-    def _square_units(self, ballots: Ballots, votes: Ints, unit: Ints, units: int) -> Floats:
-        """Sum of squares of the scores of units of several votes."""
-        own, tied = self.residual[votes], self.tie_residual[votes]
-        columns = [ballots.first[votes], ballots.second[votes]]
-        values = [own, -own]
-        for k, value in enumerate([own] * self.has_position + [tied] * self.has_ties):
-            columns.append(np.full(len(votes), ballots.systems + k))
-            values.append(value)
-        rows = np.tile(unit[votes], len(columns))
-        entries = (np.concatenate(values), (rows, np.concatenate(columns)))
-        table = coo_array(entries, shape=(units, self.parameters)).tocsr()
-        return np.asarray((table.T @ table).todense(), np.float64)
+        if not alone.all():
+            # sum of squares of the scores of units of several votes
+            votes = np.flatnonzero(~alone)
+            own, tied = self.residual[votes], self.tie_residual[votes]
+            columns = [ballots.first[votes], ballots.second[votes]]
+            values = [own, -own]
+            for k, value in enumerate([own] * self.has_position + [tied] * self.has_ties):
+                columns.append(np.full(len(votes), ballots.systems + k))
+                values.append(value)
+            rows = np.tile(unit[votes], len(columns))
+            entries = (np.concatenate(values), (rows, np.concatenate(columns)))
+            table = coo_array(entries, shape=(units, self.parameters)).tocsr()
+            squares += np.asarray((table.T @ table).todense(), np.float64)
+        gain = self.inverse[: ballots.systems]
+        return np.asarray(gain @ squares @ gain.T)
 
 
 def fit_ballots(ballots: Ballots, *, position: bool = True, ridge: float = 0.0) -> VoteFit:

@@ -142,7 +142,7 @@ def measure_pairs(
 def measure_systems(values: Floats, units: VoteUnits) -> VoteStatistics:
     """Measure single strengths as `measure_pairs` does differences: from a system without votes and errors."""
     r, column, square = len(values), ((0, 0), (0, 1)), ((0, 1), (0, 1))
-    beside = VoteUnits(
+    padded = VoteUnits(
         np.pad(units.lead, column),
         np.pad(units.lead_counts, column),
         np.pad(units.model, square),
@@ -151,7 +151,7 @@ def measure_systems(values: Floats, units: VoteUnits) -> VoteStatistics:
         None if units.other_counts is None else np.pad(units.other_counts, column),
         None if units.shared is None else np.pad(units.shared, square),
     )
-    return measure_pairs(np.append(values, 0.0), beside, np.arange(r), np.full(r, r), systems=r)
+    return measure_pairs(np.append(values, 0.0), padded, np.arange(r), np.full(r, r), systems=r)
 
 
 def draw_votes(
@@ -203,12 +203,12 @@ def vote_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     a, b = np.searchsorted(members, ia), np.searchsorted(members, ib)
     values = tables.y.mean(axis=1)[:, members]
     units = [each.select_systems(members) for each in tables.votes]
-    measured = [measure_pairs(strengths, own, a, b) for strengths, own in zip(values, units, strict=True)]
+    measured = [measure_pairs(strengths, part, a, b) for strengths, part in zip(values, units, strict=True)]
 
     @cache
     def draw() -> list[tuple[Floats, Floats, Floats]]:
         each = zip(units, measured, tables.seeds, strict=True)
-        return [draw_votes(own, a, b, found, seed, tables.n_resamples) for own, found, seed in each]
+        return [draw_votes(part, a, b, pairs, seed, tables.n_resamples) for part, pairs, seed in each]
 
     def half_width(alpha: float) -> Floats:
         """Standard errors times the 1 - alpha quantile of the largest |t*|."""
