@@ -141,7 +141,7 @@ def make_tables(
             f"cannot take scores by {', '.join(dims)}", f"it takes {procedure.takes}"
         )
     gated = Scores(scores)
-    options: dict[str, Any] = {"lower_is_better": gated.lower_is_better}
+    options: dict[str, Any] = {"lower_is_better": gated.measure.lower_is_better}
     if gated.deterministic:
         options["deterministic"] = gated.deterministic
     if gated.unit_df is not None:
@@ -167,7 +167,9 @@ def make_tables(
             )
         places = {name: k for k, name in enumerate(gated.votes.systems)}
         options["votes"] = (
-            gated.votes.units.select_systems(np.array([places[name] for name in gated.systems])),
+            gated.votes.units.select_systems(
+                np.array([places[name] for name in level_names(scores, "system")])
+            ),
         )
     if method.takes_single_items and gated.cluster is not None:
         options["cluster"] = gated.cluster

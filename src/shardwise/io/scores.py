@@ -27,6 +27,7 @@ from shardwise.io.collection import Collection
 from shardwise.io.files import (
     UNCHECKED,
     PathLike,
+    are_paths,
     bare_name,
     compress_text,
     lacks_checksum,
@@ -36,7 +37,7 @@ from shardwise.io.files import (
 )
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
-from shardwise.io.objects import are_paths, read_object
+from shardwise.io.objects import read_object
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns
