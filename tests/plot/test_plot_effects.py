@@ -9,7 +9,7 @@ from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3
-from shardwise.methods.bootstrap.fit import BootstrapFit, bootstrap_anova
+from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.plot.fits import density_chart, effect_chart
 
 

@@ -37,7 +37,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.pairs import list_baselines
