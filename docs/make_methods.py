@@ -15,7 +15,7 @@ from shardwise.methods.names import list_methods
 from shardwise.methods.pairs import JOINT
 from shardwise.methods.tables import LAYOUTS
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
-from shardwise.writing.sources import find_source
+from shardwise.writing.methods import find_source
 
 PAGE = Path(__file__).parent / "methods.md"
 MARKS = ("<!-- every method -->\n", "<!-- end of the methods -->\n")

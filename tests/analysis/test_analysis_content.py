@@ -33,10 +33,9 @@ from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.stats.studentized_range import isf
 from shardwise.writing import answer, words
-from shardwise.writing.axis import make_axis
+from shardwise.writing.assets import make_axis
 from shardwise.writing.downloads import pairs_frame, report_json, systems_frame
-from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
-from shardwise.writing.sources import SOURCES
+from shardwise.writing.methods import SOURCES, format_bibliography, methods_latex, methods_text
 
 
 @pytest.mark.slow

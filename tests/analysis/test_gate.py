@@ -14,8 +14,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import shardwise as sw
-from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
-from shardwise.analysis.sequential_gate import gate_sequentially
+from shardwise.analysis.gate import Gate, Gates, gate, gate_sequentially, side_by_side
 from shardwise.core.errors import InputError
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals

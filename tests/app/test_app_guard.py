@@ -228,6 +228,20 @@ def small(tmp_path: Path) -> Iterator[tuple[Visitor, Store]]:
     store.close()
 
 
+def test_a_page_and_the_api_answer_by_one_handler(small: tuple[Visitor, Store]) -> None:
+    """What a program asks for by the header Accept is what the API has; people get the page."""
+    visitor, store = small
+    id = store.create_entry().id
+    as_json = {**BEARER, "accept": "application/json"}
+    for page, path in (("/", "/api/analyses"), (f"/a/{id}", f"/api/analyses/{id}")):
+        answer = visitor.request("GET", page, headers=as_json)
+        assert answer.json() == visitor.request("GET", path, headers=BEARER).json()
+        shown = visitor.request("GET", page, headers=BEARER)
+        assert (shown.status_code, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    refused = visitor.request("GET", "/a/0123456789abcdef", headers=as_json)
+    assert (refused.status_code, "no such analysis" in refused.json()["error"]) == (404, True)
+
+
 async def endless() -> AsyncIterator[bytes]:
     while True:
         yield bytes(1 << 16)

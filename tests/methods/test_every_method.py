@@ -23,7 +23,7 @@ from shardwise.methods.names import DEFAULTS, Procedure, list_methods, list_proc
 from shardwise.methods.pairs import JOINT
 from shardwise.methods.tables import LAYOUTS, SPLITS, TABLE, Dims
 from shardwise.methods.votes.scores import score_votes
-from shardwise.writing.sources import find_source
+from shardwise.writing.methods import find_source
 
 METHODS = {method.name: method for method in list_methods()}
 RESAMPLES = 499

@@ -293,7 +293,7 @@ def test_every_measure_has_its_results_in_the_methods() -> None:
 def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     """The measured error rates are those of docs/bench/moderated_methods.md, and the rows those of compare."""
     from shardwise.lab.recorded import recorded_rates
-    from shardwise.writing.why_not import explain_choice
+    from shardwise.writing.remarks import explain_choice
 
     page = Path(__file__).parents[2] / "docs" / "bench" / "moderated_methods.md"
     names, *rows = [
@@ -315,12 +315,12 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     box = explain_choice(analysis)
     assert box is not None
     scores = analysis.analysed
-    for row, name in zip(box.rows, ("moderated", "t bonferroni", "MD1 hsd topic"), strict=True):
+    for row, name in zip(box["rows"], ("moderated", "t bonferroni", "MD1 hsd topic"), strict=True):
         seed = {"n_resamples": SAMPLES} if name == "moderated" else {}
         expected = sw.compare(scores, name, **seed).reject(0.05).sum()
-        assert row.significant == expected
-        assert row.significant - row.gained + row.lost == analysis.lead.n_significant
-    assert [row.measured for row in box.rows] == [
+        assert row["significant"] == expected
+        assert row["significant"] - row["gained"] + row["lost"] == analysis.lead.n_significant
+    assert [row["measured"] for row in box["rows"]] == [
         shown[key] for key in ("moderated", "t holm", "MD1 hsd topic")
     ]
     assert "Why not t-tests with Bonferroni" in render_report(analysis)

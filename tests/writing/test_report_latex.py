@@ -15,9 +15,9 @@ from report_pages import HOSTILE, simulated
 from shardwise.analysis.analyze import analyze
 from shardwise.core.text import shorten_name
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.latex import FIGURE, anova_latex, pairs_latex, render_latex, systems_latex
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex
+from shardwise.writing.paper import FIGURE, anova_latex, pairs_latex, render_latex, systems_latex
 from shardwise.writing.words import shorten_letters
 
 SPECIAL = re.compile(r"(?<!\\)[#$%&_{}~^\\]")

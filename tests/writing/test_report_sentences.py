@@ -17,9 +17,9 @@ from shardwise.analysis.trust import list_findings
 from shardwise.writing import answer, words
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
-from shardwise.writing.latex import render_latex
 from shardwise.writing.methods import explain_test, format_bibliography, methods_latex, methods_text
 from shardwise.writing.numbers import format_p
+from shardwise.writing.paper import render_latex
 from shardwise.writing.remarks import write_trust
 
 DRAWS = 199

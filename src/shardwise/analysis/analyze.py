@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import (
+    HUMAN,
     Scores,
     as_scores,
     is_unpaired,
@@ -42,13 +44,12 @@ from shardwise.core.scores import (
     undefined_cells,
 )
 from shardwise.core.shown import is_about
-from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.clusters import by_units, unstack_tasks
-from shardwise.methods.names import Procedure
+from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
-from shardwise.methods.tables import SHARDS
+from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.planning.variances import repeat_components
 from shardwise.scoring.undefined import fill_undefined
 
@@ -206,12 +207,20 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
     unpaired = is_unpaired(first)
     # the fit describes the scores even where another method decides
-    model = _choose_model(procedures[0], first)
+    shards = "shard" in first.dims
+    model = procedures[0].method.model
+    if unpaired:
+        model = Model.of("system")
+    elif not isinstance(model, Model) or (model == MD1 and shards):
+        model = MD6 if shards else MD1
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
-    claims, lead = _order_results(
-        [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures], chosen, nouns
-    )
+    results = [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures]
+    # the result asked for leads, or the last; all have their systems in its order
+    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
+    first_of = next((k for k, item in enumerate(results) if item.procedure.claim == asked), -1)
+    claims = tuple(replace(item, order=results[first_of].pairs.names) for item in results)
+    lead = claims[first_of]
     plain = Scores(first).human is None and Scores(first).votes is None
     repeats, doubt = _describe_repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
@@ -362,18 +371,13 @@ def _describe_repeats(
     except InputError:  # no system has a second instance
         return None, []
     declared = chosen.repeats is not None or chosen.method is not None
-    taken = RepeatsTaken(kind, declared, effect, _find_components(table, kind))
+    components = None
+    with suppress(InputError):  # seeds have gaps
+        components = repeat_components(table, kind)[0]
+    taken = RepeatsTaken(kind, declared, effect, components)
     if kind == "seeds" or not effect.shown:
         return taken, []
     return taken, [Remark("seeds, not samples", True, {"effect": effect}, nouns_of(table))]
-
-
-def _find_components(table: xr.DataArray, kind: str) -> VarianceComponents | None:
-    """What scores with repeats vary by; None where seeds have gaps."""
-    try:
-        return repeat_components(table, kind)[0]
-    except InputError:
-        return None
 
 
 def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
@@ -401,25 +405,6 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
         else f"{lead.method.name} supports claims about {HERE.phrase(nouns)} only"
     )
     return procedures, unsupported
-
-
-def _order_results(
-    claims: list[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]
-) -> tuple[tuple[ClaimResult, ...], ClaimResult]:
-    """Put the systems of all results into the order of the leading result, the one asked for or the last."""
-    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
-    lead = next((result for result in claims if result.procedure.claim == asked), claims[-1])
-    ordered = tuple(replace(result, order=lead.pairs.names) for result in claims)
-    return ordered, ordered[claims.index(lead)]
-
-
-def _choose_model(procedure: Procedure, scores: xr.DataArray) -> Model:
-    if is_unpaired(scores):
-        return Model.of("system")
-    model = procedure.method.model
-    if isinstance(model, Model):
-        return model if not (model == MD1 and "shard" in scores.dims) else MD6
-    return MD6 if "shard" in scores.dims else MD1
 
 
 def _fill_scores(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
@@ -472,3 +457,48 @@ def _scale_progress(progress: Progress | None, part: int, parts: int, steps: int
     if progress is None:
         return None
     return lambda done, total: progress(part * steps + done, parts * steps)
+
+
+CLASSIC = {
+    TABLE: ("t bonferroni", "MD1 hsd topic"),
+    SHARDS: ("t bonferroni", "MD6 hsd topic"),
+}
+"""t-tests with Bonferroni's correction and Tukey's HSD for new topics, by layout."""
+MOST_PAIRS = 50_000
+"""Pairs beyond which they are not run again."""
+
+
+def compare_classic(analysis: Analysis) -> tuple[ClaimResult, ...]:
+    """Compare all pairs by t-tests with Bonferroni's correction and by Tukey's HSD.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of all pairs whose claim is about new topics.
+
+    Returns
+    -------
+    tuple of ClaimResult
+        Empty where the classic methods do not apply: other claims, baselines, people's scores, two systems.
+    """
+    lead, table = analysis.lead, analysis.analysed
+    if "split" in table.dims:
+        table = table.mean("split", keep_attrs=True)
+    names = CLASSIC.get(layout_of(table), ())
+    applies = lead.procedure.claim == Claim("topic") and lead.pairs.complete
+    if not applies or HUMAN in table.coords or not 1 < len(lead.pairs) <= MOST_PAIRS:
+        return ()
+    results = []
+    for name in names:
+        procedure = parse_procedure(name)
+        try:
+            pairs = run_procedure(procedure, table, only=analysis.systems)
+        except InputError:
+            # a gap that a classic method cannot take
+            continue
+        results.append(
+            ClaimResult(
+                key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
+            )
+        )
+    return tuple(results)

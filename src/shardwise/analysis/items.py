@@ -247,6 +247,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     rounding = ROUNDING * float(np.nanmax(np.abs(means), initial=0.0))
     difference = _drop_rounding(means[:, first] - means[:, second], rounding)
     turned = Scores(scores).lower_is_better
+    gain = -difference if turned else difference
     contribution = difference * _weigh_items(scores, np.isfinite(difference))
     total = float(_drop_rounding(np.nansum(contribution), rounding))
     fail, solve = _find_extremes(scores, means)
@@ -255,7 +256,11 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
         "score_a": means[:, first],
         "score_b": means[:, second],
         "difference": difference,
-        "outcome": _decide_outcomes(-difference if turned else difference, margin + rounding),
+        "outcome": np.select(
+            [~np.isfinite(gain), gain > margin + rounding, gain < -margin - rounding],
+            ["missing", "win", "loss"],
+            "tie",
+        ).astype(object),
         "contribution": contribution,
         "carries_half": _mark_carriers(contribution, total),
         "outlier": np.zeros(len(difference), bool) if _two_valued(scores) else mark_outliers(difference),
@@ -264,7 +269,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     }
     if "instance" in scores.dims:
         columns["se"] = np.sqrt(_find_error_variances(scores)[:, [first, second]].sum(axis=1))
-    order = np.argsort(difference if turned else -difference, kind="stable")
+    order = np.argsort(-gain, kind="stable")
     table = pd.DataFrame({name: values[order] for name, values in columns.items()})
     return Items(
         a=a,
@@ -416,14 +421,6 @@ def _weigh_items(scores: xr.DataArray, known: Bools) -> Floats:
     sizes = np.bincount(code[known], minlength=int(code.max(initial=0)) + 1)
     weights = 1.0 / (max(int((sizes > 0).sum()), 1) * np.maximum(sizes, 1)[code])
     return np.where(known, weights, np.nan)
-
-
-def _decide_outcomes(advantage: Floats, tolerance: float) -> np.ndarray:
-    outcome = np.full(len(advantage), "tie", dtype=object)
-    outcome[advantage > tolerance] = "win"
-    outcome[advantage < -tolerance] = "loss"
-    outcome[~np.isfinite(advantage)] = "missing"
-    return outcome
 
 
 def _mark_carriers(contribution: Floats, total: float) -> Bools:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,6 @@ from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
-from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.pairs import list_baselines
@@ -152,9 +152,25 @@ def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None
     ['better', '', 'worse']
     """
     first, *others = analyses
-    _check_analyses(analyses)
-    bases = list_baselines(baseline)
-    pairs = compare_with_baselines(first, bases) if bases else None
+    for analysis in analyses:
+        if analysis.baselines:
+            raise InputError(
+                "a leaderboard needs all pairs, but this analysis has only those with a baseline",
+                remedy="analyse all pairs, and give the baseline to the leaderboard",
+            )
+        if set(analysis.systems) != set(first.systems):
+            raise InputError(
+                f"{analysis.measure} was analysed for other {first.nouns_for('system')} than {first.measure}",
+                remedy="give analyses of the same ones",
+            )
+    bases, pairs = list_baselines(baseline), None
+    if bases:
+        # by the procedure that leads, corrected for these pairs
+        how: dict[str, Any] = {
+            "n_resamples": first.lead.n_resamples,
+            "seed": first.configuration["seed"] or 0,
+        }
+        pairs = run_procedure(first.procedure, first.analysed, only=first.systems, baseline=bases, **how)
     board = rank_pairs(first.lead, first.measure, pairs, bases)
     names = list(first.systems)
     further = {
@@ -201,45 +217,10 @@ def rank_pairs(
     return Leaderboard(table, result, measure, {}, rows, comparisons=total)
 
 
-def _check_analyses(analyses: Sequence[Analysis]) -> None:
-    first = analyses[0]
-    for analysis in analyses:
-        if analysis.baselines:
-            raise InputError(
-                "a leaderboard needs all pairs, but this analysis has only those with a baseline",
-                remedy="analyse all pairs, and give the baseline to the leaderboard",
-            )
-        if set(analysis.systems) != set(first.systems):
-            raise InputError(
-                f"{analysis.measure} was analysed for other {first.nouns_for('system')} than {first.measure}",
-                remedy="give analyses of the same ones",
-            )
-
-
 def _list_figures(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Ranks and mean of each system, best first."""
     intervals = pairs.intervals(1.0 - alpha).rename(columns={"estimate": "mean"})
     return pairs.ranks(1.0 - alpha).join(intervals)
-
-
-def compare_with_baselines(analysis: Analysis, baselines: Sequence[str]) -> Comparisons:
-    """Return the comparisons of all systems with baselines, by the procedure that leads and corrected for these pairs.
-
-    Parameters
-    ----------
-    analysis
-        An analysis, whose scores are compared again.
-    baselines
-        Names of systems.
-    """
-    return run_procedure(
-        analysis.procedure,
-        analysis.analysed,
-        only=analysis.systems,
-        baseline=baselines,
-        n_resamples=analysis.lead.n_resamples,
-        seed=analysis.configuration["seed"] or 0,
-    )
 
 
 def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
@@ -254,39 +235,19 @@ def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.Data
     alpha
         Level of significance; the intervals are of level 1 - alpha.
     """
-    frame = pairs.to_frame(1.0 - alpha)
-    sign = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)
-    rows, sign = frame[sign != 0.0], sign[sign != 0.0]
-    p_adjusted = rows["p_adjusted"].to_numpy()
-    ends = np.sort(np.stack([rows["lower"] * sign, rows["upper"] * sign]), axis=0)
+    frame = pairs.to_frame(1.0 - alpha).assign(sign=pairs.directions(alpha))
+    turn = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)
+    rows, turn = frame[turn != 0.0], turn[turn != 0.0]
+    ends = np.sort(np.stack([rows["lower"] * turn, rows["upper"] * turn]), axis=0)
     columns = {
-        "difference": rows["difference"] * sign,
+        "difference": rows["difference"] * turn,
         "lower": ends[0],
         "upper": ends[1],
         "p": rows["p"],
-        "p_adjusted": p_adjusted,
-        "verdict": decide_verdicts(
-            pairs.estimates.sign * (rows["difference"] * sign).to_numpy(), p_adjusted, alpha
-        ),
+        "p_adjusted": rows["p_adjusted"],
+        "verdict": [VERDICTS[int(sign)] for sign in rows["sign"] * turn],
     }
     names = np.where(rows["b"] == baseline, rows["a"], rows["b"])
     return pd.DataFrame(
         {name: np.asarray(x) for name, x in columns.items()}, index=pd.Index(names, name="system")
     )
-
-
-def decide_verdicts(gain: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
-    """Return whether each system is better than, worse than or tied with what it is compared with.
-
-    Parameters
-    ----------
-    gain, p_adjusted
-        Difference in favour of the system and corrected p-value of each pair.
-    alpha
-        Level of significance.
-
-    >>> decide_verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
-    ['better', 'worse', 'tied']
-    """
-    signs = np.where(p_adjusted <= alpha, np.sign(gain), 0.0)
-    return [VERDICTS[int(sign)] for sign in signs]

@@ -265,6 +265,10 @@ def check_report(
         return None
 
 
+FIGURES = ("method", "claim", "error_rate", "rate", "low", "high", "status", "used", "level")
+"""Figures of a calibration that a finding has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """How often a method of the report is wrong on simulated data like the scores."""
@@ -291,30 +295,17 @@ def list_findings(trust: Trust) -> tuple[Finding, ...]:
     """List how the methods of the report do on simulated data like the scores."""
     if trust.calibration is None:
         return ()
-    rows = trust.rows
-    findings = []
-    for _, row in rows[rows["method"].isin(trust.used)].iterrows():
-        if not row["used"] and row["status"] != "fails":
-            continue
-        (verdict,) = [advice for advice in trust.verdicts if advice.claim == row["claim"]]
-        others = [
-            advice.method
-            for advice in verdict.advice
-            if advice.error_rate == row["error_rate"] and not advice.calibrated
-        ]
-        findings.append(
-            Finding(
-                method=str(row["method"]),
-                claim=str(row["claim"]),
-                error_rate=str(row["error_rate"]),
-                rate=float(row["rate"]),
-                low=float(row["low"]),
-                high=float(row["high"]),
-                alpha=trust.calibration.alpha,
-                status=str(row["status"]),
-                used=bool(row["used"]),
-                level=float(row["level"]),
-                instead=others[0] if others else "",
+    rows, findings = trust.rows, []
+    for row in rows[rows["method"].isin(trust.used)].to_dict("records"):
+        if row["used"] or row["status"] == "fails":
+            (verdict,) = [item for item in trust.verdicts if item.claim == row["claim"]]
+            others = [
+                advice.method
+                for advice in verdict.advice
+                if advice.error_rate == row["error_rate"] and not advice.calibrated
+            ]
+            figures: dict[str, Any] = {str(name): row[name] for name in FIGURES}
+            findings.append(
+                Finding(**figures, alpha=trust.calibration.alpha, instead=others[0] if others else "")
             )
-        )
     return tuple(findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -13,13 +14,20 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.design import Design, count_topics
 from shardwise.planning.plans import RepeatPlan, design_repeats, plan_more
-from shardwise.writing.axis import WIDTH, make_axis
+from shardwise.writing.assets import WIDTH, make_axis
 from shardwise.writing.planning import REPEAT_NOUNS, write_repeat_plan
 
 AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy
 POINTS = 60  # of the curve
 MOST_SHOWN = 40  # times the topics that the curve shows
 WIDE, HIGH = 600.0, 240.0  # units of its drawing
+
+
+BOUNDS: dict[str, tuple[float, float]] = {
+    "topics": (2, 100_000), "systems": (2, 2000), "seeds": (1, 100), "depth": (0, 10_000), "min_diff": (1e-4, 1e3),
+    "alpha": (0.001, 0.2), "power": (0.5, 0.99), "variance": (1e-6, 1e4), "between_seeds": (0.0, 1e4),
+    "within_seeds": (0.0, 1e4), "per_topic": (0.0, 1e9), "per_judgment": (0.0, 1e9), "per_answer": (0.0, 1e9),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +66,43 @@ class PlanForm:
         >>> PlanForm.parse_query({"topics": "80", "alpha": "7"}).topics, PlanForm.parse_query({"alpha": "x"}).alpha
         (80, 0.05)
         """
-        source = next((item for item in sources if item["id"] == query.get("source")), None)
-        known: dict[str, Any] = {} if source is None else _take_source(source)
+        known: dict[str, Any] = {}
+        for source in sources:
+            if source["id"] == query.get("source"):
+                # its words, sizes, level, variances and repeats
+                parts = source["components"] or {}
+                known = {
+                    name: source[name] for name in ("topics", "systems", "seeds", "alpha", "kind", "nouns")
+                }
+                known |= {"source": str(source["id"]), "present": int(source["topics"])}
+                variances = {
+                    "variance": parts.get("topic:system", source["variance"]),
+                    "between_seeds": parts.get("system:instance", 0.0),
+                    "within_seeds": parts.get("error", 0.0),
+                }
+                known |= {name: float(f"{value:.3g}") for name, value in variances.items()}
+                if source["min_diff"]:
+                    known["min_diff"] = float(f"{source['min_diff']:.2g}")
         for item in fields(cls):
-            text = query.get(item.name, "")
             if item.name in BOUNDS:
                 low, high = BOUNDS[item.name]
-                try:
-                    number = float(text)
-                except ValueError:
-                    continue
-                if math.isfinite(number):
-                    number = min(max(number, low), high)
-                    known[item.name] = int(number) if isinstance(item.default, int) else number
+                number = known.get(item.name, item.default)
+                with suppress(ValueError):
+                    typed = float(query.get(item.name, ""))
+                    number = typed if math.isfinite(typed) else number
+                number = min(max(number, low), high)
+                known[item.name] = int(number) if isinstance(item.default, int) else float(number)
         return cls(**known)
-
-    def name_many(self, dimension: str) -> str:
-        """Return the user's word for many levels of a dimension: ``questions`` for topic."""
-        return pluralize_noun(self.name_one(dimension))
 
     def name_one(self, dimension: str) -> str:
         """Return the user's word for a level of a dimension: ``question`` for topic."""
         usual = REPEAT_NOUNS[self.repeats_kind] if dimension == "instance" else dimension
         noun = self.nouns.get(dimension, usual)
         return usual if noun == "instance" else noun
+
+    def name_many(self, dimension: str) -> str:
+        """Return the user's word for many levels of a dimension: ``questions`` for topic."""
+        return pluralize_noun(self.name_one(dimension))
 
     @property
     def repeats_kind(self) -> str:
@@ -113,12 +134,8 @@ class PlanForm:
         >>> PlanForm(topics=10, depth=100, per_judgment=.5, per_topic=2).price_with(20)
         1040.0
         """
-        return topics * (self.each_topic + self.systems * self.seeds * self.per_answer)
-
-    @property
-    def each_topic(self) -> float:
-        """What a topic costs before any system has answered it."""
-        return self.per_topic + self.depth * self.per_judgment
+        answers = self.systems * self.seeds * self.per_answer
+        return topics * (self.per_topic + self.depth * self.per_judgment + answers)
 
     @property
     def has_seeds(self) -> bool:
@@ -129,7 +146,8 @@ class PlanForm:
     def design(self) -> Design:
         """The design that the form describes; without prices, answers are counted."""
         how: dict[str, Any] = {"topics": self.topics, "systems": self.systems, "min_diff": self.min_diff}
-        how |= {"target": self.power, "alpha": self.alpha, "topic_cost": self.each_topic}
+        how |= {"target": self.power, "alpha": self.alpha}
+        how |= {"topic_cost": self.per_topic + self.depth * self.per_judgment}
         how |= {"answer_cost": self.per_answer if self.price > 0.0 else 1.0}
         if not self.has_seeds:
             return Design(self.variance + self.within_seeds, method="moderated", **how)
@@ -141,55 +159,37 @@ class PlanForm:
         return design_repeats(VarianceComponents(parts), self.repeats_kind, repeats=self.seeds, **how)
 
 
-def _take_source(source: Mapping[str, Any]) -> dict[str, Any]:
-    """What an analysis says of the next one: its words, sizes, level, variances and repeats."""
-    parts = source["components"] or {}
-    variances = {
-        "variance": parts.get("topic:system", source["variance"]),
-        "between_seeds": parts.get("system:instance", 0.0),
-        "within_seeds": parts.get("error", 0.0),
-    }
-    known = {
-        "source": str(source["id"]),
-        "present": int(source["topics"]),
-        "kind": str(source["kind"]),
-        "nouns": source["nouns"],
-        "topics": int(source["topics"]),
-        "systems": int(source["systems"]),
-        "seeds": int(source["seeds"]),
-        "alpha": float(source["alpha"]),
-        **{name: float(f"{value:.3g}") for name, value in variances.items()},
-    }
-    if source["min_diff"]:
-        known["min_diff"] = float(f"{source['min_diff']:.2g}")
-    return {
-        name: min(max(value, BOUNDS[name][0]), BOUNDS[name][1]) if name in BOUNDS else value
-        for name, value in known.items()
-    }
-
-
-BOUNDS: dict[str, tuple[float, float]] = {
-    "topics": (2, 100_000), "systems": (2, 2000), "seeds": (1, 100), "depth": (0, 10_000), "min_diff": (1e-4, 1e3),
-    "alpha": (0.001, 0.2), "power": (0.5, 0.99), "variance": (1e-6, 1e4), "between_seeds": (0.0, 1e4),
-    "within_seeds": (0.0, 1e4), "per_topic": (0.0, 1e9), "per_judgment": (0.0, 1e9), "per_answer": (0.0, 1e9),
-}  # fmt: skip
-
-
 def compute_figures(plan: PlanForm) -> dict[str, Any]:
     """Return what a design reaches: the numbers of ``shardwise design``, and the price.
 
-    Parameters
-    ----------
-    plan
-        The design.
+    Any two of all systems are compared by the default test; with one score of each on each topic, two systems that were
+    chosen in advance too.
     """
-    around = sorted({max(2, round(plan.topics * times)) for times in AROUND})
-    reached = _plan_with_seeds(plan, around) if plan.has_seeds else _plan_without_seeds(plan, around)
+    every = plan.design
+    two = every if plan.has_seeds else replace(every, systems=2)
+    rows = []
+    for n in sorted({max(2, round(plan.topics * times)) for times in AROUND}):
+        of_two, of_all = replace(two, topics=n), replace(every, topics=n)
+        half = of_all.half_width if plan.has_seeds else of_two.width / 2.0
+        row = {"topics": n, "all": of_all.detectable, "half_width": half, "chance": of_all.power}
+        rows.append(row | {"two": of_two.detectable, "price": plan.price_with(n)})
+    if plan.has_seeds:
+        more = RepeatPlan(plan.repeats_kind, every, *plan_more(every))
+        enough = None if more.more_items is None else more.more_items.topics
+        need = {"topics": enough, "seeds": more.more_repeats and more.more_repeats.repeats}
+        sentences = write_repeat_plan(more, plan.nouns, priced=plan.price > 0.0)
+    else:
+        enough = count_topics(every.search())
+        need, sentences = {"two": count_topics(two.search()), "all": enough}, []
     return {
-        **reached,
+        "rows": rows,
+        "now": next(row for row in rows if row["topics"] == plan.topics),
+        "need": need,
+        "sentences": sentences,
+        "enough": enough,
         "price": plan.price,
         "priced": plan.price > 0.0,
-        "curve": draw_curve(plan, reached["enough"]),
+        "curve": draw_curve(plan, enough),
     }
 
 
@@ -223,47 +223,4 @@ def draw_curve(plan: PlanForm, enough: int | None) -> dict[str, Any]:
         **{name: (*locate(n, reached[n]), reached[n]) if n else None for name, n in marked.items()},
         "wide": WIDE,
         "high": HIGH,
-    }
-
-
-def _plan_without_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
-    """One score of each system on each topic: any two of all systems by the default test, and two chosen in advance."""
-    every, two = plan.design, replace(plan.design, systems=2)
-    rows = [
-        {
-            "topics": n,
-            "two": replace(two, topics=n).detectable,
-            "all": replace(every, topics=n).detectable,
-            "half_width": replace(two, topics=n).width / 2.0,
-            "chance": replace(every, topics=n).power,
-            "price": plan.price_with(n),
-        }
-        for n in around
-    ]
-    need = {"two": count_topics(two.search()), "all": count_topics(every.search())}
-    now = next(row for row in rows if row["topics"] == plan.topics)
-    return {"rows": rows, "now": now, "need": need, "enough": need["all"]}
-
-
-def _plan_with_seeds(plan: PlanForm, around: Sequence[int]) -> dict[str, Any]:
-    """Several seeds or samples of each system: any two of all systems by the default test."""
-    designs = [replace(plan.design, topics=n) for n in around]
-    rows = [
-        {
-            "topics": design.topics,
-            "half_width": design.half_width,
-            "chance": design.power,
-            "all": design.detectable,
-            "price": plan.price_with(design.topics),
-        }
-        for design in designs
-    ]
-    more = RepeatPlan(plan.repeats_kind, plan.design, *plan_more(plan.design))
-    enough = None if more.more_items is None else more.more_items.topics
-    return {
-        "rows": rows,
-        "now": next(row for row in rows if row["topics"] == plan.topics),
-        "sentences": write_repeat_plan(more, plan.nouns, priced=plan.price > 0.0),
-        "enough": enough,
-        "need": {"topics": enough, "seeds": more.more_repeats and more.more_repeats.repeats},
     }

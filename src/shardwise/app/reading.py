@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -71,13 +72,30 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
         )
         facts |= {"kind": kind, "inputs": list(map(str, inputs))}
         if kind == "report":
-            facts |= _describe_report(inputs[0])
+            # made before: its title, and which of its inputs are needed to repeat it
+            before = read_report(inputs[0])
+            listed = before.get("inputs")
+            items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+            facts |= {"said": f"a report: {before.get('title', '')}"}
+            facts["needed"] = [str(item.get("name")) for item in items]
         elif kind == "runs":
-            facts |= _describe_runs(inputs, choices)
+            how: Any = {name: choices[name][-1] for name in ("names", "missing") if choices.get(name)}
+            read = read_collection([str(path) for path in inputs[1:]], str(inputs[0]), **how)
+            facts |= {"systems": list(map(str, read.systems)), "dims": ["topic", "system"]}
+            sizes = {"topic": len(read.topics), "system": len(read.systems)}
+            facts["sizes"] = [format_count(n, noun) for noun, n in sizes.items()]
+            facts["notes"] = list(read.notes)
+            facts["said"] = f"{format_count(len(read.systems), 'run')} with judgments"
         else:
             facts |= _describe_scores(inputs, choices, facts)
     except InputError as error:
-        facts["culprit"] = _find_culprit(error, folder, [file["name"] for file in facts["files"]])
+        # the file that the refusal is about, where it names one of those that were sent
+        names_sent = [file["name"] for file in facts["files"]]
+        about = (rf"{re.escape(str(folder / name))}([:,].*)?" for name in names_sent)
+        culprits = (
+            name for name, place in zip(names_sent, about, strict=True) if re.fullmatch(place, error.where)
+        )
+        facts["culprit"] = next(culprits, "")
         facts["readings"] = _list_readings(error, [Path(name) for name in facts["inputs"]])
         if facts["readings"]:
             error = InputError(error.problem, where=error.where, remedy="choose below")
@@ -85,49 +103,26 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
     return facts
 
 
-def _find_culprit(error: InputError, folder: Path, names: Sequence[str]) -> str:
-    """The file that a refusal is about; empty where it names none of those that were sent."""
-    places = {str(folder / name): name for name in names}
-    return next(
-        (
-            name
-            for place, name in places.items()
-            if re.fullmatch(rf"{re.escape(place)}([:,].*)?", error.where)
-        ),
-        "",
-    )
-
-
 def _list_readings(error: InputError, inputs: Sequence[Path]) -> list[dict[str, Any]]:
     """What the refusal offers to choose from, each as an option with its value, in words, and with what it leads to."""
-    if error.argument == "columns":
+    if error.argument != "columns":
+        offered = error.choices[:MOST_READINGS] if error.argument in SETTINGS else ()
+        named = {"option": error.argument, "sizes": []}
         return [
-            {
-                "option": "columns",
-                "value": str(choice),
-                "words": choice.describe(),
-                "sizes": _preview_sizes(inputs, choice),
-            }
-            for choice in error.choices
-            if isinstance(choice, Choice)
+            named | {"value": str(choice), "words": f"{LABELS[error.argument]}: {choice}"}
+            for choice in offered
         ]
-    if error.argument not in SETTINGS:
-        return []
-    label = LABELS[error.argument]
-    return [
-        {"option": error.argument, "value": str(choice), "words": f"{label}: {choice}", "sizes": []}
-        for choice in error.choices[:MOST_READINGS]
-    ]
-
-
-def _preview_sizes(inputs: Sequence[Path], choice: Choice) -> list[str]:
-    """What a table would hold if it were read so; nothing where it is large, or cannot be read so either."""
-    if sum(path.stat().st_size for path in inputs) > MOST_PREVIEWED:
-        return []
-    try:
-        return _describe_sizes(read_scores(list(inputs), columns=parse_columns([str(choice)])))
-    except InputError:
-        return []
+    readings = []
+    for choice in error.choices:
+        if isinstance(choice, Choice):
+            reading: dict[str, Any] = {"option": "columns", "value": str(choice), "words": choice.describe()}
+            readings.append(reading | {"sizes": []})
+            # what a table would hold if it were read so; nothing where it is large, or cannot be read so either
+            if sum(path.stat().st_size for path in inputs) <= MOST_PREVIEWED:
+                with suppress(InputError):
+                    scores = read_scores(list(inputs), columns=parse_columns([str(choice)]))
+                    readings[-1]["sizes"] = _describe_sizes(scores)
+    return readings
 
 
 def _choose_inputs(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
@@ -154,31 +149,6 @@ def _choose_inputs(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
             remedy="send the samples_*.jsonl beside them too",
         )
     return "scores", of["scores"]
-
-
-def _describe_report(path: Path) -> dict[str, Any]:
-    """A report that was made before: its title, and which of its inputs are needed to repeat it."""
-    before = read_report(path)
-    listed = before.get("inputs")
-    needed = (
-        [str(item.get("name")) for item in listed if isinstance(item, dict)]
-        if isinstance(listed, list)
-        else []
-    )
-    return {"said": f"a report: {before.get('title', '')}", "needed": needed}
-
-
-def _describe_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    how: dict[str, Any] = {name: choices[name][-1] for name in ("missing", "names") if choices.get(name)}
-    read = read_collection([str(path) for path in inputs[1:]], str(inputs[0]), **how)
-    systems = list(map(str, read.systems))
-    return {
-        "systems": systems,
-        "dims": ["topic", "system"],
-        "sizes": [format_count(len(read.topics), "topic"), format_count(len(systems), "system")],
-        "notes": list(read.notes),
-        "said": f"{format_count(len(systems), 'run')} with judgments",
-    }
 
 
 def _describe_scores(

@@ -10,6 +10,7 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,7 +23,7 @@ from starlette.routing import Match
 from shardwise.app.guard import Guard, TimedProtocol, TooSlow, is_program
 from shardwise.app.handlers import ROUTES, Desk, PlainJSON, render_page
 from shardwise.app.queue import Queue
-from shardwise.app.store import MEGABYTE, Settings, Store, is_local, read_root, usual_folder, usual_memory
+from shardwise.app.store import MEGABYTE, Settings, Store, is_local, read_root
 from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
@@ -94,7 +95,11 @@ def serve(options: Options) -> None:
             remedy=("choose another with ", Option("port")),
         ) from None
     port = int(listening.getsockname()[1])
-    folder = options.out or usual_folder()
+    usual = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "shardwise"
+    folder = options.out or usual
+    # three quarters of the machine's memory, shared by the workers; a gigabyte at least
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
     Store(folder).close()  # refused before anything is said
     settings = Settings(
         folder=folder,
@@ -103,7 +108,7 @@ def serve(options: Options) -> None:
         port=port,
         workers=workers,
         limit=options.limit * MEGABYTE,
-        memory=parse_size(options.max_memory) if options.max_memory else usual_memory(workers),
+        memory=parse_size(options.max_memory) if options.max_memory else memory,
         root=read_root(folder),
         entry=secrets.token_urlsafe(24) if options.open else "",
     )

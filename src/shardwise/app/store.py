@@ -43,11 +43,6 @@ STOPPED = (
 MEGABYTE = 1 << 20
 
 
-def usual_folder() -> Path:
-    """Return where analyses are kept unless another folder is named."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "shardwise"
-
-
 def read_root(folder: Path) -> str:
     """Return the root of the pages that a folder keeps, made at the first start: addresses survive a restart."""
     file = folder / "root"
@@ -120,12 +115,6 @@ def is_local(host: str) -> bool:
         ) from None
 
 
-def usual_memory(workers: int) -> int:
-    """Return three quarters of the machine's memory, shared by the workers; a gigabyte at least."""
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One analysis: what it is, and how it stands."""
@@ -167,21 +156,18 @@ class Store:
             raise InputError(
                 f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --out"
             ) from None
-        self._recover_entries()
-
-    def close(self) -> None:
-        """Let another server have the folder."""
-        self._index.close()
-        self._lock.close()
-
-    def _recover_entries(self) -> None:
-        """What was under way when the last server stopped is finished if its results are there, and else says so."""
+        # what was under way when the last server stopped is finished if its results are there, and else says so
         for entry in self.list_entries():
             if entry.moving:
                 finished = entry.state != READING and self.result_folder(entry.id).is_dir()
                 self.update_entry(
                     entry.id, state=DONE if finished else INTERRUPTED, message="" if finished else STOPPED
                 )
+
+    def close(self) -> None:
+        """Let another server have the folder."""
+        self._index.close()
+        self._lock.close()
 
     def create_entry(self, kind: str = "compare") -> Entry:
         """Make room for a new analysis."""

@@ -13,7 +13,7 @@ from shardwise.app.choices import spell_settings
 from shardwise.core.claim import format_count
 from shardwise.lab.calibrate import Calibration
 from shardwise.writing import answer
-from shardwise.writing.axis import WIDTH, Axis, make_axis
+from shardwise.writing.assets import WIDTH, Axis, make_axis
 from shardwise.writing.calibration import write_calibration
 from shardwise.writing.numbers import format_number, format_percent, format_signed
 from shardwise.writing.remarks import write_trust
@@ -149,18 +149,14 @@ def describe_calibration_page(
     """Return what the page of a calibration shows; before all tables are simulated nothing is said of the methods."""
     words = write_calibration(lab, nouns) if final else []
     claims = list(dict.fromkeys(map(str, lab.table["claim"])))
-    first = (
-        words[0].claim if words else next((claim for claim in claims if claim.startswith("new ")), claims[0])
-    )
+    new = [claim for claim in claims if claim.startswith("new ")]
+    first = words[0]["claim"] if words else (*new, *claims)[0]
     tables = {}
     for claim, rows in lab.shown().groupby("claim", sort=False):
         records = rows[list(RATE_COLUMNS)].to_numpy().tolist()
         tables[str(claim)] = [[CONTROLS.get(str(cell), str(cell)) for cell in row] for row in records]
     return {
-        "words": [
-            {"claim": item.claim, "verdict": item.verdict, "sentences": list(item.sentences)}
-            for item in words
-        ],
+        "words": words,
         "charts": [
             _draw_rates(lab, claim, final) for claim in sorted(claims, key=lambda claim: claim != first)
         ],

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import decide_verdicts
+from shardwise.analysis.leaderboard import VERDICTS
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -418,7 +418,7 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        words = decide_verdicts(pairs.gain, frame["p_adjusted"].to_numpy(), options.alpha)
+        words = [VERDICTS[sign] for sign in pairs.directions(options.alpha).tolist()]
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
     effects = pairs.estimates.topic_sd

@@ -8,8 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
-from shardwise.analysis.sequential_gate import SequentialGate, gate_sequentially
+from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure

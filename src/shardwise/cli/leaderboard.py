@@ -117,7 +117,7 @@ def write_files(options: Options) -> list[Result]:
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(options, reader, read, executor=executor)
     files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
-    rows = [{"file": str(options.out / file.name), "holds": file.holds} for file in files]
+    rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
     rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
     if options.quiet and options.format is Format.text:
         return []

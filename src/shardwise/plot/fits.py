@@ -120,6 +120,7 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
 
 
 MOST_POINTS = 200
+CELLS = (36, 28)  # of a map of counts, across and down
 
 
 def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
@@ -138,7 +139,36 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     fitted = np.asarray(fit.fitted.values, np.float64)
     residuals = np.asarray(fit.scores.values, np.float64) - fitted
     finite = np.isfinite(residuals)
-    panels = _draw_quantiles(residuals[finite]), _draw_density_map(fitted[finite], residuals[finite])
+    fitted, residuals = fitted[finite], residuals[finite]
+    expected, actual = normal_quantiles(residuals)
+    rows = [{"expected": x, "found": y} for x, y in zip(expected, actual, strict=True)]
+    end = float(np.abs(expected).max())
+    ends = [{"expected": -end, "found": -end}, {"expected": end, "found": end}]
+    channels = {
+        "x": forms.number("expected", "expected of a normal distribution (sd)"),
+        "y": forms.number("found", "residual (sd)"),
+    }
+    shown = {"tooltip": forms.tips("expected:.2f", "found:.2f")}
+    quantiles = [
+        forms.draw("line", ends, channels, strokeDash=DASH, color=COLOURS[1], strokeWidth=1.5, aria=False),
+        forms.draw("point", rows, channels | shown, filled=True, size=16, opacity=0.9, color=COLOURS[0]),
+    ]
+    counts, x, y = np.histogram2d(fitted, residuals, bins=CELLS)
+    cells = [
+        {"x": x[i], "x2": x[i + 1], "y": y[j], "y2": y[j + 1], "n": int(counts[i, j])}
+        for i, j in np.argwhere(counts > 0)
+    ]
+    scale = {"type": "log", "domain": [1, max(2.0, counts.max())], "range": [0.18, 1]}
+    shades = {
+        "x": forms.number("x", "fitted score", scale={"zero": False}),
+        "x2": {"field": "x2"},
+        "y": forms.number("y", "residual"),
+        "y2": {"field": "y2"},
+        "opacity": forms.number("n", scale=scale, legend=None),
+        "tooltip": forms.tips("n:d=scores"),
+    }
+    density = [forms.draw("rect", cells, shades, color=COLOURS[0])]
+    panels = (forms.layer(layers, 330, 270) for layers in (quantiles, density))
     return finish_chart(alt.hconcat(*panels, spacing=40))
 
 
@@ -159,43 +189,6 @@ def normal_quantiles(residuals: Floats, most: int = MOST_POINTS) -> tuple[Floats
     return np.asarray(special.ndtri((chosen + 0.5) / n)), np.asarray(
         (ordered[chosen] - residuals.mean()) / scale
     )
-
-
-def _draw_quantiles(residuals: Floats) -> alt.LayerChart:
-    """Quantiles of the residuals against those of the normal distribution, and the line on which they are equal."""
-    expected, found = normal_quantiles(residuals)
-    rows = [{"expected": x, "found": y} for x, y in zip(expected, found, strict=True)]
-    end = float(np.abs(expected).max())
-    ends = [{"expected": -end, "found": -end}, {"expected": end, "found": end}]
-    channels = {
-        "x": forms.number("expected", "expected of a normal distribution (sd)"),
-        "y": forms.number("found", "residual (sd)"),
-    }
-    shown = {"tooltip": forms.tips("expected:.2f", "found:.2f")}
-    layers = [
-        forms.draw("line", ends, channels, strokeDash=DASH, color=COLOURS[1], strokeWidth=1.5, aria=False),
-        forms.draw("point", rows, channels | shown, filled=True, size=16, opacity=0.9, color=COLOURS[0]),
-    ]
-    return forms.layer(layers, 330, 270)
-
-
-def _draw_density_map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) -> alt.LayerChart:
-    """Residuals against fitted values, as counts in cells."""
-    counts, x, y = np.histogram2d(fitted, residuals, bins=(across, down))
-    rows = [
-        {"x": x[i], "x2": x[i + 1], "y": y[j], "y2": y[j + 1], "n": int(counts[i, j])}
-        for i, j in np.argwhere(counts > 0)
-    ]
-    scale = {"type": "log", "domain": [1, max(2.0, counts.max())], "range": [0.18, 1]}
-    channels = {
-        "x": forms.number("x", "fitted score", scale={"zero": False}),
-        "x2": {"field": "x2"},
-        "y": forms.number("y", "residual"),
-        "y2": {"field": "y2"},
-        "opacity": forms.number("n", scale=scale, legend=None),
-        "tooltip": forms.tips("n:d=scores"),
-    }
-    return forms.layer([forms.draw("rect", rows, channels, color=COLOURS[0])], 330, 270)
 
 
 THICK = (1.5, 5.0, 9.0)  # of the intervals of each fit, the first the widest

@@ -52,7 +52,17 @@ def matrix_chart(
     """
     given = comparisons if isinstance(comparisons, Mapping) else {"significant": comparisons}
     first = next(iter(given.values()))
-    findings = _list_findings(list(given.values()), alpha)
+    # (better, worse) -> numbers of the comparisons that find so
+    findings: dict[tuple[str, str], tuple[int, ...]] = {}
+    compared = [pairs.to_frame()[["a", "b"]].to_numpy().tolist() for pairs in given.values()]
+    if len({frozenset(map(frozenset, pairs)) for pairs in compared}) > 1:
+        raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
+    for order, result in enumerate(given.values()):
+        for (a, b), sign in zip(compared[order], result.directions(alpha).tolist(), strict=True):
+            # Against a baseline the first of a pair may be the worse one.
+            if sign:
+                ordered = (a, b) if sign > 0 else (b, a)
+                findings[ordered] = (*findings.get(ordered, ()), order)
     names = list(shorten_names(given, 40).values())
     labels = shorten_names(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
@@ -68,27 +78,6 @@ def matrix_chart(
     shown = forms.tips("a=better", "b=worse", "difference:.4f", "kind=significant by")
     axes = ("worse system", "better system")
     return finish_chart(forms.draw_square(rows, list(labels.values()), styles, axes, shown, title=title))
-
-
-def _list_findings(
-    comparisons: Sequence[Comparisons], alpha: float
-) -> dict[tuple[str, str], tuple[int, ...]]:
-    """(better, worse) -> numbers of the comparisons that find so, for all pairs with such a finding."""
-    findings: dict[tuple[str, str], tuple[int, ...]] = {}
-    known: set[frozenset[str]] | None = None
-    for order, pairs_compared in enumerate(comparisons):
-        frame = pairs_compared.to_frame()
-        pairs = list(zip(frame["a"], frame["b"], strict=True))
-        unordered = set(map(frozenset, pairs))
-        if known is not None and unordered != known:
-            raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
-        known = unordered
-        for (a, b), sign in zip(pairs, pairs_compared.directions(alpha).tolist(), strict=True):
-            # Against a baseline the first of a pair may be the worse one.
-            if sign:
-                ordered = (a, b) if sign > 0 else (b, a)
-                findings[ordered] = (*findings.get(ordered, ()), order)
-    return findings
 
 
 def _name_kind(methods: Sequence[int], names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from shardwise.analysis.leaderboard import VERDICTS, tabulate_against
 from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.comparing.rankings import kendall_tau
@@ -108,8 +109,7 @@ def _list_panels(
 ) -> tuple[list[tuple[pd.DataFrame, str]], tuple[str, str, str]]:
     """Rows (`row, difference, lower, upper, p, verdict`) and title of each panel, and the words of the verdicts."""
     names, frame = comparisons.names, comparisons.to_frame(level)
-    frame["p"] = frame.pop("p_adjusted")
-    frame["verdict"] = comparisons.directions(1.0 - level)
+    frame["p"], frame["verdict"] = frame.pop("p_adjusted"), comparisons.directions(1.0 - level)
     interval = f"({100 * level:g}% CI)" if np.isfinite(frame["lower"]).any() else "(the test has no interval)"
     what = f"difference in {label_measure(measure, comparisons.lower_is_better, 40)}"
     labels = shorten_names(names, max(int(width / 16), 16))
@@ -119,35 +119,27 @@ def _list_panels(
     if not bases and comparisons.directed:
         counts = frame["b"].value_counts(sort=False)
         bases = list(counts.index) if len(counts) == 1 or counts.min() > 1 else []
-    if bases:
-        panels = [
-            (_orient_rows(frame, base, names, 1.0), f"{what}, each {word} − {labels[base]} {interval}")
-            for base in bases
-        ]
-        return panels, ("significantly better", "tied", "significantly worse")
-    if comparisons.complete:
-        title = f"{what}, {labels[names[0]]} − each {word} {interval}"
-        words = ("best significantly better", "tied", "significantly worse")
-        return [(_orient_rows(frame, names[0], names, -1.0), title)], words
-    labels = shorten_names(names, 20)
-    both = [f"{labels[a]} − {labels[b]}" for a, b in zip(frame["a"], frame["b"], strict=True)]
-    words = ("first significantly better", "tied", "second significantly better")
-    return [(frame.assign(row=both), f"{what} {interval}")], words
-
-
-def _orient_rows(frame: pd.DataFrame, base: str, names: tuple[str, ...], sign: float) -> pd.DataFrame:
-    """Rows of the pairs with one system, best other system first: others less it, or it less others by sign -1."""
-    rows = frame[(frame["a"] == base) | (frame["b"] == base)]
-    turn = np.where(rows["b"] == base, sign, -sign)
-    low, high = rows["lower"] * turn, rows["upper"] * turn
-    turned = rows.assign(
-        row=rows["a"].where(rows["b"] == base, rows["b"]),
-        difference=rows["difference"] * turn,
-        lower=np.minimum(low, high),
-        upper=np.maximum(low, high),
-        verdict=rows["verdict"] * turn.astype(int),
+    if not bases and not comparisons.complete:
+        labels = shorten_names(names, 20)
+        both = [f"{labels[a]} − {labels[b]}" for a, b in zip(frame["a"], frame["b"], strict=True)]
+        words = ("first significantly better", "tied", "second significantly better")
+        return [(frame.assign(row=both), f"{what} {interval}")], words
+    panels, signs = [], {word: sign for sign, word in VERDICTS.items()}
+    for base in bases or names[:1]:
+        # best other system first: others less the baseline, or the best less others
+        rows = tabulate_against(comparisons, base, 1.0 - level)
+        rows = rows.loc[[name for name in names if name in rows.index]].reset_index(names="row")
+        rows["p"], rows["verdict"] = rows.pop("p_adjusted"), rows["verdict"].map(signs)
+        title = f"each {word} − {labels[base]}"
+        if not bases:
+            turned = {"difference": -rows["difference"], "lower": -rows["upper"], "upper": -rows["lower"]}
+            rows, title = rows.assign(**turned, verdict=-rows["verdict"]), f"{labels[base]} − each {word}"
+        panels.append((rows, f"{what}, {title} {interval}"))
+    return panels, (
+        "significantly better" if bases else "best significantly better",
+        "tied",
+        "significantly worse",
     )
-    return turned.sort_values("row", key=lambda column: column.map(names.index), kind="stable")
 
 
 def rank_chart(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,67 +50,57 @@ HEADINGS = {
 """The verdict on one method, by what was shown of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationWords:
-    """What is said of one claim."""
+def write_calibration(lab: Calibration, nouns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Write the verdict on each claim, that on new topics first: `claim, verdict, sentences` that it rests on.
 
-    claim: str
-    verdict: str  # the one sentence that matters
-    sentences: tuple[str, ...]  # what it rests on, and what to do
-
-
-def write_calibration(lab: Calibration, nouns: Mapping[str, str]) -> list[CalibrationWords]:
-    """Write the verdict on each claim, that on new topics first."""
-    rows = {
-        verdict.claim: {
-            str(row["method"]): row
-            for row in lab.table[lab.table["claim"] == verdict.claim].to_dict("records")
-        }
-        for verdict in lab.verdicts
-    }
-    words = [_write_claim(verdict, rows[verdict.claim], nouns) for verdict in lab.verdicts]
-    return sorted(words, key=lambda item: not item.claim.startswith("new "))
-
-
-def _write_claim(
-    verdict: Verdict, rows: Mapping[str, Mapping[Any, Any]], nouns: Mapping[str, str]
-) -> CalibrationWords:
-    """The verdict on the default method, or on those that were tried without it."""
-    lead = next((advice for advice in verdict.advice if advice.status), None)
-    if lead is None:
-        return CalibrationWords(verdict.claim, *_write_methods(rows, nouns, verdict.alpha))
-    title = f"the default method ({parse_procedure(lead.declared).method.title})"
-    sentences = [_write_rate(rows[lead.declared], nouns, verdict.alpha)]
-    if lead.status == "unclear":
-        sentences.append("More simulated data sets would narrow the range.")
-    if lead.status == "fails":
-        sentences.append(_write_remedy(lead, rows, nouns, verdict.alpha))
-    sentences += [f"Why: {cause}." for cause in verdict.causes]
-    heading = capitalize_sentence(HEADINGS[lead.status].format(name=title))
-    return CalibrationWords(verdict.claim, heading, tuple(sentences))
+    It is about the default method, or about those that were tried without it.
+    """
+    words = []
+    for verdict in lab.verdicts:
+        table, alpha = lab.table[lab.table["claim"] == verdict.claim], verdict.alpha
+        rows = {str(row["method"]): row for row in table.to_dict("records")}
+        lead = next((advice for advice in verdict.advice if advice.status), None)
+        if lead is None:
+            heading, sentences = _write_methods(rows, nouns, alpha)
+        else:
+            title = f"the default method ({parse_procedure(lead.declared).method.title})"
+            heading = capitalize_sentence(HEADINGS[lead.status].format(name=title))
+            sentences = [_write_rate(rows[lead.declared], nouns, alpha)]
+            if lead.status == "unclear":
+                sentences.append("More simulated data sets would narrow the range.")
+            elif lead.status == "fails" and lead.calibrated:
+                sentences.append(
+                    f"Use it at level {lead.alpha:g}, where its rate is {format_percent(alpha)}."
+                )
+            elif lead.status == "fails" and lead.method not in rows:
+                sentences.append(f"Use {lead.method} instead, which controls a stricter error rate.")
+            elif lead.status == "fails":
+                sentences.append(f"Use {lead.method} instead: its rate is {rows[lead.method]['rate']:.1%}.")
+            sentences += [f"Why: {cause}." for cause in verdict.causes]
+        words.append({"claim": verdict.claim, "verdict": heading, "sentences": sentences})
+    return sorted(words, key=lambda item: not item["claim"].startswith("new "))
 
 
 def _write_methods(
     rows: Mapping[str, Mapping[Any, Any]], nouns: Mapping[str, str], alpha: float
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, list[str]]:
     """The verdict on methods that were chosen by name."""
     meant = {name: row for name, row in rows.items() if row["meant"]}
     if len(meant) == 1:
         ((name, row),) = meant.items()
-        return HEADINGS[str(row["status"])].format(name=name), (_write_rate(row, nouns, alpha),)
+        return HEADINGS[str(row["status"])].format(name=name), [_write_rate(row, nouns, alpha)]
     failed = [name for name, row in meant.items() if row["status"] == "fails"]
     tried = format_count(len(meant), "method")
     if not meant:
-        return "None of these methods is made for this claim.", ()
-    if all(row["status"] == "holds" for row in meant.values()):
-        return f"The {tried} tried are valid on data like yours: their false-alarm rates are held.", ()
-    if not failed:
-        return f"No evidence against the {tried} tried on data like yours.", ()
-    verb = "gives" if len(failed) == 1 else "give"
-    return (
-        f"{len(failed)} of the {tried} tried {verb} too many false alarms on data like yours: {join_names(failed)}.",
-        (),
-    )
+        heading = "None of these methods is made for this claim."
+    elif all(row["status"] == "holds" for row in meant.values()):
+        heading = f"The {tried} tried are valid on data like yours: their false-alarm rates are held."
+    elif not failed:
+        heading = f"No evidence against the {tried} tried on data like yours."
+    else:
+        give = f"tried {'gives' if len(failed) == 1 else 'give'} too many false alarms on data like yours"
+        heading = f"{len(failed)} of the {tried} {give}: {join_names(failed)}."
+    return heading, []
 
 
 def _write_rate(row: Mapping[Any, Any], nouns: Mapping[str, str], alpha: float) -> str:
@@ -120,17 +109,6 @@ def _write_rate(row: Mapping[Any, Any], nouns: Mapping[str, str], alpha: float) 
     rate = f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
     does = RATES[str(row["error_rate"])].format(rate=rate, systems=systems)
     return f"With equal {systems}, it {does}. The nominal rate is {format_percent(alpha)}."
-
-
-def _write_remedy(
-    advice: Advice, rows: Mapping[str, Mapping[Any, Any]], nouns: Mapping[str, str], alpha: float
-) -> str:
-    """What to use in place of a default that fails."""
-    if advice.calibrated:
-        return f"Use it at level {advice.alpha:g}, where its rate is {format_percent(alpha)}."
-    if advice.method not in rows:
-        return f"Use {advice.method} instead, which controls a stricter error rate."
-    return capitalize_sentence(f"use {advice.method} instead: its rate is {rows[advice.method]['rate']:.1%}.")
 
 
 def write_calibration_text(lab: Calibration, command: bool = False) -> str:
@@ -264,31 +242,29 @@ def write_holdout(check: PredictiveCheck) -> str:
     lines = [check.setting]
     for key, row in check.table.iterrows():
         name = " from ".join(key) if isinstance(key, tuple) else str(key)
-        lines.append(f"{name}: {_describe_holdout(row, check.level)}")
+        share = (
+            f"{row['coverage']:.1%} of all differences lie in the {100 * check.level:g}% prediction interval"
+        )
+        if not row["found"] > 0:
+            lines.append(f"{name}: no pair is found; {share}")
+            continue
+        extra = ""
+        if row.get("extra", 0.0) > 0:
+            extra = (
+                f"; {row['extra']:.1f} of its pairs the reference does not find, and of these"
+                f" {row['extra_reversal']:.1%} are in the opposite order"
+            )
+        lines.append(
+            f"{name}: {row['found']:.1f} pairs found ({row['found_share']:.1%}); of these {row['found_again']:.1%}"
+            f" found again, {row['reversal']:.1%} in the opposite order (predicted"
+            f" {row['predicted_reversal']:.1%}), {row['significant_reversal']:.2%} significantly so; {share}{extra}"
+        )
     if len(check.repeats) > len(check.table):
         lines.append(
             "All repeats halve the same scores, so they are not independent: their spread shows how much depends on"
             " the halving, and is not a standard error."
         )
     return "\n".join(lines)
-
-
-def _describe_holdout(row: pd.Series[Any], level: float) -> str:
-    """Say what became of the pairs that a procedure found."""
-    inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g}% prediction interval"
-    if not row["found"] > 0:
-        return f"no pair is found; {inside}"
-    extra = ""
-    if row.get("extra", 0.0) > 0:
-        extra = (
-            f"; {row['extra']:.1f} of its pairs the reference does not find, and of these"
-            f" {row['extra_reversal']:.1%} are in the opposite order"
-        )
-    return (
-        f"{row['found']:.1f} pairs found ({row['found_share']:.1%}); of these {row['found_again']:.1%} found again,"
-        f" {row['reversal']:.1%} in the opposite order (predicted {row['predicted_reversal']:.1%}),"
-        f" {row['significant_reversal']:.2%} significantly so; {inside}{extra}"
-    )
 
 
 def explain_errors(

@@ -72,47 +72,42 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
 
 def draw_charts(content: Analysis) -> dict[str, str]:
     """The drawings of a report by name."""
-    named = {result.claim: result.pairs for result in content.distinct_results}
-    drawn = {
-        "variance": inline_svg(
+    word = content.noun_for("instance")
+    drawn: dict[str, tuple[Chart, str]] = {
+        "variance": (
             variance_share_chart(content.fit),
-            "variance-chart",
             "Bars: share of the total sum of squares that each term explains",
         ),
-        "residuals": inline_svg(
+        "residuals": (
             residual_chart(content.fit),
-            "residual-chart",
             "Left: quantiles of the residuals against those of the normal distribution. Right: residuals against fitted"
             " scores",
         ),
     }
     if "instance" in content.scores.dims:
-        word = content.noun_for("instance")
-        drawn["instances"] = inline_svg(
+        drawn["instances"] = (
             instance_means_chart(content.scores),
-            "instances-chart",
             f"Points: the mean of each {word}, one row a {content.noun_for('system')}; bars: the mean of all",
         )
         with suppress(InputError):  # scores are missing, or no system has a second instance
-            drawn["components"] = inline_svg(
-                component_chart(variance_components(content.scores), nouns=nouns_of(content.scores)),
-                "components-chart",
+            components = variance_components(content.scores)
+            drawn["components"] = (
+                component_chart(components, nouns=nouns_of(content.scores)),
                 "Bars: share of the variance of a score that each source has",
             )
     if len(content.systems) > 3:
-        drawn["p_curves"] = inline_svg(
+        named = {result.claim: result.pairs for result in content.distinct_results}
+        drawn["p_curves"] = (
             p_curve_chart(named, alpha=content.alpha),
-            "p-curve-chart",
             "Corrected p-values in ascending order, one curve a claim; where a curve crosses the level is the share of"
             " pairs that differ significantly",
         )
     if content.trust.calibration is not None:
-        drawn["trust"] = inline_svg(
+        drawn["trust"] = (
             error_rate_chart(content.trust.rows.assign(nominal=content.alpha)),
-            "trust-chart",
             "Simulated error rate of each method with its interval, one panel a claim, beside the nominal level",
         )
-    return drawn
+    return {name: inline_svg(chart, f"{name}-chart", label) for name, (chart, label) in drawn.items()}
 
 
 def interval_figure(content: Analysis) -> tuple[bytes, str]:

@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.analysis.power import POWER, Power
-from shardwise.analysis.trust import Trust
+from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
 from shardwise.core.text import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
+from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.latex import render_latex
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
+from shardwise.writing.paper import render_latex
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one
-LEVEL = 6  # of compression: 9 takes twice as long for a hundredth less
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file inside the report."""
-
-    name: str
-    kind: str
-    about: str
-    content: bytes
-
-    @property
-    def packed(self) -> str:
-        """The content compressed (without a time stamp, so that equal reports are equal) and as text."""
-        return pack_bytes(self.content)
-
-
-def pack_bytes(content: bytes) -> str:
-    """Return bytes compressed and as text.
-
-    Parameters
-    ----------
-    content
-        The bytes.
-    """
-    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
-
-
-def list_downloads(content: Analysis) -> tuple[Download, ...]:
+def list_downloads(content: Analysis) -> tuple[ReportFile, ...]:
     """All files of a report."""
     pdf, svg = interval_figure(content)
 
-    def text(name: str, kind: str, about: str, body: str) -> Download:
-        return Download(name, kind, about, body.encode("utf-8", "backslashreplace"))
+    def text(name: str, kind: str, about: str, body: str) -> ReportFile:
+        return ReportFile(name, about, body.encode("utf-8", "backslashreplace"), kind)
 
     return (
         text(
@@ -74,7 +45,7 @@ def list_downloads(content: Analysis) -> tuple[Download, ...]:
             else ()
         ),
         text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),
-        Download("intervals.pdf", "application/pdf", "the figure that tables.tex includes", pdf),
+        ReportFile("intervals.pdf", "the figure that tables.tex includes", pdf, "application/pdf"),
         text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
         text("methods.tex", "text/x-tex", "the methods paragraph for LaTeX", methods_latex(content)),
         text("references.bib", "text/x-bibtex", "its sources for BibTeX", format_bibliography(content)),
@@ -122,7 +93,7 @@ def pairs_frame(content: Analysis) -> pd.DataFrame:
 
 def report_json(content: Analysis) -> dict[str, Any]:
     """Everything that the report says, as JSON; undefined is null."""
-    c = content
+    c, power, lab = content, content.power, content.trust.calibration
     return {
         "title": write_title(c),
         "answer": write_answer(c),
@@ -151,8 +122,27 @@ def report_json(content: Analysis) -> dict[str, Any]:
             }
             for item in c.splits
         ],
-        "power": None if c.power is None else _describe_power(c.power),
-        "calibration": _describe_calibration(c.trust),
+        "power": None
+        if power is None
+        else {
+            "power": POWER,
+            "topics": power.topics,
+            "variance": _simplify_value(power.sigma_sq),
+            **_describe_fields(power, "detectable", "detectable_two"),
+            "needs": [
+                {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
+                for need in power.needs
+            ],
+        },
+        "calibration": None
+        if lab is None
+        else {
+            **_describe_fields(lab, "repetitions", "budget", "seed"),
+            "used": list(c.trust.used),
+            "methods": _simplify_value(lab.table),
+            "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
+            "notes": list(lab.notes),
+        },
         "statements": None if c.trust.statements is None else _simplify_value(c.trust.statements.table),
         "recorded_rates": None if c.trust.recorded is None else asdict(c.trust.recorded),
         "residuals": {
@@ -175,20 +165,6 @@ def report_json(content: Analysis) -> dict[str, Any]:
 def _describe_fields(item: Any, *names: str) -> dict[str, Any]:
     """Fields of a result as JSON knows them."""
     return {name: _simplify_value(getattr(item, name)) for name in names}
-
-
-def _describe_power(power: Power) -> dict[str, Any]:
-    """What the topics can detect, and how many other differences need."""
-    return {
-        "power": POWER,
-        "topics": power.topics,
-        "variance": _simplify_value(power.sigma_sq),
-        **_describe_fields(power, "detectable", "detectable_two"),
-        "needs": [
-            {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
-            for need in power.needs
-        ],
-    }
 
 
 def _describe_claim(claim: ClaimResult) -> dict[str, Any]:
@@ -222,19 +198,6 @@ def _describe_pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
             name: round_figures(np.asarray(getattr(claim.pairs, name)))
             for name in ("difference", "se", "p", "p_adjusted")
         },
-    }
-
-
-def _describe_calibration(trust: Trust) -> dict[str, Any] | None:
-    lab = trust.calibration
-    if lab is None:
-        return None
-    return {
-        **_describe_fields(lab, "repetitions", "budget", "seed"),
-        "used": list(trust.used),
-        "methods": _simplify_value(lab.table),
-        "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
-        "notes": list(lab.notes),
     }
 
 

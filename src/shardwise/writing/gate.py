@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.analysis.gate import MOST_TOPICS, Gate
-from shardwise.analysis.sequential_gate import SequentialGate
+from shardwise.analysis.gate import MOST_TOPICS, Gate, SequentialGate
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed

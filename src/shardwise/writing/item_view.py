@@ -33,8 +33,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import is_unpaired, level_names
 from shardwise.core.text import escape_controls, script_json, shorten_names
-from shardwise.writing.assets import load_templates, read_asset
-from shardwise.writing.downloads import pack_bytes
+from shardwise.writing.assets import load_templates, pack_bytes, read_asset
 from shardwise.writing.items import FEW_ITEMS, SENTENCES, write_items
 
 MOST_BYTES = 600_000

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
-from shardwise.writing.assets import hash_script, load_templates, read_asset
-from shardwise.writing.axis import Axis, make_axis
+from shardwise.writing.assets import Axis, hash_script, load_templates, make_axis, read_asset
 from shardwise.writing.item_view import render_items
 from shardwise.writing.numbers import (
     format_interval,

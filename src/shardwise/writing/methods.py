@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.core.claim import format_count
+from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import shorten_name
+from shardwise.methods.names import Procedure, list_methods
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 from shardwise.writing.answer import FEW_NAMED, capitalize_sentence, describe_claim, join_names
-from shardwise.writing.clauses import make_words
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import (
     equate_p,
@@ -21,7 +26,6 @@ from shardwise.writing.numbers import (
     format_p,
     format_percent,
 )
-from shardwise.writing.sources import find_source
 
 ERROR_RATES = {
     "family": "controlling the family-wise error at {alpha:g}",
@@ -261,18 +265,105 @@ def methods_latex(*analyses: Analysis) -> str:
     sentences = []
     for text, keys in list_sentences(*analyses):
         cite = f"~\\cite{{{','.join(keys)}}}" if keys else ""
-        sentences.append(f"{_escape_tex(text)}{cite}.")
+        quoted = text.replace("“", "``").replace("”", "''")
+        sentences.append(f"{escape_tex(quoted, most=len(quoted) * 8)}{cite}.")
     version = analyses[0].versions["shardwise"]
     sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
     return "\n".join(sentences) + "\n"
-
-
-def _escape_tex(text: str) -> str:
-    quoted = text.replace("“", "``").replace("”", "''")
-    return escape_tex(quoted, most=len(quoted) * 8)
 
 
 def format_bibliography(*analyses: Analysis) -> str:
     """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in list_sentences(*analyses) for key in keys)
     return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"
+
+
+def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the user's words for dimensions, one and many, as clauses of methods name them.
+
+    Parameters
+    ----------
+    nouns : mapping, optional
+        The user's words for dimensions.
+
+    Returns
+    -------
+    dict
+        Such as ``{"topic": "question", "topics": "questions", …}``.
+    """
+    single = {name: (nouns or {}).get(name, name) for name in DIMENSIONS}
+    return {**single, **{f"{name}s": pluralize_noun(word) for name, word in single.items()}}
+
+
+def explain_method(procedure: Procedure, nouns: Mapping[str, str] | None = None) -> str:
+    """Return what the method of a procedure does, in one clause.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Any procedure.
+    nouns : mapping, optional
+        The user's own words for dimensions.
+
+    Returns
+    -------
+    str
+        A clause.
+
+    >>> from shardwise.methods.names import parse_procedure
+    >>> explain_method(parse_procedure("moderated"), {"system": "model"})
+    'holds its error rate even when some models are more variable than others'
+    >>> explain_method(parse_procedure("t holm"))
+    'each pair by its own variance over topics'
+    """
+    return procedure.method.reason.format(**make_words(nouns), resamples="many")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One entry of the bibliography."""
+
+    bibtex: str
+
+    @property
+    def key(self) -> str:
+        """The name that it is cited by in LaTeX."""
+        return self.bibtex.partition("{")[2].partition(",")[0]
+
+    @property
+    def citation(self) -> str:
+        """How running text cites it.
+
+        >>> [SOURCES[key].citation for key in ("Scheffe1953", "FerroSanderson2019", "VoorheesEtAl2017")]
+        ['Scheffé, 1953', 'Ferro & Sanderson, 2019', 'Voorhees et al., 2017']
+        """
+        fields = dict(
+            re.findall(r"^  (\w+) += \{(.*)\},?$", self.bibtex.replace(r"{\'e}", "é"), re.MULTILINE)
+        )
+        names = [name.split()[-1] for name in fields["author"].split(" and ")]
+        who = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        return f"{who}, {fields['year']}"
+
+
+_ENTRIES = resources.files("shardwise.writing").joinpath("sources.bib").read_text(encoding="utf-8")
+SOURCES = {source.key: source for source in map(Reference, _ENTRIES.strip().split("\n\n"))}
+
+
+def find_source(key: str) -> Reference:
+    """Return the source of a key: of the common bibliography, or of the method that brings it along.
+
+    Parameters
+    ----------
+    key : str
+        The name that it is cited by.
+
+    Returns
+    -------
+    Source
+        Its entry.
+    """
+    if key in SOURCES:
+        return SOURCES[key]
+    entries = (entry for method in list_methods() for entry in method.bibliography.strip().split("\n\n"))
+    brought = {source.key: source for source in map(Reference, filter(None, entries))}
+    return brought[key]

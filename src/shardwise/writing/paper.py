@@ -1,14 +1,15 @@
-"""Everything that a paper needs of an analysis: table, figure, methods, references, and every number by name."""
+"""Everything that a paper needs of an analysis: tables, figure, methods, references, and every number by name."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from shardwise.analysis.analysis import Analysis
+import numpy as np
+
+from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.leaderboard import tabulate_against
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import shorten_name
@@ -17,11 +18,12 @@ from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.theme import COLUMN
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
+from shardwise.writing.assets import ReportFile
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
-from shardwise.writing.table import TypedColumn, format_math, set_float, set_tabular
-from shardwise.writing.words import shorten_letters
+from shardwise.writing.table import TypedColumn, format_math, set_float, set_table, set_tabular
+from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
 NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure
@@ -34,18 +36,9 @@ DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
 PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
-@dataclass(frozen=True, slots=True)
-class PaperFile:
-    """A file of a paper, and what it holds."""
-
-    name: str
-    holds: str
-    content: bytes
-
-
 def write_paper(
     folder: str | os.PathLike[str], *analyses: Analysis, columns: int | None = None
-) -> tuple[PaperFile, ...]:
+) -> tuple[ReportFile, ...]:
     """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
 
     Parameters
@@ -65,7 +58,7 @@ def write_paper(
     return files
 
 
-def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]:
+def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
     """Return the files of a paper.
 
     Parameters
@@ -86,31 +79,25 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[PaperFi
                 f"{analysis.measure} was analysed for other systems or baselines than {first.measure}",
                 remedy="give analyses of the same ones",
             )
-    pdf, svg = _draw_figure(first)
+    # the forest of differences from the baselines, or of the best from the others, in a column of a paper
+    most = MOST_DRAWN // max(len(first.baselines), 1)
+    specification = specify_chart(first.plot("forest", width=COLUMN, most=most))
+    # A column has no room for margins, and its fonts are embedded.
+    specification["padding"] = 2
+    converter = import_converter()
+    pdf, svg = converter.vegalite_to_pdf(specification), converter.vegalite_to_svg(specification)
 
-    def text(name: str, holds: str, content: str) -> PaperFile:
-        return PaperFile(name, holds, content.encode("utf-8", "backslashreplace"))
+    def text(name: str, about: str, content: str) -> ReportFile:
+        return ReportFile(name, about, content.encode("utf-8", "backslashreplace"))
 
     return (
         text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
-        PaperFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
+        ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
         text("figure.svg", "the same for other uses", svg),
         text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
         text("refs.bib", "its sources", format_bibliography(*analyses)),
         text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(analyses)),
     )
-
-
-def _draw_figure(analysis: Analysis) -> tuple[bytes, str]:
-    """Draw the forest of differences from the baselines, or of the best from the others, in a column of a paper."""
-    most = MOST_DRAWN // max(len(analysis.baselines), 1)
-    specification = specify_chart(analysis.plot("forest", width=COLUMN, most=most))
-    # A column has no room for margins, and its fonts are embedded.
-    specification["padding"] = 2
-    converter = import_converter()
-    pdf: bytes = converter.vegalite_to_pdf(specification)
-    svg: str = converter.vegalite_to_svg(specification)
-    return pdf, svg
 
 
 def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str:
@@ -124,18 +111,18 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
         As for `write_paper`.
     """
     first = analyses[0]
-    names, marked = first.systems, _list_marked(first)
-    cells = [_format_cells(analysis, names, marked) for analysis in analyses]
+    names = first.systems
+    # the systems that have a letter: the baselines, or all of few
+    marked = first.baselines or (names if len(names) <= LETTERED else ())
+    texts, widths = zip(*(_format_cells(analysis, names, marked) for analysis in analyses), strict=True)
     letters = {name: name_group(k) for k, name in enumerate(marked)}
     labels = label_systems(first.lead, NAME)
     noun = escape_tex(answer.capitalize_sentence(first.noun_for("system")))
     shown = [_format_name(labels[name], letters.get(name, ""), bool(marked)) for name in names]
     heads = [rf"\multicolumn{{1}}{{r}}{{{escape_tex(analysis.measure, HEAD)}}}" for analysis in analyses]
-    texts = [[cell.text for cell in column] for column in cells]
     measures = [TypedColumn(head, column, "tex") for head, column in zip(heads, texts, strict=True)]
     # As many measures as the width has room for, and panels of systems side by side where these are many.
-    wide = max(_estimate_width(cell) for column in cells for cell in column)
-    wide = max(wide, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
+    wide = max(*widths, *(CAPITAL * len(shorten_name(analysis.measure, HEAD)) + GAP for analysis in analyses))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
     across = columns == 2 or (columns is None and (len(analyses) > fits[0] or len(names) > ROWS))
     room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
@@ -160,31 +147,14 @@ def _cut_range(whole: range, size: int) -> list[range]:
     return [range(k, min(k + size, whole.stop)) for k in range(whole.start, whole.stop, size)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A mean with what it beats above and what it is beaten by below."""
+def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> tuple[list[str], float]:
+    """One cell a system in the order of the table, and the points that the widest takes.
 
-    text: str
-    digits: int
-    above: int
-
-
-def _estimate_width(cell: _Cell) -> float:
-    return DIGIT * cell.digits + SMALL * cell.above + GAP
-
-
-def _list_marked(analysis: Analysis) -> tuple[str, ...]:
-    """The systems that have a letter: the baselines, or all of few."""
-    if analysis.baselines:
-        return analysis.baselines
-    return analysis.systems if len(analysis.systems) <= LETTERED else ()
-
-
-def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
-    """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
+    A cell is a mean, bold where it is the best, with whom it beats above and whom it is beaten by below.
+    """
     means, d = analysis.lead.intervals["estimate"], analysis.decimals
     best = format_number(float(means.min() if analysis.comparisons.lower_is_better else means.max()), d)
-    cells = []
+    cells, wide = [], 0.0
     for name, signs in zip(names, analysis.lead.direction_matrix(tuple(names)), strict=True):
         shown = format_number(float(means[name]), d)
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
@@ -200,8 +170,9 @@ def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str
         below = "".join(lost) if analysis.baselines else ""
         text += rf"\textsuperscript{{{above}}}" if above else ""
         text += rf"\textsubscript{{{below}}}" if below else ""
-        cells.append(_Cell(text, len(shown), len(above) + len(below)))
-    return cells
+        cells.append(text)
+        wide = max(wide, DIGIT * len(shown) + SMALL * (len(above) + len(below)) + GAP)
+    return cells, wide
 
 
 def _format_name(label: str, letter: str, lettered: bool) -> str:
@@ -288,3 +259,175 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
 def _format_key(text: str) -> str:
     """A name that TeX takes as it is typed: what is special there becomes a hyphen."""
     return re.sub(r"[^A-Za-z0-9@/.:+=_-]", "-", text)
+
+
+MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system
+LONG_NAME = 32  # characters of a name in a table
+FIGURE = "intervals.pdf"
+MARKS = (r"\dag", r"\ddag")
+
+
+def systems_latex(content: Analysis) -> str:
+    r"""Return the systems, best first, with confidence intervals of their means, rank ranges, and letters.
+
+    A system of the best set has a dagger for the leading claim, and a double dagger for the other.
+    """
+    claims, systems, lead = content.distinct_results, content.systems, content.lead
+    marks = [
+        "".join(
+            mark
+            for mark, result in zip(MARKS, claims, strict=False)
+            if name in result.best_set and (k or result.may_be_best)
+        )
+        for k, name in enumerate(systems)
+    ]
+    means = TypedColumn("", list(lead.intervals["estimate"]), "number", content.decimals).set_tex()
+    means = [mean + (f"$^{{{mark}}}$" if mark else "") for mean, mark in zip(means, marks, strict=True)]
+    ends = list(zip(lead.intervals["lower"], lead.intervals["upper"], strict=True))
+    noun, labels = answer.capitalize_sentence(content.noun_for("system")), label_systems(lead, LONG_NAME)
+    columns = [
+        TypedColumn("", range(1, len(systems) + 1), "d"),
+        TypedColumn(escape_tex(noun), [labels[name] for name in systems]),
+        TypedColumn(escape_tex(content.measure), means, "tex"),
+        TypedColumn(f"{_format_level(content)} CI", ends, "interval", content.decimals),
+    ]
+    if lead.pairs.complete:
+        columns.append(
+            TypedColumn("Rank", format_ranks(lead.pairs.ranks(1.0 - content.alpha).loc[list(systems)]))
+        )
+    lettered = all(result.letters is not None for result in claims)
+    for result in claims if lettered else ():
+        claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(claims) > 1 else ""
+        columns.append(
+            TypedColumn(f"Group{claim}", [shorten_letters(names) for names in result.letters or ()])
+        )
+    return set_table(columns, _systems_caption(content, lettered), "tab:systems")
+
+
+def _systems_caption(content: Analysis, lettered: bool) -> str:
+    claims, systems = content.distinct_results, escape_tex(content.nouns_for("system"))
+    marks = ", ".join(
+        f"${mark}$ {escape_tex(answer.describe_claim(result, content))}"
+        for mark, result in zip(MARKS, claims, strict=False)
+        if result.best_set
+    )
+    best = (
+        f"Best set ({_format_level(content)} confidence)"
+        if content.lead.may_be_best
+        else "Tied with the best"
+    )
+    return (
+        rf"{answer.capitalize_sentence(systems)} by mean {escape_tex(content.measure)}"
+        f"{' (lower is better)' * content.comparisons.lower_is_better} with"
+        rf" {_format_level(content)} confidence intervals ({_join_titles(content)})."
+        + (f" {best}: {marks}." if marks else "")
+        + (f" {answer.capitalize_sentence(systems)} that share a letter are tied." if lettered else "")
+    )
+
+
+def _join_titles(content: Analysis) -> str:
+    """The procedures in words, once where claims share them."""
+    return escape_tex(
+        "; ".join(dict.fromkeys(result.procedure.plain_title for result in content.distinct_results)), 200
+    )
+
+
+def _format_level(content: Analysis) -> str:
+    return format_percent(1.0 - content.alpha).replace("%", r"\%")
+
+
+def pairs_latex(content: Analysis) -> str:
+    """All pairs with differences and corrected p-values; where these are many, those with the best system."""
+    pairs, results = content.lead.pairs, content.distinct_results
+    with_best = pairs.ia == pairs.ia.min(initial=0)
+    shown = np.arange(len(pairs)) if len(pairs) <= MOST_PAIRS else np.flatnonzero(with_best)
+    names, labels = pairs.estimates.labels, label_systems(content.lead, LONG_NAME)
+    a, b = ([names[k] for k in ends[shown]] for ends in (pairs.ia, pairs.ib))
+    asked = set(a) if len(shown) < len(pairs) else None
+    columns = [
+        TypedColumn("Better", [labels[name] for name in a]),
+        TypedColumn("Worse", [labels[name] for name in b]),
+        TypedColumn("Difference", pairs.difference[shown].tolist(), "number", content.decimals),
+    ]
+    for result in results:
+        claim = f", {escape_tex(answer.describe_claim(result, content))}" if len(results) > 1 else ""
+        texts = _by_name(result, asked)
+        columns.append(TypedColumn(f"$p${claim}", [texts[pair] for pair in zip(a, b, strict=True)], "tex"))
+    systems = escape_tex(content.nouns_for("system"))
+    which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
+    caption = (
+        rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
+        rf" $^{{*}}$ $p \le {content.alpha:g}$."
+    )
+    return set_table(columns, caption, "tab:pairs")
+
+
+def _by_name(result: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], str]:
+    """The p-value of each pair, whichever system is named first; told the other way round, it is marked so.
+
+    Where few systems are asked for, of their pairs alone.
+    """
+    pairs = result.pairs
+    names, p, ia, ib = pairs.estimates.labels, pairs.p_adjusted, pairs.ia, pairs.ib
+    wanted = np.array([asked is None or name in asked for name in names])
+    texts = {}
+    for k in np.flatnonzero(wanted[ia] | wanted[ib]):
+        i, j = ia[k], ib[k]
+        text = format_math(format_p(float(p[k]), result.resolution))
+        star = bool(p[k] <= result.alpha)
+        texts[names[i], names[j]] = text + "$^{*}$" * star
+        texts[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
+    return texts
+
+
+def anova_latex(content: Analysis) -> str:
+    """The ANOVA table."""
+    table = content.fit.table
+    shown = {"ss": ("SS", ".4g"), "df": ("df", ".0f"), "ms": ("MS", ".4g"), "F": ("$F$", ".2f")}
+    shown |= {"p": ("$p$", "tex"), "omega_sq": (r"$\hat\omega^2$", ".3f")}
+    columns = [TypedColumn("Source", [str(term) for term in table.index])]
+    for name, (head, kind) in shown.items():
+        values = table[name].astype(float).tolist()
+        cells = [format_math(format_p(p)) if np.isfinite(p) else "" for p in values]
+        columns.append(TypedColumn(head, cells if kind == "tex" else values, kind))
+    caption = (
+        rf"Analysis of variance of {escape_tex(content.measure)}, {escape_tex(content.fit.model.title, 200)}."
+    )
+    return set_table(columns, caption, "tab:anova")
+
+
+def figure_latex(content: Analysis) -> str:
+    """The figure of intervals; its file is among the downloads of the report."""
+    claims = " and ".join(escape_tex(result.claim, 200) for result in content.distinct_results)
+    kind = "comparison" if all(result.has_comparison_intervals for result in content.claims) else "confidence"
+    systems = escape_tex(content.nouns_for("system"))
+    caption = (
+        rf"Mean {escape_tex(content.measure)} of the {systems} with {_format_level(content)} {kind} intervals,"
+        rf" for {claims}. {escape_tex(explain_bars(content), 200)}"
+    )
+    return "\n".join(
+        [
+            r"\begin{figure}",
+            r"  \centering",
+            rf"  \includegraphics[width=\linewidth]{{{FIGURE}}}",
+            rf"  \caption{{{caption}}}",
+            r"  \label{fig:intervals}",
+            r"\end{figure}",
+            "",
+        ]
+    )
+
+
+def render_latex(content: Analysis) -> str:
+    """All tables and the figure in one file, to be read by \\input."""
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs,graphicx,longtable}",
+            systems_latex(content),
+            pairs_latex(content),
+            anova_latex(content),
+            "% "
+            + "\n% ".join(f"{term}: {explain_term(str(term), content)}" for term in content.fit.table.index),
+            figure_latex(content),
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Write what diagnostics found: a name, sentences, and what to do about it."""
+"""Write what diagnostics and simulations found, what to do about it, and why not by the classic methods."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analyze import compare_classic
 from shardwise.analysis.diagnostics import Remark
 from shardwise.analysis.trust import Finding, list_findings
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.scores import is_unpaired, nouns_of
 from shardwise.core.text import shorten_name, shorten_names
-from shardwise.writing.answer import capitalize_sentence
+from shardwise.lab.recorded import recorded_rates
+from shardwise.writing.answer import capitalize_sentence, join_names
+from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_percent
 
 MOST_LISTED = 5
@@ -287,3 +290,67 @@ def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
     items = format_count(int(analysis.item_scores.sizes["topic"]), analysis.item_noun)
     pair = ",".join(analysis.systems[:2])
     return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --table items:{pair}"
+
+
+RECORDED = {"hsd": "MD1 hsd topic", "bonferroni": "t holm"}
+"""Recorded procedures by the correction of a classic one; Holm's and Bonferroni's are alike where no systems differ."""
+MOST_BEST = 4
+"""Systems of a best set that the table names."""
+
+
+def explain_choice(analysis: Analysis) -> dict[str, Any] | None:
+    """Return the box "Why not t-tests with Bonferroni, or Tukey's HSD?"; None where these do not apply.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of all pairs.
+
+    Returns
+    -------
+    dict or None
+        ``change``: a sentence on what the classic methods change on these data; ``rows``: what each method finds, and
+        its measured error rate, that of the report first; ``reasons``: sentences on their error rates.
+    """
+    lead, systems, topics = analysis.lead, analysis.nouns_for("system"), analysis.nouns_for("topic")
+    classic = [result for result in compare_classic(analysis) if result.procedure != lead.procedure]
+    if not classic:
+        return None
+    rows, changes = [], []
+    for result in (lead, *classic):
+        labels = label_systems(result)
+        names = [labels[name] for name in result.best_set]
+        rates = recorded_rates(RECORDED.get(result.procedure.correction, result.procedure.name))
+        # significant pairs that the method of the report does not have, and those of it that this one does not have
+        gained, lost = result.found_beyond(lead), lead.found_beyond(result)
+        rows.append(
+            {
+                "title": result.title,
+                "significant": result.n_significant,
+                "gained": gained,
+                "lost": lost,
+                "best": join_names(names) if len(names) <= MOST_BEST else f"{len(names):,} {systems}",
+                "measured": ""
+                if rates is None
+                else f"{100 * rates.mean:.1f}% on average, up to {100 * rates.highest:.1f}%; above 5% in"
+                f" {rates.exceeding} of {rates.designs} designs",
+            }
+        )
+        parts = [f"adds {format_count(gained, 'pair')}"] if gained else []
+        parts += [f"loses {format_count(lost, 'pair')}"] if lost else []
+        changes.append(f"{result.title} {' and '.join(parts) or 'gives the same significant pairs'}")
+    reasons = [
+        f"Tukey's HSD assumes that all {systems} are equally variable; where they are not, its family-wise error"
+        f" exceeds the nominal {format_percent(0.05)}.",
+        f"t-tests with Bonferroni's correction estimate each pair's variance from few {topics}, which is unreliable for"
+        " skewed scores, and ignore that pairs are correlated, which costs power.",
+        "The moderated test shrinks each pair's variance towards the pooled variance and takes the joint distribution"
+        f" of all pairs from resampled {topics}.",
+    ]
+    if (rates := recorded_rates("moderated")) is not None:
+        collections = join_names(list(rates.collections))
+        reasons.append(
+            f"Error rates: measured with equal {systems} on simulated data like {collections}"
+            f" ({rates.designs} designs)."
+        )
+    return {"change": f"On these data, {'; '.join(changes[1:])}.", "rows": rows, "reasons": reasons}

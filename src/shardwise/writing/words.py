@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -138,20 +139,17 @@ def shorten_letters(names: Sequence[str]) -> str:
     >>> shorten_letters("abcde"), shorten_letters("ab"), shorten_letters(["y", "z", "aa", "ab"]), shorten_letters("acd")
     ('a–e', 'a b', 'y–ab', 'a c d')
     """
+    # a, …, z, aa, ab, …: their numbers in base 26
+    places = [
+        reduce(lambda place, letter: 26 * place + ord(letter) - ord("a") + 1, name, 0) for name in names
+    ]
     runs: list[list[str]] = []
-    for name in names:
-        if runs and _find_position(name) == _find_position(runs[-1][-1]) + 1:
+    for k, name in enumerate(names):
+        if runs and places[k] == places[k - 1] + 1:
             runs[-1].append(name)
         else:
             runs.append([name])
     return " ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else " ".join(run) for run in runs)
-
-
-def _find_position(name: str) -> int:
-    position = 0
-    for letter in name:
-        position = position * 26 + ord(letter) - ord("a") + 1
-    return position
 
 
 SCENARIOS = {
@@ -216,11 +214,8 @@ def shares_gist(analysis: Analysis) -> str:
     """Return the largest shares of the variation, beside the heading."""
     squares = analysis.fit.table["ss"]
     first = (squares.drop("total") / squares["total"]).sort_values(ascending=False).head(3)
-    return ", ".join(f"{_plain_term(str(term), analysis)} {share:.0%}" for term, share in first.items())
-
-
-def _plain_term(term: str, analysis: Analysis) -> str:
-    return " × ".join(analysis.noun_for(part) for part in term.split(":"))
+    terms = [" × ".join(map(analysis.noun_for, str(term).split(":"))) for term in first.index]
+    return ", ".join(f"{term} {share:.0%}" for term, share in zip(terms, first, strict=True))
 
 
 def power_gist(power: Power, analysis: Analysis) -> str:
