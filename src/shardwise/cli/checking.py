@@ -54,7 +54,12 @@ def calibrate_methods(options: Options) -> Result:
         scores = scores.isel(split=0, drop=True)
     chosen = _list_methods(options.model, options.method, scores)
     scenarios = [name for name in options.scenario if not name.startswith("halves:")]
-    halves = sum(_parse_halves(name) for name in options.scenario if name not in scenarios)
+    halves = 0
+    for text in (name.removeprefix("halves:") for name in options.scenario if name not in scenarios):
+        if not text.isdecimal() or not int(text):
+            problem = (Option("scenario", f"halves:{text}"), " is not a number of halvings")
+            raise InputError(problem, remedy="write for instance halves:20")
+        halves += int(text)
     claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
     stated = _makes_statements(chosen, claims, scores)
     if ("margin" in options.given) and not stated:
@@ -109,17 +114,6 @@ def calibrate_methods(options: Options) -> Result:
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
     return Result((title,), table, tuple(lines), facts=facts, chart=lab.plot)
-
-
-def _parse_halves(text: str) -> int:
-    """Return how many times the topics are halved, from a word such as ``halves:20``."""
-    number = text.removeprefix("halves:")
-    if not number.isdecimal() or not int(number):
-        raise InputError(
-            (Option("scenario", text), " is not a number of halvings"),
-            remedy="write for instance halves:20",
-        )
-    return int(number)
 
 
 def _makes_statements(
@@ -216,22 +210,16 @@ def compare_splits(options: Options) -> Result:
             frame = result.mean().reset_index()
             frame["meaning"] = frame["figure"].map(MEANINGS)
             if options.table == "summary":
-                frame = summary_over_splits(comparisons, _mean_on_whole(read), alpha=alpha).reset_index(
-                    names="figure"
-                )
+                # Runs are also scored on the whole collection.
+                measure, whole = read.measures[0], None
+                if read.collection is not None:
+                    whole = score(read.collection, [measure])[measure].mean("topic")
+                frame = summary_over_splits(comparisons, whole, alpha=alpha).reset_index(names="figure")
             elif options.table == "found":
                 frame = found_over_splits(comparisons, (alpha,)).reset_index()
             elif options.table == "divided":
                 frame = agreement_over_splits(comparisons, (alpha,))[alpha].reset_index()
     return Result((title,), frame, (*read.notes, *gaps), facts=facts)
-
-
-def _mean_on_whole(read: inputs.Read) -> xr.DataArray | None:
-    """Means of the systems on the whole collection, where there are runs to score."""
-    if read.collection is None:
-        return None
-    measure = next(iter(read.scores.data_vars))
-    return score(read.collection, [str(measure)])[measure].mean("topic")
 
 
 def _tabulate_models(

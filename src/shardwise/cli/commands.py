@@ -50,16 +50,12 @@ class Command:
         """Its options by name, and the words of those that take words."""
         return self.rows | {word.name: word for row in self.rows.values() for word in row.words}
 
-    def load_function(self) -> Callable[[Any], Sequence[Result]]:
-        """Return the function that makes its results, whose module is loaded now, so that help comes at once."""
+    def load_function(self) -> Callable[[Any], Result | Sequence[Result]]:
+        """Return the function that makes its results; its module is loaded now, so that help comes at once."""
         module, name = self.function.split(":")
+        function: Callable[[Any], Result | Sequence[Result]]
         function = getattr(importlib.import_module(f"shardwise.cli.{module}"), name)
-
-        def run(options: Any) -> Sequence[Result]:
-            results = function(options)
-            return results if isinstance(results, list | tuple) else [results]
-
-        return run
+        return function
 
 
 TABLES = "inputs measure read missing quiet max_memory columns"

@@ -171,6 +171,7 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         for analysis, table in zip(analyses, tables, strict=True):
             table.insert(0, "measure", analysis.measure)
     first = analyses[0]
+    contrasts, tie = _compute_contrasts(first, options), first.open_tie()
     facts = {
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
@@ -182,9 +183,9 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
-        **_margin_facts(options),
-        **_collect_contrasts(first, options),
-        **_tie_facts(first),
+        **options.margin_facts,
+        **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
+        **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
     text = format is Format.text
@@ -267,16 +268,6 @@ def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFr
     return table if for_programs else table.rename(columns={"system": noun})
 
 
-def _margin_facts(options: Options) -> dict[str, Any]:
-    return {} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}
-
-
-def _tie_facts(analysis: Analysis) -> dict[str, Any]:
-    """What could have been detected, and how many items would settle the closest tie."""
-    tie = analysis.open_tie()
-    return {} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}
-
-
 def _write_title(analysis: Analysis, options: Options) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
     tested = test_margin(analysis.comparisons, options)
@@ -294,12 +285,6 @@ def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None
     pairs = analysis.comparisons
     groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
-
-
-def _collect_contrasts(analysis: Analysis, options: Options) -> dict[str, Any]:
-    """Collect the contrasts for programs."""
-    contrasts = _compute_contrasts(analysis, options)
-    return {} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}
 
 
 def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
@@ -370,7 +355,7 @@ def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]
         "measure": measure,
         "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
-        **_margin_facts(options),
+        **options.margin_facts,
         "variance_components": dict(parts),
     }
 
@@ -466,44 +451,21 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     marginal = parse_procedure(method).method.name == MARGINAL and not options.keeps_moments
     total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
     lower_is_better = reader.declared["lower_is_better"]
+    if lower_is_better is None:
+        # The column of the scores, or else the only file, may have the name of such a measure.
+        column = (parse_columns(options.columns) or {}).get("score", "")
+        names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
+        lower_is_better = any(map(is_lower_better, names))
     pairs = compare(
         total,
         method,
         baseline=options.baseline or None,
         seed=options.seed,
-        lower_is_better=_is_lower_better(options) if lower_is_better is None else lower_is_better,
+        lower_is_better=lower_is_better,
     )
     if options.keeps_moments:
         total.save(options.out)
-    return _show_moments(total, pairs, options)
-
-
-def _is_lower_better(options: Options) -> bool:
-    """Return whether the column of the scores, or else the only file, has the name of such a measure."""
-    column = (parse_columns(options.columns) or {}).get("score", "")
-    names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
-    return any(map(is_lower_better, names))
-
-
-def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
-    if path.suffix == MOMENTS:
-        saved = ScoreMoments.load(path)
-        return saved.margins() if marginal else saved
-    gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
-    with show_progress(f"{path.name}: items read", options.quiet) as bar:
-        return ScoreMoments.of(
-            path,
-            columns=parse_columns(options.columns),
-            missing=gaps,
-            margins=marginal,
-            progress=lambda done, _: bar(done, done),
-        )
-
-
-def _show_moments(total: ScoreMoments, pairs: Comparisons, options: Options) -> Result:
-    """Return the comparison of systems by their moments."""
-    by_pairs = options.table == "pairs" or (not options.table and options.chosen_format is not Format.text)
-    table: pd.DataFrame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
+    table = pairs_table(pairs, options) if _shows_pairs(options) else systems_by_baseline(pairs, options)
     facts = {
         "procedure": pairs.procedure,
         "method": pairs.title,
@@ -521,3 +483,18 @@ def _show_moments(total: ScoreMoments, pairs: Comparisons, options: Options) -> 
     saved = (f"moments: {options.out}",) if options.keeps_moments else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
     return Result((pairs.summary(options.alpha),), table, notes, facts=facts)
+
+
+def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
+    if path.suffix == MOMENTS:
+        saved = ScoreMoments.load(path)
+        return saved.margins() if marginal else saved
+    gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
+    with show_progress(f"{path.name}: items read", options.quiet) as bar:
+        return ScoreMoments.of(
+            path,
+            columns=parse_columns(options.columns),
+            missing=gaps,
+            margins=marginal,
+            progress=lambda done, _: bar(done, done),
+        )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
@@ -40,7 +39,11 @@ def rank_systems(options: Options) -> Result:
     read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
-        board, pairs = _rank_by_factors(pick_measure(read), options)
+        scores = pick_measure(read)
+        _, pairs = compare_by_factors(scores, options)
+        baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
+        result = PairResult(pairs=pairs, alpha=options.alpha)
+        board = rank_pairs(result, str(scores.name or "score"), baselines, options.baseline)
         notes = (*read.notes, *pairs.notes)
     else:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
@@ -62,14 +65,6 @@ def rank_systems(options: Options) -> Result:
         page = board.to_html(page=not options.table)
         return Result(answer_leaderboard(board)[:2], page=page, answers=True)
     return _show_board(board, notes, options)
-
-
-def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboard, Comparisons]:
-    """Rank by a mixed model with random factors."""
-    _, pairs = compare_by_factors(scores, options)
-    baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
-    result = PairResult(pairs=pairs, alpha=options.alpha, measure=str(scores.name or "score"))
-    return rank_pairs(result, result.measure, baselines, options.baseline), pairs
 
 
 def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:

@@ -90,12 +90,12 @@ def complete_value(kind: str, incomplete: str) -> list[str]:
     return filter_names(incomplete, names)
 
 
-Result = TypeVar("Result")
+Done = TypeVar("Done")
 GRACE = 1.0  # seconds that work has to end by itself
 TICK = 0.1
 
 
-def run_interruptibly(work: Callable[[], Result]) -> Result:
+def run_interruptibly(work: Callable[[], Done]) -> Done:
     """Do work in a thread of its own, while this one waits for an interrupt.
 
     Interrupted work is asked to end, which cleans up behind it; where it cannot hear that, it is left alone.
@@ -129,7 +129,7 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
     result, error = outcome[0]
     if error is not None:
         raise error
-    answer: Result = result
+    answer: Done = result
     return answer
 
 
@@ -176,10 +176,11 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(make_schema(command.title), indent=1, ensure_ascii=False) + "\n")
         return 0
     options = parse_line(command, texts)
-    results = command.load_function()(options)
+    made = command.load_function()(options)
     # Loaded with the command, unless it shows nothing.
-    from shardwise.cli.output import emit
+    from shardwise.cli.output import Result, emit
 
+    results = [made] if isinstance(made, Result) else made
     return max((emit(result, options) for result in results), default=0)
 
 
@@ -263,7 +264,9 @@ def main() -> None:
         code = _refuse_line(
             f"{named}{error.strerror or error}; check the path, its permissions and the space left"
         )
-        _forget_output()
+        # What could not be written is not tried again at the end; the output of a test is not a file.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         code = 130
     if code == 130:
@@ -289,10 +292,3 @@ def _open_streams() -> None:
 def _refuse_line(line: str) -> int:
     sys.stderr.write(f"{escape_controls(line)}\n")
     return 2
-
-
-def _forget_output() -> None:
-    """What could not be written is not tried again at the end."""
-    # The output of a test is not a file.
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

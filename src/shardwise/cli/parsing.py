@@ -162,7 +162,11 @@ class AnalysisFile:
         inputs = INPUTS.get(argument.name, ()) if argument is not None else ()
         for key in table:
             if key not in allowed and key not in inputs:
-                self._refuse_key(key, command, [*allowed, *inputs])
+                raise InputError(
+                    f"[{'.'.join(command.words)}] has no option '{key}'",
+                    where=self.locate_key(*command.words, key),
+                    remedy=suggest_name(key, [*allowed, *inputs]) or f"see shardwise {command.title} --help",
+                )
         values: dict[str, Any] = {}
         for key, row in allowed.items():
             if key in table:
@@ -175,13 +179,6 @@ class AnalysisFile:
             if files:
                 values[argument.name] = [Path(file) for file in files]
         return values
-
-    def list_own_options(self, command: Command) -> set[str]:
-        """Return the names of the options that stand in the command's own table."""
-        table: Any = self.tables
-        for name in command.words:
-            table = table.get(name, {})
-        return {row.name for row in command.rows.values() if row.key in table}
 
     def _check_tables(self, known: list[str]) -> None:
         for key, value in self.tables.items():
@@ -197,13 +194,6 @@ class AnalysisFile:
                     where=self.locate_key(key),
                     remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
                 )
-
-    def _refuse_key(self, key: str, command: Command, known: list[str]) -> None:
-        raise InputError(
-            f"[{'.'.join(command.words)}] has no option '{key}'",
-            where=self.locate_key(*command.words, key),
-            remedy=suggest_name(key, known) or f"see shardwise {command.title} --help",
-        )
 
     def _read_option(self, value: Any, row: Param, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
@@ -410,6 +400,11 @@ class Options:
         if self.command.rows["format"].default is not None:
             return Format(self.format)
         return format_of(self.format, None if self.keeps_moments else self.out)
+
+    @property
+    def margin_facts(self) -> dict[str, Any]:
+        """What JSON says of the margin, where there is one."""
+        return {} if self.margin is None else {"margin": float(self.margin), "side": self.margin.side}
 
     @property
     def keeps_moments(self) -> bool:
@@ -619,7 +614,10 @@ def parse_line(command: Command, texts: Mapping[str, list[str]]) -> Options:
     if "config" in texts:
         file = AnalysisFile.read_file(Path(texts["config"][-1]))
         values |= file.read_values(command, COMMANDS)
-        given |= file.list_own_options(command)
+        own_table: Any = file.tables
+        for word in command.words:
+            own_table = own_table.get(word, {})
+        given |= {row.name for row in command.rows.values() if row.key in own_table}
     for name in texts.keys() & command.rows.keys():
         row = command.rows[name]
         try:

@@ -120,7 +120,7 @@ def _show_pair(table: xr.DataArray, options: Options) -> Result:
         "model": how["design"],
         "measure": measure,
         "alpha": options.alpha,
-        **({} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}),
+        **options.margin_facts,
     }
     drawn = pairs if tested is None else tested
     return Result(tuple(lines), frame, facts=facts, chart=lambda: drawn.plot(measure=measure))

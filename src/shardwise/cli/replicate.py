@@ -64,25 +64,9 @@ def parse_related(path: Path | None) -> dict[str, list[str]] | None:
     return {team: runs for team, runs in sets.items() if len(runs) > 1}
 
 
-def parse_corpus(text: str | None) -> int | str | None:
-    """Return the size of a corpus, or the file that lists it.
-
-    Parameters
-    ----------
-    text : str, optional
-        What was typed.
-
-    Returns
-    -------
-    int, str or None
-        As `split` takes it.
-    """
-    return int(text) if text is not None and text.isdecimal() else text
-
-
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "sets": parse_related,
-    "corpus": parse_corpus,
+    "corpus": lambda text: int(text) if text is not None and text.isdecimal() else text,
     "fill": inputs.parse_fill,
     "baseline": lambda names: next(iter(names), None),
 }

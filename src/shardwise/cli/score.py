@@ -34,7 +34,14 @@ def score_runs(options: Options) -> Result:
         split = _format_count(sizes.get("split", 1), f"{options.kind.partition(':')[0]} split")
         title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
     table, holes = average_scores(scores)
-    lasting = _describe_undefined(scores, holes)
+    # A run that lacks a topic has its own note.
+    counts = {name: int(scores[name].attrs.get("undefined", n)) for name, n in holes.items()}
+    lasting = tuple(
+        f"{name}: {count} of {scores[name].size} cells are undefined (no relevant document there)"
+        " and are left out of the means"
+        for name, count in counts.items()
+        if count
+    )
     written = () if options.out is None else (options.out,)
     return Result((title,), table, read.notes, lasting, written=written)
 
@@ -95,16 +102,3 @@ def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
 
 def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def _describe_undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
-    """Say how many cells have no score because no document is relevant; a run that lacks a topic has its own note."""
-    counts = {
-        name: values.attrs.get("undefined", holes[str(name)]) for name, values in scores.data_vars.items()
-    }
-    return tuple(
-        f"{name}: {count} of {scores[name].size} cells are undefined (no relevant document there)"
-        " and are left out of the means"
-        for name, count in counts.items()
-        if count
-    )

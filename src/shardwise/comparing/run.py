@@ -248,7 +248,7 @@ def make_tables(
         raise procedure.make_refusal(
             f"cannot take scores by {', '.join(dims)}", f"it takes {procedure.takes}"
         )
-    options: dict[str, Any] = {"lower_is_better": gated.lower_is_better}
+    options: dict[str, Any] = {"lower_is_better": gated.measure.lower_is_better}
     if gated.deterministic:
         options["deterministic"] = gated.deterministic
     if gated.unit_df is not None:
@@ -275,7 +275,7 @@ def make_tables(
                 "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
             )
         places = {name: k for k, name in enumerate(gated.votes.systems)}
-        members = np.array([places[name] for name in gated.systems])
+        members = np.array([places[name] for name in level_names(scores, "system")])
         options["votes"] = (gated.votes.units.select_systems(members),)
     if method.takes_single_items and gated.cluster is not None:
         options["cluster"] = gated.cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -164,11 +163,3 @@ def _is_metric(value: Any) -> bool:
 
 def _is_ranx(value: Any, kind: str) -> bool:
     return type(value).__module__.split(".")[0] == "ranx" and type(value).__name__ == kind
-
-
-def are_paths(data: Any) -> bool:
-    """Tell whether something is a path or a list of them."""
-    kinds = (str, os.PathLike)
-    return isinstance(data, kinds) or (
-        isinstance(data, Sequence) and bool(data) and all(isinstance(item, kinds) for item in data)
-    )
