@@ -22,7 +22,7 @@ import xarray as xr
 from bench.calibration import ABOUT, ROOT, SHARDS, TABLE, TABLES, sources
 from bench.replication import markdown
 from shardwise.lab.calibrate import CLAIMS, calibrate
-from shardwise.lab.error_counts import judge_interval
+from shardwise.lab.trial import judge_interval
 from shardwise.lab.verdict import two_digits
 from shardwise.methods.names import parse_procedure
 

@@ -33,13 +33,13 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.lab.error_counts import SAME, Truth, count_errors, estimate_rate
 from shardwise.lab.recorded import FILE, exceeds_level
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.bounded import vine_scenario
 from shardwise.lab.scenarios.from_scores import data_null, draw_resampled, similar_systems, tilted_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
+from shardwise.lab.trial import SAME, Truth, count_errors, estimate_rate
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import TABLE, Tables

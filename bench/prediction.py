@@ -17,7 +17,7 @@ import xarray as xr
 from bench.replication import load, markdown, sharded
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
+from shardwise.lab.holdout import PredictiveCheck, across_collections, split_half
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shardwise.lab.holdout.checks import PredictiveCheck as PredictiveCheck
-from shardwise.lab.holdout.checks import across_collections as across_collections
-from shardwise.lab.holdout.checks import split_half as split_half
+from shardwise.lab.holdout import PredictiveCheck as PredictiveCheck
+from shardwise.lab.holdout import across_collections as across_collections
+from shardwise.lab.holdout import split_half as split_half
 
 __all__ = [
     "PredictiveCheck",

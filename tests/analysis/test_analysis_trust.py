@@ -22,9 +22,9 @@ from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.scores import as_scores
 from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates
-from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import make_anova
 from shardwise.methods.names import Procedure, parse_procedure
+from shardwise.methods.pairs import choose_pairs
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import render_report
 from shardwise.writing.remarks import describe_finding, write_trust
@@ -274,7 +274,7 @@ def test_pairs_with_a_baseline_are_decided_as_compare_does() -> None:
     for name in ("t holm", "MD1 dunnett topic", "MD1 bh topic", "moderated"):
         procedure = sw.methods.parse_procedure(name)
         tables = make_tables(procedure, scores)
-        pairs = choose_numbered_pairs(tables.systems, (2,))
+        pairs = choose_pairs(tuple(map(str, range(tables.systems))), None, ["2"])
         assert pairs is not None
         ia, ib = pairs
         found = procedure.decide(tables, pairs)

@@ -80,7 +80,7 @@ def test_bounded_scores_have_the_generalised_interval() -> None:
     moments = intervals.pair_moments(scores.to_numpy()[:, 1], scores.to_numpy()[:, 0])
     limits = intervals.difference_limits(moments, stats.t.isf(0.025, 49))
     assert [found.lower, found.upper] == pytest.approx([float(x) for x in limits])
-    assert found.p == pytest.approx(float(intervals.p_above(moments, -0.1)))
+    assert found.p == pytest.approx(float(intervals.one_sided_p(moments, -0.1)))
 
 
 def test_ten_right_answers_do_not_pass() -> None:

@@ -110,7 +110,7 @@ def test_margins_are_tested_within_the_range(side: str) -> None:
     table = answers()[["x", "y"]]
     found = sw.equivalence(sw.compare(table, "t none", baseline="x"), 0.1, side).table.iloc[0]
     moments = intervals.pair_moments(table["y"].to_numpy(), table["x"].to_numpy())
-    p = [float(intervals.p_above(moments, -0.1)), float(intervals.p_below(moments, 0.1))]
+    p = [float(intervals.one_sided_p(moments, sign * -0.1, sign=sign)) for sign in (1.0, -1.0)]
     assert found["p"] == pytest.approx(max(p) if side == "both" else p[0])
     limits = intervals.difference_limits(moments, stats.t.isf(0.05, 39))
     assert [found["lower"], found["upper"]] == pytest.approx([float(x) for x in limits])

@@ -17,9 +17,9 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.cases import SCENARIOS, plan_effects
-from shardwise.lab.error_counts import Truth
-from shardwise.lab.holdout.checks import split_half
+from shardwise.lab.holdout import split_half
 from shardwise.lab.scenarios.base import normal_scenario
+from shardwise.lab.trial import Truth
 
 SHARDS = ("topic", "system", "shard")
 TOPIC = ("topic",)

@@ -17,8 +17,15 @@ from shardwise.core.arrays import Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.scores import read_scores
-from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
-from shardwise.lab.holdout.plan import FIGURES, HoldoutPlan, add_tallies, build_tables
+from shardwise.lab.holdout import (
+    RATES,
+    HoldoutPlan,
+    PredictiveCheck,
+    across_collections,
+    add_tallies,
+    build_tables,
+    split_half,
+)
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.method import Method
 from shardwise.methods.names import DEFAULTS, Procedure
@@ -167,7 +174,7 @@ def test_repeats_depend_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch
         split_half(y, names, repeats=5, seed=3).repeats,
         whole.repeats[whole.repeats["repeat"] < 5].reset_index(drop=True),
     )
-    monkeypatch.setattr("shardwise.lab.holdout.checks.CHUNK", 60)  # four repeats at a time
+    monkeypatch.setattr("shardwise.lab.holdout.CHUNK", 60)  # four repeats at a time
     seen: list[tuple[int, int]] = []
     chunked = split_half(y, names, repeats=12, seed=3, jobs=1, progress=lambda *at: seen.append(at))
     assert seen == [(4, 12), (8, 12), (12, 12)]
@@ -188,7 +195,7 @@ def test_what_changes_nothing(seed: int) -> None:
     plain = split_half(y, names, repeats=3, seed=seed)
     moved = y * 3 + xr.DataArray(rng.normal(size=9), dims="topic")
     shuffled = y.isel(system=rng.permutation(4)).transpose("shard", "system", "topic")
-    figures = [name for name in FIGURES if name in plain.table]
+    figures = [name for name in RATES if name in plain.table]
     for other in (moved, shuffled):
         again = split_half(other, names, repeats=3, seed=seed)
         np.testing.assert_allclose(again.table[figures], plain.table[figures], rtol=1e-7, atol=1e-9)
@@ -204,7 +211,7 @@ def test_curve_and_table_tell_the_same() -> None:
         assert part["pairs"].sum() == pytest.approx(15)  # every pair of every half is in one bin
         assert part["predicted"].between(part["low"], part["high"]).all()
         assert part["observed"].between(0, 1).all()
-    assert list(check.spread.columns) == [name for name in FIGURES if name in check.table]
+    assert list(check.spread.columns) == [name for name in RATES if name in check.table]
     sd = check.repeats.groupby("procedure")["coverage"].std()
     assert check.spread.loc["MD6 hsd", "coverage"] == pytest.approx(sd["MD6 hsd"])
     assert "not a standard error" in str(check)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
-from shardwise.lab.holdout.distributions import Basis, Prediction, basis_of, predict_differences
+from shardwise.lab.holdout import Basis, Prediction, basis_of, predict_differences
 from shardwise.methods.anova.fit import anova
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")

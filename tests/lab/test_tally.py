@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.arrays import Floats
-from shardwise.lab.error_counts import (
+from shardwise.lab.trial import (
     Truth,
     count_errors,
     estimate_rate,

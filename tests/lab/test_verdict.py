@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.claim import Claim
-from shardwise.lab.error_counts import TOLERANCE, interval_tail, judge_interval, plan_looks
+from shardwise.lab.trial import TOLERANCE, interval_tail, judge_interval, plan_looks
 from shardwise.lab.verdict import (
     FIGURE,
     PROMISES,
     Verdict,
-    cannot_explode,
     declared_procedure,
     judge_methods,
     summarize_rates,
@@ -51,7 +50,7 @@ def rates(*rows: tuple[str, float, float], level: float = np.nan, null: str = "v
             "high": value + half,
         }
         found.append(head | alarm)
-        if np.isfinite(level) and cannot_explode(method):
+        if np.isfinite(level) and method.method.bounded_statistic:
             found.append(head | {"figure": "level", "rate": level, "low": level / 2, "high": 2 * level})
     return pd.DataFrame(found)
 
@@ -189,7 +188,9 @@ def test_every_usual_claim_has_a_declared_default(dims: tuple[str, ...]) -> None
 def test_the_levels_of_t_do_not_carry_over() -> None:
     steady = {"MD1 hsd topic", "moderated", "moderated bh", "tukey"}
     assert {
-        n for n in (*steady, "t holm", "max-t", "wilcoxon holm") if cannot_explode(parse_procedure(n))
+        n
+        for n in (*steady, "t holm", "max-t", "wilcoxon holm")
+        if parse_procedure(n).method.bounded_statistic
     } == steady
 
 
@@ -240,7 +241,7 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
 
 
 def one_state(hits: int, n: int, ends: float) -> str:
-    from shardwise.lab.error_counts import exact_interval
+    from shardwise.lab.trial import exact_interval
 
     return judge_interval(*exact_interval(hits, n, ends), 0.05)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
-from shardwise.planning.generalizing import Generalizability, generalizability
+from shardwise.planning.variances import Generalizability, generalizability
 
 
 def made_up() -> Generalizability:

@@ -14,11 +14,10 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
-from shardwise.planning.generalizing import generalizability
 from shardwise.planning.plans import design_curve, p_value_spread, plan_shards, reach_curve
 from shardwise.planning.pools import plan_pools
 from shardwise.planning.simulated import simulated_power
-from shardwise.planning.variances import variance
+from shardwise.planning.variances import generalizability, variance
 from shardwise.plot.fits import component_chart, posterior_chart
 from shardwise.plot.lab import truth_chart
 from shardwise.plot.planning import (

@@ -13,7 +13,7 @@ from scipy import sparse
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.sharding.topical import cluster_rows, read_texts, vectorize_documents
+from shardwise.sharding.split import cluster_rows, read_texts, vectorize_documents
 
 WORDS = {"fruit": "apple pear plum cherry peach grape", "metal": "iron copper zinc nickel cobalt silver"}
 TEXTS = {

@@ -22,8 +22,7 @@ from shardwise.stats.intervals import (
     independent_items,
     items_needed,
     mean_limits,
-    p_above,
-    p_below,
+    one_sided_p,
     pair_moments,
     pair_sparseness,
     score_moments,
@@ -64,7 +63,7 @@ def test_right_and_wrong_as_in_propcis() -> None:
 @pytest.mark.parametrize(("only_new", "only_base", "items"), [(7, 1, 21), (12, 20, 80), (3, 0, 40)])
 def test_no_difference_is_mcnemars_test(only_new: int, only_base: int, items: int) -> None:
     moments = pair_moments(*right_wrong(only_new, only_base, items))
-    p = [float(test(moments, 0.0, without_bessel(moments))) for test in (p_above, p_below)]
+    p = [float(one_sided_p(moments, 0.0, without_bessel(moments), sign)) for sign in (1.0, -1.0)]
     gold = mcnemar([[0, only_new], [only_base, 0]], exact=False, correction=False).pvalue
     assert 2.0 * min(p) == pytest.approx(gold, rel=1e-10)
 
@@ -122,9 +121,9 @@ def test_limits_and_p_values_are_one_statement(y: np.ndarray, c: float) -> None:
     lower, upper = difference_limits(moments, c)
     tail = stats.t.sf(c, 11.0)
     if lower > -1.0:
-        assert p_above(moments, lower) == pytest.approx(tail, rel=1e-5)
+        assert one_sided_p(moments, lower) == pytest.approx(tail, rel=1e-5)
     if upper < 1.0:
-        assert p_below(moments, upper) == pytest.approx(tail, rel=1e-5)
+        assert one_sided_p(moments, upper, sign=-1.0) == pytest.approx(tail, rel=1e-5)
 
 
 @pytest.mark.parametrize("items", [2, 10, 50, 400])
@@ -140,8 +139,8 @@ def test_equal_scores_everywhere(items: int, score: float) -> None:
 
 def test_ten_questions_both_right_show_nothing() -> None:
     moments = pair_moments(np.ones(10), np.ones(10))
-    assert p_above(moments, -0.01) > 0.3
-    assert p_below(moments, 0.01) > 0.3
+    assert one_sided_p(moments, -0.01) > 0.3
+    assert one_sided_p(moments, 0.01, sign=-1.0) > 0.3
     assert items_needed(moments, 0.01) > 300
 
 
@@ -157,8 +156,8 @@ def test_differences_of_one_size() -> None:
 def test_no_variance_at_all_leaves_no_doubt() -> None:
     """New loses everything on every item: a loss of the whole range is certain."""
     moments = pair_moments(np.zeros(8), np.ones(8))
-    assert p_above(moments, -1.0) == 0.5
-    assert p_above(moments, -0.5) > 0.9
+    assert one_sided_p(moments, -1.0) == 0.5
+    assert one_sided_p(moments, -0.5) > 0.9
 
 
 @given(any_scores, st.floats(1.0, 4.0))
@@ -253,5 +252,5 @@ def test_a_loss_of_the_margin_seldom_passes(items: int, repetitions: float) -> N
     base = rng.random((size, items)) < 0.95
     new = base & (rng.random((size, items)) >= 0.05 / 0.95)
     moments = pair_moments(new.astype(float), base.astype(float))
-    passed = (p_above(moments, -0.05) <= 0.025).mean()
+    passed = (one_sided_p(moments, -0.05) <= 0.025).mean()
     assert passed < 0.025 + 3 * np.sqrt(0.025 / size)

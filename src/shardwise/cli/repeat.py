@@ -14,10 +14,9 @@ import pandas as pd
 
 from shardwise.analysis.provenance import hash_files, list_versions
 from shardwise.cli.commands import list_commands
-from shardwise.cli.config import AnalysisFile, to_toml
 from shardwise.cli.options import TABLE
-from shardwise.cli.output import announce_file, emit_table
-from shardwise.cli.parsing import Options
+from shardwise.cli.output import Result
+from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
@@ -35,8 +34,8 @@ ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
 
-def repeat_report(options: Options) -> int:
-    """Make the report of a report again, print whether they agree, and return the exit code that says so."""
+def repeat_report(options: Options) -> Result:
+    """Make the report of a report again; whether they agree comes with the exit code that says so."""
     report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
@@ -73,10 +72,8 @@ def repeat_report(options: Options) -> int:
     used = len(before["inputs"]) if command != "demo" else 0
     note = f"{used} inputs are unchanged" if used else "the inputs were simulated again"
     facts = {"same": code == 0, "versions_differ": bool(changes)}
-    emit_table(frame, options, title=verdict, notes=(note,), lasting=tuple(changes), facts=facts)
-    if out is not None:
-        announce_file(out, quiet=quiet)
-    return code
+    written = () if out is None else (out,)
+    return Result((verdict,), frame, (note,), tuple(changes), facts, written=written, code=code)
 
 
 def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:

@@ -784,6 +784,14 @@ def describe_size(effect: float) -> str:
     return next((word for bound, word in SIZES if abs(effect) >= bound), "negligible")
 
 
+def refuse_dunnett(correction: str | None, baselines: Sequence[str]) -> None:
+    """Refuse Dunnett's test with no system to compare with, or with several."""
+    if correction == "dunnett" and len(baselines) != 1:
+        raise InputError(
+            "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
+        )
+
+
 def compare_estimates(
     estimates: Means,
     correction: str | None = None,
@@ -811,10 +819,7 @@ def compare_estimates(
         check_correction(correction)
     ordered = sort_estimates(estimates)
     bases = list_baselines(baseline)
-    if correction == "dunnett" and len(bases) != 1:
-        raise InputError(
-            "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
-        )
+    refuse_dunnett(correction, bases)
     ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
     tested = ordered.test_pairs(ia, ib)
     if correction is None:

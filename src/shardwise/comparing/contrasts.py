@@ -27,6 +27,7 @@ from shardwise.methods.intervals import limit_differences
 from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
 from shardwise.stats.evidence import least_two_sided
+from shardwise.stats.intervals import ROUNDING
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.stepdown import TIE, find_critical, step_down
 
@@ -34,8 +35,6 @@ DRAWS = 100_000
 """Samples of the multivariate t distribution."""
 BLOCK = 2_000
 """Resamples at a time."""
-ROUNDING = 1e-12
-"""Share of the scores that rounding may be."""
 Groups = tuple[Sequence[str], Sequence[str]]
 """Systems of the first and of the second group."""
 

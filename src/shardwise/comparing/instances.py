@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.run import compare_tables, make_tables, run_procedure
+from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError, Option, Part
@@ -246,8 +246,7 @@ def compare_instances(
 def _run_test(name: str, both: xr.DataArray, draws: dict[str, Any]) -> Comparisons:
     """Compare the first system with the second by a test of instances."""
     procedure, names = parse_procedure(f"{name} none"), level_names(both, "system")
-    tables = make_tables(procedure, both, **draws)
-    return compare_tables(procedure, tables, names, only=[names], directed=True)
+    return run_procedure(procedure, both, only=[names], directed=True, by_range=False, **draws)
 
 
 def _compare_deterministic(compared: Comparisons, both: xr.DataArray, reason: str) -> Comparisons:

@@ -36,9 +36,9 @@ from shardwise.core.scores import (
 from shardwise.core.shown import Shown
 from shardwise.methods.paired.statistics import friedman_statistic, rank_variance
 from shardwise.methods.pairs import Means
+from shardwise.stats.intervals import ROUNDING
 
 Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
-ROUNDING = 1e-12  # of the largest score: a smaller difference is a tie
 
 
 def kendall_tau(scores: Ranking, reference: Ranking) -> float:
@@ -190,6 +190,7 @@ def _order_pairs(x: Floats) -> Ints:
     Means that are equal in truth differ in their last digits, as they were summed in different orders.
     """
     above = x[None, :] - x[:, None]
+    # of the largest score: a smaller difference is a tie
     return np.where(np.abs(above) <= ROUNDING * np.abs(x).max(), 0, np.sign(above)).astype(np.int64)
 
 

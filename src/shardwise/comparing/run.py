@@ -1,17 +1,20 @@
-"""Run a procedure on one table of scores: scores -> a batch of one -> Comparisons."""
+"""Run a procedure on one table of scores: scores -> a batch of one -> Comparisons.
+
+Estimate how well each system's mean by itself is known, for intervals of single means.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.comparisons import Comparisons, refuse_dunnett
 from shardwise.core.arguments import validate_count
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
@@ -26,14 +29,103 @@ from shardwise.core.scores import (
 )
 from shardwise.methods.clusters import by_units
 from shardwise.methods.intervals import BOUNDED, BoundedScores, bound_scores
-from shardwise.methods.means import add_mean_errors
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.names import AVERAGED, Procedure
-from shardwise.methods.pairs import Pairs, check_systems, choose_pairs, list_baselines
+from shardwise.methods.pairs import Means, Pairs, check_systems, choose_pairs, list_baselines
+from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.methods.splits import RULES
-from shardwise.methods.tables import TABLE, Dims, Tables
+from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.intervals import top_share
 from shardwise.stats.moderation import NOISY, noise_factors, pair_variances
+
+SAME = 1e-9
+"""Means that differ by less than this, relative to their size, are the same."""
+
+
+def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
+    """Add standard errors and degrees of freedom of single means to the estimates of a batch of one.
+
+    Student's, over the topics that a system has; over shards or instances too where the claim is about them.
+
+    Parameters
+    ----------
+    estimates : Means
+        Of a batch of one; returned as they are where the method gave errors of its own.
+    tables : Tables
+        The table.
+    claim : Claim
+        What the means are about.
+
+    Returns
+    -------
+    Means
+        NaN for systems whose mean is that of a model rather than of their own scores, or has a single replicate.
+    """
+    if estimates.mean_se is not None:
+        return estimates
+    # (T, R, M) scores of the only table: what the claim is about is kept, what else varies is averaged
+    if not {"shard", "instance"} & set(claim.over) or tables.y.shape[1:] == tables.topic_means().shape[1:]:
+        replicates = np.asarray(tables.topic_means()[0][..., None])
+    else:
+        y, dims = tables.y[0], tables.dims
+        if "split" in dims:
+            # another split has other shards: the mean over splits is the best guess of one shard's scores
+            y, dims = y.mean(axis=dims.index("split")), tuple(d for d in dims if d != "split")
+        replicates = np.asarray(y.reshape(*y.shape[:2], -1))
+    if replicates.shape[-1] > 1:
+        # (R,) errors of means over topics and replicates, NaN for systems that lack single scores
+        alike = np.array(tables.deterministic or (False,) * replicates.shape[1])
+        present = np.isfinite(replicates)
+        replicated = present.any(axis=0)
+        whole = (present.all(axis=0) == replicated).all(axis=-1) & (
+            replicated.sum(axis=-1) >= np.where(alike, 1, 2)
+        )
+        se, df = np.full(replicates.shape[1], np.nan), np.full(replicates.shape[1], np.nan)
+        if whole.any() and len(replicates) > 1:
+            _, errors, freedom = mean_spread(replicates[None, :, whole], alike[whole])
+            se[whole], df[whole] = errors[0], freedom[0]
+    else:
+        # (R,) errors of means over the topics that each system has, NaN where the mean is adjusted
+        # by a model
+        y = replicates[..., 0]
+        values = np.asarray(estimates.values)[0]
+        present = np.isfinite(y)
+        count = present.sum(axis=0)
+        mean = np.where(present, y, 0.0).sum(axis=0) / np.maximum(count, 1)
+        squares = (np.where(present, y - mean, 0.0) ** 2).sum(axis=0)
+        agrees = np.abs(mean - values) <= SAME * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+        known = agrees & (count > 1)
+        freedom = np.maximum(count - 1.0, 1.0)
+        se = np.sqrt(squares / freedom / np.maximum(count, 1))
+        df = freedom if tables.unit_df is None else np.full(count.shape, tables.unit_df)
+        se, df = np.where(known, se, np.nan), np.where(known, df, np.nan)
+    return replace(estimates, mean_se=se[None], mean_df=df[None])
+
+
+def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard error and degrees of freedom of each system, (B, R) each, for topics like these.
+
+    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference
+    from a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
+
+    Parameters
+    ----------
+    y
+        Scores; a system may lack replicates, but each of those it has is there on every topic.
+    deterministic
+        (R,) whether the replicates of a system are one, or copies of one.
+
+    >>> y = np.array([[[0.2, 0.5], [0.4, 0.5], [0.9, 0.8]]])[..., None]
+    >>> mean, se, df = mean_spread(y, np.array([True, True]))
+    >>> mean.tolist(), se.round(4).tolist(), df.round(4).tolist()  # scipy.stats.sem has the same
+    ([[0.5, 0.6]], [[0.2082, 0.1]], [[2.0, 2.0]])
+    """
+    r = y.shape[2]
+    with_zero = np.concatenate([y, np.zeros((*y.shape[:2], 1, y.shape[3]))], axis=2)
+    spread = instance_spread(with_zero, np.append(deterministic, True))
+    ia, ib = np.arange(r), np.full(r, r)
+    return run_unified(complete_moments(np.nanmean(with_zero, axis=-1), ia, ib), spread, ia, ib)
+
 
 FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
 """Items and named systems for remarks, and the share of the differences that few items carry."""
@@ -48,6 +140,7 @@ def run_procedure(
     n_resamples: int | None = None,
     seed: int = 0,
     directed: bool = False,
+    by_range: bool = True,
 ) -> Comparisons:
     """Compare the systems of one table of scores that passed the gate.
 
@@ -63,6 +156,8 @@ def run_procedure(
         A system, or several, with which all others are compared.
     directed : bool
         Whether the pairs of ``only`` keep their direction, whichever system is better.
+    by_range : bool
+        Whether intervals look at the range of the scores, where it is known.
     n_resamples : int, optional
         Resamples of methods that draw; as many as the method's default without it.
     seed : int
@@ -73,42 +168,55 @@ def run_procedure(
     Comparisons
         The pairs asked for.
     """
-    bounded = None if procedure.method.of_ranks else find_bounded(scores, procedure.claim)
+    bounded = find_bounded(scores, procedure) if by_range else None
     scores, _ = by_units(scores)
-    gated = Scores(scores)
-    tables = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
-    return compare_tables(
-        procedure,
-        tables,
-        level_names(scores, "system"),
-        nouns_of(scores),
-        only=only,
-        baseline=baseline,
-        directed=directed,
-        scope=gated.unit_scope,
-        scale=gated.unit_scale,
-        bounded=bounded,
+    gated, nouns = Scores(scores), nouns_of(scores)
+    made = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
+    tables = sort_systems(procedure, replace(made, names=level_names(scores, "system")))
+    labels, bases = tables.names, list_baselines(baseline)
+    refuse_dunnett(procedure.correction, bases)
+    ia, ib = choose_pairs(labels, only, bases or None, directed=directed)
+    estimates, pairs = procedure.estimate(tables), procedure.decide(tables, (ia, ib))
+    asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
+    all_pairs, posterior = only is None and not bases, procedure.method.posterior
+    of_table = add_mean_errors(estimates, tables, procedure.claim).apply(
+        lambda array: np.asarray(array, np.float64)[0] if np.ndim(array) else array
     )
+    labelled = replace(
+        of_table,
+        labels=labels,
+        claim=_write_claim(procedure, tables, nouns, gated.unit_scope),
+        over=procedure.claim,
+        nouns=nouns,
+        posterior=None if posterior is None else posterior(tables, labels, procedure.claim),
+        model=estimates.model or procedure.method.title,
+        scale=float(np.ravel(estimates.scale)[0]) if gated.unit_scale is None else gated.unit_scale,
+        bounded=None if bounded is None else bounded.select_systems(labels),
+        lower_is_better=tables.lower_is_better,
+        notes=(
+            *estimates.notes,
+            *name_untested(pairs, asked, nouns.get("topic", "topic")),
+            *warn_of_systems(procedure, tables, all_pairs, bounded is not None),
+        ),
+    )
+    title = procedure.title + (f" against {' and '.join(bases)}" if bases else "")
+    resamples = tables.n_resamples if procedure.draws else None
+    return Comparisons(labelled, ia, ib, pairs, title, procedure.name, directed or bool(bases), resamples)
 
 
-def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
+def find_bounded(scores: xr.DataArray, procedure: Procedure) -> BoundedScores | None:
     """Return the scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample.
 
-    Parameters
-    ----------
-    scores : DataArray
-        Scores that passed the gate, of items or of units that were made of items.
-    claim : Claim
-        What a difference is about.
-
-    Returns
-    -------
-    BoundedScores or None
-        None where people's scores correct a judge's, scores are strengths fitted to votes, or the claim is about
-        exactly these topics.
+    None where people's scores correct a judge's, scores are strengths fitted to votes or ranks, or the claim is about
+    exactly these topics.
     """
-    gated = Scores(scores)
-    if "topic" not in claim or gated.human is not None or gated.votes is not None:
+    gated, method = Scores(scores), procedure.method
+    if (
+        "topic" not in procedure.claim
+        or gated.human is not None
+        or gated.votes is not None
+        or method.of_ranks
+    ):
         return None
     if gated.unit_df is not None:
         made: BoundedScores | None = scores.attrs.get(BOUNDED)
@@ -135,12 +243,11 @@ def make_tables(
     Tables
         One table with all that methods ask of it.
     """
-    dims, method = layout_of(scores), procedure.method
+    dims, method, gated = layout_of(scores), procedure.method, Scores(scores)
     if dims not in procedure.layouts:
         raise procedure.make_refusal(
             f"cannot take scores by {', '.join(dims)}", f"it takes {procedure.takes}"
         )
-    gated = Scores(scores)
     options: dict[str, Any] = {"lower_is_better": gated.measure.lower_is_better}
     if gated.deterministic:
         options["deterministic"] = gated.deterministic
@@ -152,42 +259,27 @@ def make_tables(
             )
         options["unit_df"] = gated.unit_df
     if gated.human is not None:
-        options |= _people_options(procedure, gated)
+        if not method.uses_people:
+            raise procedure.make_refusal(
+                "looks at the judge alone", "use 'ppi holm', or leave out the scores by people"
+            )
+        options |= {"human": gated.human[None], "cluster": gated.cluster, "task": gated.task}
     if gated.votes is not None or method.uses_votes:
-        # what the errors of strengths are made of; refused where a test would take them for
-        # scores of items
         if gated.votes is None:
             raise procedure.make_refusal(
                 "needs votes, and these are scores",
                 "give a file of votes with the columns model_a, model_b and winner, or leave out the method",
             )
-        if not procedure.method.uses_votes:
+        if not method.uses_votes:
             raise procedure.make_refusal(
                 "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
             )
         places = {name: k for k, name in enumerate(gated.votes.systems)}
-        options["votes"] = (
-            gated.votes.units.select_systems(
-                np.array([places[name] for name in level_names(scores, "system")])
-            ),
-        )
+        members = np.array([places[name] for name in level_names(gated.array, "system")])
+        options["votes"] = (gated.votes.units.select_systems(members),)
     if method.takes_single_items and gated.cluster is not None:
         options["cluster"] = gated.cluster
-    if is_unpaired(scores):
-        _refuse_unpaired(procedure, scores)
-    return batch_of_one(
-        procedure,
-        _extract_values(procedure, scores, dims),
-        dims,
-        n_resamples=n_resamples,
-        seed=seed,
-        **options,
-    )
-
-
-def _refuse_unpaired(procedure: Procedure, scores: xr.DataArray) -> None:
-    """Refuse a test of items that systems share where they share none."""
-    if not procedure.method.takes_single_items:
+    if is_unpaired(scores) and not method.takes_single_items:
         nouns = nouns_of(scores)
         topic, system = nouns.get("topic", "topic"), nouns.get("system", "system")
         raise InputError(
@@ -197,14 +289,11 @@ def _refuse_unpaired(procedure: Procedure, scores: xr.DataArray) -> None:
             argument="method",
             value=procedure.name,
         )
-
-
-def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
-    """Return the scores as an array; gaps are kept, refused or left out as the method does."""
+    # gaps are kept, refused or left out as the method does
     gaps = bool(np.isnan(scores.values).any())
-    if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
-        return np.asarray(in_canonical_order(scores).values, dtype=float)
-    if gaps and procedure.method.takes_common_gaps:
+    if method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
+        y = np.asarray(in_canonical_order(scores).values, dtype=float)
+    elif gaps and method.takes_common_gaps:
         raise InputError(
             f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
             " only what all systems lack",
@@ -215,64 +304,14 @@ def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> F
             ),
             argument="scores",
         )
-    return require_complete(
-        _copy_deterministic(scores), least={"system": 1} | {d: 1 for d in dims if d not in TABLE}
-    )
-
-
-def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
-    """The same scores with those of a deterministic system copied to all instances."""
-    flags = Scores(scores).deterministic
-    if not flags or "instance" not in scores.dims:
-        return scores
-    random = xr.DataArray(~np.array(flags), dims="system")
-    return scores.where(random, scores.max("instance"))
-
-
-def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
-    """Scores by people with clusters and tasks; refused where a test would look at the judge alone."""
-    if not procedure.method.uses_people:
-        raise procedure.make_refusal(
-            "looks at the judge alone", "use 'ppi holm', or leave out the scores by people"
-        )
-    assert scores.human is not None
-    options: dict[str, Any] = {"human": scores.human[None]}
-    options |= {} if scores.cluster is None else {"cluster": scores.cluster}
-    options |= {} if scores.task is None else {"task": scores.task}
-    return options
-
-
-def batch_of_one(
-    procedure: Procedure,
-    y: Floats,
-    dims: Dims,
-    *,
-    n_resamples: int | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> Tables:
-    """Make a batch of one of an array of a layout that the procedure takes.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What is going to be run, which knows how many resamples are its default.
-    y : array
-        Scores, an axis a dimension.
-    dims : tuple of str
-        Names of the axes.
-    n_resamples, seed
-        As for `run_procedure`.
-    **options
-        Further fields of `Tables`.
-
-    Returns
-    -------
-    Tables
-        One table.
-    """
+    else:
+        if gated.deterministic and "instance" in dims:
+            # the scores of a deterministic system stand for all instances
+            random = xr.DataArray(~np.array(gated.deterministic), dims="system")
+            scores = scores.where(random, scores.max("instance"))
+        y = require_complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
     systems = y.shape[dims.index("system")]
-    resamples = procedure.method.default_resamples(systems) if n_resamples is None else n_resamples
+    resamples = method.default_resamples(systems) if n_resamples is None else n_resamples
     return Tables.one(y, dims, seed=validate_count(seed, "seed", least=0), n_resamples=resamples, **options)
 
 
@@ -297,89 +336,33 @@ def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
     return method.takes_common_gaps and not missing_cells(scores).any()
 
 
-def compare_tables(
-    procedure: Procedure,
-    tables: Tables,
-    labels: tuple[str, ...],
-    nouns: Mapping[str, str] | None = None,
-    *,
-    only: Any = None,
-    baseline: str | Sequence[str] | None = None,
-    directed: bool = False,
-    scope: str = "",
-    scale: float | None = None,
-    bounded: BoundedScores | None = None,
-) -> Comparisons:
-    """Compare the systems of a batch of one.
+def sort_systems(procedure: Procedure, tables: Tables) -> Tables:
+    """Put the systems of a batch of one in the order of their estimated means, the best first, ties in the order given.
 
     Parameters
     ----------
     procedure : Procedure
-        Method, correction and claim.
+        What estimates the means.
     tables : Tables
-        One table of a layout that the procedure takes.
-    labels : tuple of str
-        Names of the systems.
-    nouns : mapping, optional
-        The user's words for the dimensions.
-    only, baseline, directed
-        As for `run_procedure`.
-    scope : str
-        What the claim says of topics beside their number.
-    scale : float, optional
-        What effect sizes are measured by, where the method is not to say it.
-    bounded : BoundedScores, optional
-        Scores of the items behind the table, where their range is known.
+        One table with the names of its systems.
 
     Returns
     -------
-    Comparisons
-        The pairs asked for.
+    Tables
+        The table, best system first.
     """
-    words = dict(nouns or {})
-    tables, labels = sort_systems(procedure, replace(tables, names=labels), labels)
-    estimates = procedure.estimate(tables)
-    bases = list_baselines(baseline)
-    if procedure.correction == "dunnett" and len(bases) != 1:
-        raise InputError(
-            "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
-        )
-    ia, ib = choose_pairs(labels, only, bases or None, directed=directed)
-    decisions = procedure.decide(tables, (ia, ib))
-    posterior = procedure.method.posterior
-    asked = [f"{labels[a]} and {labels[b]}" for a, b in zip(ia, ib, strict=True)]
-    untested = name_untested(decisions, asked, words.get("topic", "topic"))
-    of_table = add_mean_errors(estimates, tables, procedure.claim).apply(
-        lambda array: np.asarray(array, np.float64)[0] if np.ndim(array) else array
-    )
-    labelled = replace(
-        of_table,
-        labels=labels,
-        claim=_claim_sentence(procedure, tables, words, scope),
-        over=procedure.claim,
-        nouns=words,
-        posterior=None if posterior is None else posterior(tables, labels, procedure.claim),
-        model=estimates.model or procedure.method.title,
-        scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
-        bounded=None if bounded is None else bounded.select_systems(labels),
-        lower_is_better=tables.lower_is_better,
-        notes=(
-            *estimates.notes,
-            *untested,
-            *warn_of_systems(procedure, tables, labels, only is None and not bases, bounded is not None),
-        ),
-    )
-    against = f" against {' and '.join(bases)}" if bases else ""
-    return Comparisons(
-        labelled,
-        ia,
-        ib,
-        decisions,
-        procedure.title + against,
-        procedure.name,
-        directed or bool(bases),
-        tables.n_resamples if procedure.draws else None,
-    )
+    y = tables.topic_means()[0]
+    present = np.isfinite(y)
+    values = np.where(present, y, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    # a method that adjusts means for gaps or by people's scores may order them otherwise than plain means
+    for adjusted in (False, True):
+        if adjusted:
+            values = procedure.estimate(tables).values[0]
+            check_systems(tables.names, values)
+        order = np.argsort(-tables.sign * values, kind="stable")
+        if not np.array_equal(order, np.arange(len(order))):
+            tables = tables.select_systems(order)
+    return tables
 
 
 def name_untested(tested: Pairs, pairs: Sequence[str], topic: str) -> tuple[str, ...]:
@@ -394,9 +377,7 @@ def name_untested(tested: Pairs, pairs: Sequence[str], topic: str) -> tuple[str,
     return (f"not tested, as a pair needs {least}: {', '.join(named)}{more}",)
 
 
-def warn_of_systems(
-    procedure: Procedure, tables: Tables, labels: tuple[str, ...], all_pairs: bool, bounded: bool
-) -> tuple[str, ...]:
+def warn_of_systems(procedure: Procedure, tables: Tables, all_pairs: bool, bounded: bool) -> tuple[str, ...]:
     """Name systems that are far more variable than the others, and differences that few items carry.
 
     Parameters
@@ -404,9 +385,7 @@ def warn_of_systems(
     procedure : Procedure
         What is run.
     tables : Tables
-        One table, best system first.
-    labels : tuple of str
-        Names of the systems.
+        One table with names of systems, the best first.
     all_pairs : bool
         Whether all pairs were asked for; nothing is said of systems where they were not.
     bounded : bool
@@ -424,7 +403,7 @@ def warn_of_systems(
     if all_pairs and procedure.method.bounded_statistic:
         factors = noise_factors(pair_variances(y))
         notes = [
-            f"{labels[k]} is {factors[k]:.1f} times as variable as the typical system and widens all intervals;"
+            f"{tables.names[k]} is {factors[k]:.1f} times as variable as the typical system and widens all intervals;"
             " they are narrower without it"
             for k in np.flatnonzero(factors >= NOISY)[:MOST_NAMED]
         ]
@@ -438,63 +417,21 @@ def warn_of_systems(
     return tuple(notes)
 
 
-def sort_systems(
-    procedure: Procedure, tables: Tables, labels: tuple[str, ...]
-) -> tuple[Tables, tuple[str, ...]]:
-    """Put the systems of a batch of one in the order of their estimated means, the best first, ties in the order given.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What estimates the means.
-    tables : Tables
-        One table.
-    labels : tuple of str
-        Names of the systems.
-
-    Returns
-    -------
-    tuple
-        The table and the names, best system first.
-    """
-    y = tables.topic_means()[0]
-    present = np.isfinite(y)
-    plain_means = np.where(present, y, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    tables, labels = _reorder_systems(tables, labels, plain_means)
-    # a method that adjusts means for gaps or by people's scores may order them otherwise
-    estimated = procedure.estimate(tables).values[0]
-    check_systems(labels, estimated)
-    return _reorder_systems(tables, labels, estimated)
-
-
-def _reorder_systems(
-    tables: Tables, labels: tuple[str, ...], values: Floats
-) -> tuple[Tables, tuple[str, ...]]:
-    order = np.argsort(-tables.sign * values, kind="stable")
-    if np.array_equal(order, np.arange(len(order))):
-        return tables, labels
-    return tables.select_systems(order), tuple(labels[k] for k in order)
-
-
-def _claim_sentence(procedure: Procedure, tables: Tables, nouns: dict[str, str], scope: str) -> str:
-    """The claim in words; where splits are averaged, it is about any split and not about the shards of one."""
-    sizes = count_levels(tables)
-    splits = sizes.pop("split", None)
-    if splits is None or procedure.rule == "first":
-        return procedure.claim.sentence(sizes, nouns, suffix=scope)
-    if procedure.rule not in AVERAGED:
-        sentence = procedure.claim.sentence(sizes, nouns, suffix=scope)
-        return f"{sentence}, {RULES[procedure.rule].scope.format(n=splits)}"
-    if "shard" not in procedure.claim:
-        del sizes["shard"]
-    return f"{procedure.claim.sentence(sizes, nouns, suffix=scope)}, any split ({splits} seen)"
-
-
-def count_levels(tables: Tables) -> dict[str, int | tuple[int, int]]:
-    """Count the levels of the dimensions that a claim is about; instances as the fewest and most of random systems."""
+def _write_claim(procedure: Procedure, tables: Tables, nouns: dict[str, str], scope: str) -> str:
+    """Return the claim in words; where splits are averaged, it is about any split and not about the shards of one."""
     sizes: dict[str, int | tuple[int, int]] = dict(tables.shape)
     if "instance" in sizes:
+        # the fewest and most instances of systems that are not deterministic
         counts = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = counts[~np.array(tables.deterministic)] if any(tables.deterministic) else counts
         sizes["instance"] = (int(random.min()), int(random.max())) if random.size else 1
-    return sizes
+    splits = sizes.pop("split", None)
+    averaged = splits is not None and procedure.rule in AVERAGED
+    if averaged and "shard" not in procedure.claim:
+        del sizes["shard"]
+    sentence = procedure.claim.sentence(sizes, nouns, suffix=scope)
+    if averaged:
+        return f"{sentence}, any split ({splits} seen)"
+    if splits is None or procedure.rule == "first":
+        return sentence
+    return f"{sentence}, {RULES[procedure.rule].scope.format(n=splits)}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from shardwise.core.errors import Either, InputError
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log
-from shardwise.io.tables.json_rows import sheet_of_json
+from shardwise.io.tables.formats import sheet_of_json
 from shardwise.io.tables.sheet import Sheet, make_sheet, sheet_of_frame
 
 _TREC_EVAL = re.compile(

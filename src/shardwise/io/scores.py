@@ -41,14 +41,19 @@ from shardwise.io.objects import read_object
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns
-from shardwise.io.tables.json_rows import UnknownJson, read_json
+from shardwise.io.tables.formats import UnknownJson, parquet_bytes, read_json, read_parquet, read_workbook
 from shardwise.io.tables.numerals import Decimal
-from shardwise.io.tables.parquet import parquet_bytes, read_parquet
-from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, make_records
+from shardwise.io.tables.records import (
+    ITEM_LABELS,
+    Missing,
+    Records,
+    Wishes,
+    count_gaps,
+    make_dataset,
+    make_records,
+)
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.tensor import count_gaps, make_dataset
 from shardwise.io.tables.votes import read_votes
-from shardwise.io.tables.workbook import read_workbook
 from shardwise.io.votes import Votes, join_votes
 
 Layout = Literal["long", "wide"]

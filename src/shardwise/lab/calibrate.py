@@ -17,16 +17,14 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, validate_level
-from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
-from shardwise.lab.error_counts import Figures, plan_looks
 from shardwise.lab.scenarios.from_scores import topic_means
-from shardwise.lab.trial import Trial, number_baselines
+from shardwise.lab.trial import Figures, Trial, number_baselines, plan_looks
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.methods.anova.variance_components import complete_table, variance_components
 from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
@@ -214,9 +212,16 @@ def calibrate(
     validate_level(alpha)
     plan = plan_looks(repetitions, budget)
     scores, sd, still = _read_source(source)
-    dims = layout_of(scores) if scores is not None else _choose_layout(shards, instances)
+    if scores is None and shards is not None and instances is not None:
+        raise InputError("shards and instances at once", remedy="choose one of them")
+    third = ("shard",) if shards is not None else ("instance",) if instances is not None else ()
+    dims = ("topic", "system", *third) if scores is None else layout_of(scores)
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
-    shape = _choose_shape(dims, scores, asked)
+    for dim, size in asked.items():
+        if size is not None and dim not in dims:
+            raise InputError(f"{size} {dim}s, but the scores have no {dim}s", remedy=f"leave {dim}s out")
+    usual: Mapping[Any, int] = {"topic": 50, "system": 10} if scores is None else scores.sizes
+    shape = tuple(asked.get(dim) or usual[dim] for dim in dims)
     example = Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")
     chosen = list(parse_methods(methods, dims, "no method to calibrate", example).values())
     nouns = {} if scores is None else nouns_of(scores)
@@ -232,9 +237,18 @@ def calibrate(
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
         if untilted:
             notes[f"scenario 'tilt' skipped: {untilted}"] = claim
-    tried = Trial(cases, chosen, alpha, seed, plan, _locate_baselines(baseline, given))
+    if baseline is not None and (scores is None or not given.as_measured):
+        raise InputError(
+            "a baseline is one of the systems of the scores", remedy="calibrate on the scores as they are"
+        )
+    names = () if scores is None else level_names(scores, "system")
+    tried = Trial(cases, chosen, alpha, seed, plan, number_baselines(baseline, names))
     claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
-    words = _describe_tables(dims, shape, sd, scores is not None, nouns)
+    sizes = " × ".join(format_count(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
+    spread = sd.describe_components(nouns)
+    words = (
+        f"tables of {sizes}; {spread}" if scores is None else f"tables like these scores ({sizes}; {spread})"
+    )
 
     def build_calibration(tallies: Sequence[Sequence[Figures]]) -> Calibration:
         rates, power = (
@@ -258,15 +272,15 @@ def calibrate(
 
     tallies = tried.run(jobs, progress, executor, watch and (lambda some: watch(build_calibration(some))))
     calibration = build_calibration(tallies)
-    labels = _label_means(scores, dims) if scores is not None and given.as_measured else None
     verdicts = []
     for claim in wanted:
         claim_rows = calibration.table[calibration.table["claim"] == claim.short(dims, nouns)]
         failed = claim_rows.loc[claim_rows["meant"] & (claim_rows["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
-        if labels is not None and len(failed):
+        if scores is not None and given.as_measured and len(failed):
             blamed = tried.count_blamed(tallies, claim, failed)
-            why = late.call_bound("error_causes", blamed, *labels, nouns)
+            means, labels = topic_means(require_complete(scores), dims), list(level_names(scores, "topic"))
+            why = late.call_bound("error_causes", blamed, means, list(names), labels, nouns)
         verdicts.append(judge_methods(claim, claim_rows, chosen, dims, alpha, why, nouns))
     return replace(calibration, verdicts=tuple(verdicts))
 
@@ -293,34 +307,6 @@ def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents, 
     return scores, variance_components(scores), still
 
 
-def _locate_baselines(baseline: str | Sequence[str] | None, given: SimulationSource) -> tuple[int, ...]:
-    """Locate the baselines among the systems of the scores."""
-    if baseline is None:
-        return ()
-    if given.scores is None or not given.as_measured:
-        raise InputError(
-            "a baseline is one of the systems of the scores", remedy="calibrate on the scores as they are"
-        )
-    return number_baselines(baseline, level_names(given.scores, "system"))
-
-
-def _choose_layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
-    if shards is not None and instances is not None:
-        raise InputError("shards and instances at once", remedy="choose one of them")
-    third = ("shard",) if shards is not None else ("instance",) if instances is not None else ()
-    return ("topic", "system", *third)
-
-
-def _choose_shape(
-    dims: tuple[str, ...], scores: xr.DataArray | None, asked: Mapping[str, int | None]
-) -> tuple[int, ...]:
-    for dim, size in asked.items():
-        if size is not None and dim not in dims:
-            raise InputError(f"{size} {dim}s, but the scores have no {dim}s", remedy=f"leave {dim}s out")
-    usual: Mapping[Any, int] = {"topic": 50, "system": 10} if scores is None else scores.sizes
-    return tuple(asked.get(dim) or usual[dim] for dim in dims)
-
-
 def parse_methods(
     names: str | Procedure | Iterable[str | Procedure] | None,
     dims: tuple[str, ...],
@@ -342,24 +328,3 @@ def parse_methods(
                 remedy=f"it takes {' or '.join(', '.join(d) for d in method.layouts)}",
             )
     return {method.name: method for method in procedures}
-
-
-def _label_means(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:
-    """Return (T, R) means of the scores, names of systems and of topics."""
-    return (
-        topic_means(require_complete(scores), dims),
-        list(level_names(scores, "system")),
-        list(level_names(scores, "topic")),
-    )
-
-
-def _describe_tables(
-    dims: tuple[str, ...],
-    shape: tuple[int, ...],
-    sd: VarianceComponents,
-    given: bool,
-    nouns: Mapping[str, str],
-) -> str:
-    sizes = " × ".join(format_count(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
-    spread = sd.describe_components(nouns)
-    return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"

@@ -123,7 +123,27 @@ def cases_of(
     equal = np.zeros(source.systems)
     cases = [Case(_build_scenario(source, kind, claim, equal, seed), kind) for kind in kinds]
     if planted:
-        cases += _plant_differences(source, kinds[0], claim, largest, alpha, seed)
+        # unless said, twice the critical difference of HSD, which is hardly ever missed
+        size = {d: n for d, n in zip(source.dims, source.shape, strict=True) if d != "split"}
+        variance, _ = source.sd.variance_of_difference(claim, size)
+        q = studentized_range.isf(alpha, source.systems, (size["topic"] - 1) * (source.systems - 1))
+        top = float(2.0 * q * np.sqrt(variance / 2.0)) if largest is None else largest
+        for _ in range(6):
+            plans = plan_effects(source.systems, top)
+            try:
+                built = [_build_scenario(source, kinds[0], claim, plan, seed) for plan in plans]
+            except InputError:
+                if largest is not None:
+                    raise
+                top /= 2  # scores have bounds, and so have the means of systems
+                continue
+            cases += [Case(made, kinds[0], True, len(plans), 1 + k) for k, made in enumerate(built)]
+            break
+        else:
+            raise InputError(
+                "no difference fits between the bounds of these scores",
+                remedy="leave planted differences out",
+            )
     if INTERVALS not in kinds:
         return cases
     alone = set(kinds) == {INTERVALS}
@@ -133,66 +153,40 @@ def cases_of(
     ]
 
 
-def _plant_differences(
-    source: SimulationSource, kind: str, claim: Claim, largest: float | None, alpha: float, seed: int
-) -> list[Case]:
-    top = detectable_difference(source, claim, alpha) if largest is None else largest
-    for _ in range(6):
-        plans = plan_effects(source.systems, top)
-        try:
-            scenarios = [_build_scenario(source, kind, claim, plan, seed) for plan in plans]
-        except InputError:
-            if largest is not None:
-                raise
-            top /= 2  # scores have bounds, and so have the means of systems
-            continue
-        return [Case(scenario, kind, True, len(plans), 1 + k) for k, scenario in enumerate(scenarios)]
-    raise InputError(
-        "no difference fits between the bounds of these scores", remedy="leave planted differences out"
-    )
-
-
 def _build_normal(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
     centre = MEAN if source.sd.mean is None else source.sd.mean
     return normal_scenario(centre + effects - effects.mean(), source.sd, source.dims, source.shape, claim)
-
-
-def _build_margins(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
-    sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
-    how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
-    return simulated(source.scores, SimulationOptions(effects=effects - effects.mean(), **how))
-
-
-def _build_tilt(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
-    moved = effects - effects.mean() if effects.any() else None
-    return tilted_scenario(source.complete, source.dims, effects=moved)
 
 
 def _fits_topics(dims: tuple[str, ...], claim: Claim) -> bool:
     return claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance"
 
 
-def _of_scores(kind: str) -> ScenarioKind:
-    """Make the kind of equal systems that one's own scores are turned into."""
-
-    def build(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
-        return data.data_null(kind, source.complete, source.dims, claim, effects)
-
-    return ScenarioKind(build, partial(data.speaks_for, kind))
+def _build_from_scores(
+    kind: str, source: SimulationSource, claim: Claim, effects: Floats, seed: int
+) -> Scenario:
+    """Make a scenario of systems that differ by the effects out of one's own scores."""
+    centred = effects - effects.mean()
+    if kind == "margins":
+        sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
+        how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
+        return simulated(source.scores, SimulationOptions(effects=centred, **how))
+    if kind == "vine":
+        return vine_scenario(source.complete, source.dims, effects=centred)
+    if kind == "tilt":
+        return tilted_scenario(source.complete, source.dims, effects=centred if effects.any() else None)
+    return data.data_null(kind, source.complete, source.dims, claim, effects)
 
 
 SCENARIOS: dict[str, ScenarioKind] = {
     "normal": ScenarioKind(_build_normal, lambda dims, claim: True, needs_scores=False, any_size=True),
-    "margins": ScenarioKind(_build_margins, lambda dims, claim: True, any_size=True),
+    "margins": ScenarioKind(partial(_build_from_scores, "margins"), lambda dims, claim: True, any_size=True),
     # these two keep near-duplicate systems, or every score
-    "vine": ScenarioKind(
-        lambda source, claim, effects, seed: vine_scenario(
-            source.complete, source.dims, effects=effects - effects.mean()
-        ),
-        _fits_topics,
-    ),
-    "tilt": ScenarioKind(_build_tilt, _fits_topics),
-    **{kind: _of_scores(kind) for kind in data.KINDS},
+    **{kind: ScenarioKind(partial(_build_from_scores, kind), _fits_topics) for kind in ("vine", "tilt")},
+    **{
+        kind: ScenarioKind(partial(_build_from_scores, kind), partial(data.speaks_for, kind))
+        for kind in data.KINDS
+    },
 }
 """Kinds of scenarios by name."""
 
@@ -242,22 +236,22 @@ def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]
         return ["margins" if bounded else "normal"], ""
     kept = SCENARIOS["vine"].fits(source.dims, claim)
     vine = kept and bounded and bool(np.ptp(source.complete, axis=0).min() > 0.0)
-    untilted = _explain_untilted(topic_means(source.complete, source.dims)) if kept else ""
+    untilted = ""
+    if kept:
+        # why no chances of topics make the systems equal; empty where they do
+        means = topic_means(source.complete, source.dims)
+        topics, systems = means.shape
+        weights = tilted_weights(means)
+        count = 0.0 if weights is None else effective_topics(weights)
+        if weights is None:
+            untilted = f"no chances of {topics} topics make these {systems} systems equal"
+        elif count < SHARE * topics:
+            untilted = (
+                f"the chances that make these {systems} systems equal leave {count:.0f} of {topics} topics"
+            )
     tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted
-
-
-def _explain_untilted(y: Floats) -> str:
-    """Explain why no chances of topics make the systems of (T, R) scores equal; empty where they do."""
-    weights = tilted_weights(y)
-    topics, systems = y.shape
-    if weights is None:
-        return f"no chances of {topics} topics make these {systems} systems equal"
-    count = effective_topics(weights)
-    if count < SHARE * topics:
-        return f"the chances that make these {systems} systems equal leave {count:.0f} of {topics} topics"
-    return ""
 
 
 def known_nulls(kinds: Iterable[str], source: SimulationSource) -> list[str]:
@@ -288,13 +282,3 @@ def plan_effects(r: int, largest: float) -> list[Floats]:
         effects[r - moved :] = steps[(np.arange(moved) + k) % SIZES]
         effects_of_plans.append(np.round(effects, 12))
     return effects_of_plans
-
-
-def detectable_difference(source: SimulationSource, claim: Claim, alpha: float) -> float:
-    """Return twice the critical difference of HSD for a claim: a difference that is hardly ever missed."""
-    size = dict(zip(source.dims, source.shape, strict=True))
-    variance, _ = source.sd.variance_of_difference(claim, {d: n for d, n in size.items() if d != "split"})
-    r = source.systems
-    return float(
-        2.0 * studentized_range.isf(alpha, r, (size["topic"] - 1) * (r - 1)) * np.sqrt(variance / 2.0)
-    )

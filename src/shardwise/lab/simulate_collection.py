@@ -184,9 +184,9 @@ def simulate_collection(
     judged = []
     for t in range(topics):
         lift = np.maximum(0.0, 1.0 + quality - difficulty[t] + interaction[t])
-        drawn = _draw_topic(make_generator(seed, 1, t), lift, depth, corpus, relevant, grades)
-        docs[:, t], scores[:, t] = drawn.docs, drawn.scores
-        judged.append(drawn.judge_pool(pool_depth))
+        rng = make_generator(seed, 1, t)
+        docs[:, t], scores[:, t], pool = _draw_topic(rng, lift, depth, corpus, relevant, grades, pool_depth)
+        judged.append(pool)
     digits = len(str(systems))
     return SimulatedCollection(
         systems=tuple(f"sys{r + 1:0{digits}d}" for r in range(systems)),
@@ -202,32 +202,16 @@ def simulate_collection(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Topic:
-    """What every system retrieved for one topic, and the grade of every candidate."""
-
-    docs: Codes  # (R, depth)
-    scores: npt.NDArray[np.float32]
-    candidates: Ints
-    grade_of: Ints  # like candidates
-
-    def judge_pool(self, pool_depth: int) -> tuple[Ints, Ints]:
-        """Return documents of the pool and their grades; at least one relevant document is always judged."""
-        pool = np.unique(self.docs[:, :pool_depth])
-        order = np.argsort(self.candidates)
-        grades = self.grade_of[order[np.searchsorted(self.candidates[order], pool)]]
-        if not grades.any():
-            best_grade = int(np.argmax(self.grade_of))
-            pool, grades = (
-                np.append(pool, self.candidates[best_grade]),
-                np.append(grades, self.grade_of[best_grade]),
-            )
-        return pool.astype(np.int64), grades
-
-
 def _draw_topic(
-    rng: np.random.Generator, lift: Floats, depth: int, corpus: int, relevant: float, grades: int
-) -> _Topic:
+    rng: np.random.Generator,
+    lift: Floats,
+    depth: int,
+    corpus: int,
+    relevant: float,
+    grades: int,
+    pool_depth: int,
+) -> tuple[Codes, npt.NDArray[np.float32], tuple[Ints, Ints]]:
+    """(R, depth) documents that systems retrieve for one topic, their scores, and documents judged with grades."""
     spread = 0.9
     n_relevant = int(np.clip(rng.lognormal(np.log(relevant) - spread**2 / 2, spread), 1, corpus // 8))
     n_candidates = min(corpus, 6 * depth + n_relevant)
@@ -244,7 +228,15 @@ def _draw_topic(
     order = np.argsort(-values, axis=1, kind="stable")
     best = np.take_along_axis(best, order, axis=1)
     scores = np.round(10.0 + np.take_along_axis(values, order, axis=1), 4)
-    return _Topic(candidates[best].astype(np.int32), scores, candidates, grade_of)
+    docs = candidates[best].astype(np.int32)
+    # at least one relevant document is always judged
+    pool = np.unique(docs[:, :pool_depth])
+    ascending = np.argsort(candidates)
+    judged = grade_of[ascending[np.searchsorted(candidates[ascending], pool)]]
+    if not judged.any():
+        highest = int(np.argmax(grade_of))
+        pool, judged = np.append(pool, candidates[highest]), np.append(judged, grade_of[highest])
+    return docs, scores, (pool.astype(np.int64), judged)
 
 
 def _name_document(number: int, corpus: int) -> str:
@@ -255,7 +247,10 @@ def _name_document(number: int, corpus: int) -> str:
 
 def render_files(made: SimulatedCollection) -> Iterator[tuple[str, bytes]]:
     """Yield the name of each run and of the judgments, relative to their folder, with its content."""
-    names, starts = _join_names(made.corpus)
+    # all document names one after another, and where each starts
+    each = [_name_document(number, made.corpus).encode() for number in range(made.corpus)]
+    starts = np.concatenate([[0], np.cumsum([len(name) for name in each])]).astype(np.int64)
+    names = np.frombuffer(b"".join(each), dtype=np.uint8)
     for r, system in enumerate(made.systems):
         text = _run_text(system, made.topics, made.docs[r], made.scores[r], names, starts)
         yield f"runs/{system}.run", b"".join(text)
@@ -265,13 +260,6 @@ def render_files(made: SimulatedCollection) -> Iterator[tuple[str, bytes]]:
         for doc, grade in zip(docs.tolist(), grades.tolist(), strict=True)
     ]
     yield "qrels.txt", "".join(lines).encode()
-
-
-def _join_names(corpus: int) -> tuple[Bytes, Ints]:
-    """Join all document names one after another, and where each starts."""
-    names = [_name_document(number, corpus).encode() for number in range(corpus)]
-    starts = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
-    return np.frombuffer(b"".join(names), dtype=np.uint8), starts
 
 
 def _run_text(

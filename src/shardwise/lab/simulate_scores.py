@@ -56,15 +56,6 @@ class SimulationOptions:
     deterministic: int = 0
     seed: int = 0
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> SimulationOptions:
-        """Return options by name, or refuse names that are none."""
-        names = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in names:
-                raise refuse_unknown("option", name, names)
-        return cls(**options)
-
     @property
     def sizes(self) -> dict[str, int | None]:
         """Number of levels asked for of each dimension, in the order of tables."""
@@ -119,7 +110,11 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     >>> y.attrs["claim"]
     'new topics like these, exactly these shards'
     """
-    asked = SimulationOptions.from_options(options)
+    names_of_options = [field.name for field in fields(SimulationOptions)]
+    for name in options:
+        if name not in names_of_options:
+            raise refuse_unknown("option", name, names_of_options)
+    asked = SimulationOptions(**options)
     if source is not None and not isinstance(source, VarianceComponents):
         source = as_scores(source)
     made = build_scenario(source, asked)
@@ -169,64 +164,46 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
     if asked.sd is not None and source is not None:
         raise InputError("both a source and sd say how scores vary", remedy="give one of them")
     if source is None or isinstance(source, VarianceComponents):
-        return _build_from_components(source or _resolve_components(asked.sd), asked)
-    return _build_from_scores(source, asked)
-
-
-def _build_from_components(components: VarianceComponents, asked: SimulationOptions) -> Scenario:
-    """Build a scenario of given variances."""
-    dims, shape, claim = _resolve_layout(None, asked)
-    r = shape[dims.index("system")]
-    flags = _flag_deterministic(asked.deterministic, r, dims)
-    centre = asked.mean if asked.mean is not None else MEAN if components.mean is None else components.mean
-    components = replace(components, mean=centre)
-    means = _true_means(asked, centre, r, None, components)
-    if asked.margins == "normal":
-        return normal_scenario(means, components, dims, shape, claim, flags)
-    distributions = distribution_margins(
-        means, sum(components.only(effects_of(dims)).values()), asked.margins
-    )
-    return margins_scenario(
-        means, distributions, components, dims, shape, claim, deterministic=flags, seed=asked.seed
-    )
-
-
-def _build_from_scores(source: Any, asked: SimulationOptions) -> Scenario:
-    """Build a scenario of tables like those scores."""
-    table, y = complete_table(source)
-    dims, shape, claim = _resolve_layout(table, asked)
-    components, axis = variance_components(table), dims.index("system")
-    r, drawn = shape[axis], _draw_systems(y.shape[axis], asked)
-    flags = _flag_deterministic(asked.deterministic, r, dims)
-    if drawn is not None:
-        y = np.take(y, drawn, axis=axis)
-    system_means = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis)) if drawn is not None else None
-    centre = (
-        asked.mean
-        if asked.mean is not None
-        else float(y.mean() if system_means is None else system_means.mean())
-    )
-    means = _true_means(asked, centre, r, system_means, components)
-    if asked.margins == "normal":
-        return normal_scenario(means, replace(components, mean=centre), dims, shape, claim, flags)
-    if drawn is None:
-        raise InputError(
-            f"the source has margins for {y.shape[axis]} systems, not {r}",
-            remedy=("ask for no more, or use ", Option("margins", "normal")),
-        )
-    fits = fit_margins(np.moveaxis(y, axis, -1).reshape(-1, r), asked.margins)
-    latent = components_of(normal_scores(y, axis), dims)
-    plain = dims == ("topic", "system") and claim == Claim("topic")
-    root = correlation_root(y, fits) if plain else None
+        given = USUAL if asked.sd is None else asked.sd
+        given = given if isinstance(given, VarianceComponents) else VarianceComponents.of(given, kind="sd")
+        components = source or given
+        dims, shape, claim = _resolve_layout(None, asked)
+        r = shape[dims.index("system")]
+        flags = _flag_deterministic(asked.deterministic, r, dims)
+        usual = MEAN if components.mean is None else components.mean
+        components = replace(components, mean=usual if asked.mean is None else asked.mean)
+        means = _true_means(asked, float(components.mean or 0.0), r, None, components)
+        if asked.margins == "normal":
+            return normal_scenario(means, components, dims, shape, claim, flags)
+        total = sum(components.only(effects_of(dims)).values())
+        fits, latent, root = distribution_margins(means, total, asked.margins), components, None
+    else:
+        table, y = complete_table(source)
+        dims, shape, claim = _resolve_layout(table, asked)
+        components, axis = variance_components(table), dims.index("system")
+        r, drawn = shape[axis], _draw_systems(y.shape[axis], asked)
+        flags = _flag_deterministic(asked.deterministic, r, dims)
+        own_means = None
+        if drawn is not None:
+            y = np.take(y, drawn, axis=axis)
+            own_means = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis))
+        centre = float(y.mean() if own_means is None else own_means.mean())
+        centre = centre if asked.mean is None else asked.mean
+        means = _true_means(asked, centre, r, own_means, components)
+        if asked.margins == "normal":
+            return normal_scenario(means, replace(components, mean=centre), dims, shape, claim, flags)
+        if drawn is None:
+            raise InputError(
+                f"the source has margins for {y.shape[axis]} systems, not {r}",
+                remedy=("ask for no more, or use ", Option("margins", "normal")),
+            )
+        fits = fit_margins(np.moveaxis(y, axis, -1).reshape(-1, r), asked.margins)
+        latent = components_of(normal_scores(y, axis), dims)
+        plain = dims == ("topic", "system") and claim == Claim("topic")
+        root = correlation_root(y, fits) if plain else None
     return margins_scenario(
         means, fits, latent, dims, shape, claim, root=root, deterministic=flags, seed=asked.seed
     )
-
-
-def _resolve_components(sd: VarianceComponents | Mapping[str, float] | None) -> VarianceComponents:
-    if sd is None:
-        return USUAL
-    return sd if isinstance(sd, VarianceComponents) else VarianceComponents.of(sd, kind="sd")
 
 
 def _resolve_layout(

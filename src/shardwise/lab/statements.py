@@ -8,6 +8,7 @@ which one system loses exactly the margin (exponential tilting), so that no scor
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,10 +23,18 @@ from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
-from shardwise.lab.error_counts import SAME, Figures, Truth, join_figures
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
-from shardwise.lab.trial import FEW_RESAMPLES, count_tables, number_baselines, p_values
+from shardwise.lab.trial import (
+    FEW_RESAMPLES,
+    SAME,
+    Figures,
+    Truth,
+    count_tables,
+    join_figures,
+    number_baselines,
+    p_values,
+)
 from shardwise.methods.intervals import BoundedScores, find_range, limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import TABLE
@@ -190,32 +199,25 @@ def _check_margin(
         ("no worse, at a loss of the margin", -margin, "at most", alpha / 2.0),
         ("no worse, of equal systems", 0.0, "power", float("nan")),
     ):
-        tilted = [_tilt_pair(table, difference) for table in tables]
-        scenarios = [scenario for scenario in tilted if scenario is not None]
-        passed = [
-            _passes_gate(scenarios[k % len(scenarios)].draw(k, 1, seed)[0], bounds, margin, alpha)
-            for k in range(repetitions if scenarios else 0)
-        ]
+        # chances of topics under which two systems differ by so much, unless few topics would be left
+        scenarios = []
+        for table in tables:
+            with suppress(InputError):
+                scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
+                if effective_topics(scenario.facts["weights"]) >= SHARE * len(table):
+                    scenarios.append(scenario)
+        passed = []
+        for k in range(repetitions if scenarios else 0):
+            # a gate on the first system of a table against the second
+            table = scenarios[k % len(scenarios)].draw(k, 1, seed)[0]
+            gaps = table[:, 0] - table[:, 1]
+            se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
+            mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
+            pair = np.array([0]), np.array([1])
+            evidence = weigh_pairs(_bound(table, bounds), *pair, mean, error, df, units)
+            passed.append(bool(evidence.p_above(-margin)[0] <= alpha / 2.0))
         if passed:
             yield _make_row(statement, kind, nominal, np.array(passed))
-
-
-def _tilt_pair(table: Floats, difference: float) -> Scenario | None:
-    """Return chances of topics under which two systems differ by so much; None where few topics would be left."""
-    try:
-        scenario = tilted_scenario(table, effects=np.array([difference, 0.0]))
-    except InputError:
-        return None
-    return scenario if effective_topics(scenario.facts["weights"]) >= SHARE * len(table) else None
-
-
-def _passes_gate(table: Floats, bounds: Range | None, margin: float, alpha: float) -> bool:
-    """Return whether a gate finds the first system of a table to be no worse than the second."""
-    gaps = table[:, 0] - table[:, 1]
-    se, n = gaps.std(ddof=1) / np.sqrt(len(gaps)), float(len(gaps))
-    mean, error, df, units = np.array([[gaps.mean()], [se], [n - 1.0], [n]])
-    evidence = weigh_pairs(_bound(table, bounds), np.array([0]), np.array([1]), mean, error, df, units)
-    return bool(evidence.p_above(-margin)[0] <= alpha / 2.0)
 
 
 def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:
@@ -243,7 +245,13 @@ def _check_resampled(
         cover = partial(_cover_differences, tables=tables, bounds=bounds, alpha=alpha)
         how: dict[str, Any] = {"cover": cover, "seed": seed, "first": first, "n_resamples": FEW_RESAMPLES}
         (figures,) = count_tables(tables, TABLE, [procedure], truth, alpha, baselines, **how)
-        means = [_cover_means(table, bounds, truth, alpha).mean() for table in tables]
+        means = []
+        for table in tables:
+            topics = len(table)
+            se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(len(truth), topics - 1.0)
+            evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
+            ends = evidence.limits(float(student_critical(alpha, topics - 1)))
+            means.append(_holds(truth, *ends).mean())
         parts.append({**figures, "means": np.array(means)})
     figures = join_figures(parts)
     confidence = 1.0 - alpha
@@ -258,14 +266,6 @@ def _check_resampled(
         yield _make_row("all rank ranges cover", "at least", confidence, figures["ranks"])
         yield _make_row("best set holds a best system", "at least", confidence, figures["best"] > 0.0)
     yield _make_row("significantly better, but worse", "at most", alpha / 2.0, figures["wrong_way"] > 0.0)
-
-
-def _cover_means(table: Floats, bounds: Range | None, truth: Floats, alpha: float) -> Bools:
-    """(R,) whether the interval of each mean of a table holds the true one."""
-    topics = len(table)
-    se, df = table.std(axis=0, ddof=1) / np.sqrt(topics), np.full(len(truth), topics - 1.0)
-    evidence = weigh_means(_bound(table, bounds), table.mean(axis=0), se, df)
-    return _holds(truth, *evidence.limits(float(student_critical(alpha, topics - 1))))
 
 
 def _cover_differences(

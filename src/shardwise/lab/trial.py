@@ -1,4 +1,8 @@
-"""Methods tried in scenarios: tables drawn, pairs decided, what was said held against the truth, until it is clear."""
+"""Methods tried in scenarios: tables drawn, pairs decided, what was said held against the truth, until it is clear.
+
+Every figure is kept replicate by replicate, because replicates are independent and pairs within one are not: a
+Monte-Carlo interval rests on the number of replicates alone.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +15,251 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
+from scipy import special
 
-from shardwise.core.arguments import Progress, map_parallel
+from shardwise.core.arguments import Progress, map_parallel, validate_count
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.core.errors import refuse_unknown
+from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.lab.cases import Case
-from shardwise.lab.error_counts import (
-    Figures,
-    Truth,
-    count_errors,
-    estimate_rate,
-    estimate_ratio,
-    interval_tail,
-    join_figures,
-    judge_interval,
-    level_for,
-)
-from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import choose_pairs
 from shardwise.methods.tables import RESAMPLES, TABLE, Tables
+from shardwise.stats.groups import count_wins
+from shardwise.stats.intervals import clopper_pearson
+
+TAIL = 0.025  # on each side of a Monte-Carlo interval
+BUDGET = 2_000  # tables of a scenario, where nothing is said
+FIRST = 100  # tables before the first look, at least
+LEAST = 10
+SLACK = (
+    1.1  # approximations such as Satterthwaite's may err by a tenth of the level without being called wrong
+)
+TOLERANCE = 1.5  # a rate is taken to hold if its interval ends below one and a half of the level
+SAME = 1e-12  # true differences below this are none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """True differences of pairs: all of them in the order of np.triu_indices, or those asked for."""
+
+    difference: Floats  # (P,)
+    null: Bools  # (P,)
+    sizes: Floats  # (G,) distinct absolute differences above 0
+    size: Ints  # (P,) which of them; -1 for none
+    means: Floats  # (R,)
+    ia: Ints  # (P,) the pairs
+    ib: Ints
+
+    @classmethod
+    def from_means(cls, means: Floats, pairs: tuple[Ints, Ints] | None = None) -> Truth:
+        """Read off the differences of true means."""
+        every = np.triu_indices(means.size, 1)
+        a, b = every if pairs is None else pairs
+        difference = means[a] - means[b]
+        null = np.abs(difference) <= SAME
+        # sizes are those of all pairs, so that tallies of some pairs can be put together with others
+        apart = np.round(np.abs(means[every[0]] - means[every[1]]), 12)
+        sizes: Floats = np.unique(apart[apart > SAME]).astype(np.float64)
+        size = np.where(null, -1, np.searchsorted(sizes, np.round(np.abs(difference), 12)))
+        return cls(difference, null, sizes, size, means, a, b)
+
+
+Figures = dict[str, Floats]
+"""Figures of each replicate by name, replicates first; NaN where there is none.
+
+raw: share of the equal pairs called different before any correction; family: 1 if any equal pair is called different;
+discovery: share of equal pairs among those called different; smallest: corrected p-value of the equal pair that has the
+smallest; coverage: share of intervals that hold the true difference, of the pairs found for bh and by; together: 1 if
+all intervals do; width: mean width of the intervals; best: share of the best systems that the best set holds; ranks: 1
+if every rank range holds a true rank; wrong_way, right_way: pairs truly different and called different the wrong and
+the right way round; found: (B, G) share of the pairs of each true size called different the right way round; blamed:
+(B, R) false alarms with each system.
+"""
+
+
+def count_errors(
+    decided: Any, truth: Truth, error_rate: str, alpha: float, covered: Bools | None = None
+) -> Figures:
+    """Hold decisions on (B, P) pairs against the truth; ``covered``: which intervals hold it, where that is known."""
+    called = decided.p_adjusted <= alpha
+    equal, n_called = truth.null, called.sum(axis=1)
+    agrees = np.sign(decided.difference) == np.sign(truth.difference)
+    false, truly = called & equal, called & ~equal
+    right = truly & agrees
+    none = np.full(len(called), np.nan)
+    half = decided.half_widths(alpha) if covered is None else np.zeros(1)
+    holds = np.abs(decided.difference - truth.difference) <= half if covered is None else covered
+    coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
+    if error_rate == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
+        coverage, together = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1), none
+    if np.isnan(half).all():
+        coverage = together = none
+    systems = truth.means.size
+    below, above = count_wins(called, decided.difference, truth.ia, truth.ib, systems)
+    complete = truth.difference.size == systems * (systems - 1) // 2
+    # the first and the last rank that each system has; equal ones may have any of theirs
+    ahead = truth.means[None, :] - truth.means[:, None]
+    highest, lowest = 1 + (ahead > SAME).sum(axis=1), systems - (ahead < -SAME).sum(axis=1)
+    held = (1 + above <= lowest) & (systems - below >= highest)
+    best = np.flatnonzero(truth.means >= truth.means.max() - SAME)
+    detected = np.full((len(called), truth.sizes.size), np.nan)
+    for g in range(truth.sizes.size):
+        if (of_size := truth.size == g).any():
+            detected[:, g] = right[:, of_size].mean(axis=1)
+    first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, systems)
+    return {
+        "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
+        "family": false.any(axis=1).astype(float) if equal.any() else none,
+        "discovery": false.sum(axis=1) / np.maximum(n_called, 1),
+        "smallest": decided.p_adjusted[:, equal].min(axis=1) if equal.any() else none,
+        "coverage": coverage,
+        "together": together,
+        "width": 2.0 * np.broadcast_to(half, called.shape).mean(axis=1),
+        "best": (above[:, best] == 0).mean(axis=1) if complete else none,
+        "ranks": held.all(axis=1).astype(float) if complete else none,
+        "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),
+        "right_way": right.sum(axis=1).astype(float),
+        "found": detected,
+        "blamed": (first + second).astype(np.float64),
+    }
+
+
+def join_figures(parts: Sequence[Figures]) -> Figures:
+    """Join several chunks of replicates."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A simulated rate with its Monte-Carlo interval."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
+    """Average a figure over replicates; interval exact (Clopper-Pearson) for yes or no, else by the standard error.
+
+    >>> found = estimate_rate(np.array([0.0] * 95 + [1.0] * 5))
+    >>> found.value, round(found.low, 4), round(found.high, 4)
+    (0.05, 0.0164, 0.1128)
+    """
+    x = x[np.isfinite(x)]
+    n = x.size
+    if n == 0:
+        return Rate(np.nan, np.nan, np.nan, 0)
+    mean = float(x.mean())
+    if np.isin(x, (0.0, 1.0)).all():
+        return Rate(mean, *exact_interval(round(float(x.sum())), n, tail), n)
+    se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    return _build_rate(mean, -float(special.ndtri(tail)) * se, n)
+
+
+def exact_interval(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of a probability, by its tail."""
+    low, high = clopper_pearson(np.asarray(float(hits)), np.asarray(float(n)), 2.0 * tail)
+    return float(low), float(high)
+
+
+def estimate_ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
+    """Divide the sum of one figure by that of another, with an interval by the linearised standard error."""
+    total = float(whole.sum())
+    n = part.size
+    if total == 0:
+        return Rate(np.nan, np.nan, np.nan, n)
+    value = float(part.sum()) / total
+    if value == 0.0:
+        return _build_rate(value, exact_interval(0, int((whole > 0).sum()), tail)[1], n)
+    se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
+    return _build_rate(value, -float(special.ndtri(tail)) * se, n)
+
+
+def _build_rate(value: float, half: float, n: int) -> Rate:
+    return Rate(value, max(0.0, value - half), min(1.0, value + half), n)
+
+
+def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
+    """The largest level at which a share of at most alpha of the tables has an equal pair called different.
+
+    The alpha quantile of the smallest corrected p-value among equal pairs, with the interval of order statistics.
+
+    >>> level_for(np.arange(1, 101) / 100, 0.05).value
+    0.05
+    """
+    p = np.sort(smallest[np.isfinite(smallest)])
+    n = p.size
+    if n == 0:
+        return Rate(np.nan, np.nan, np.nan, 0)
+    ranks = (
+        np.floor(alpha * n),
+        scipy.stats.binom.ppf(tail, n, alpha),
+        scipy.stats.binom.isf(tail, n, alpha),
+    )
+    # the largest p-value that at most so many of them reach; resampled p-values tie
+    under = [int(np.searchsorted(p, p[min(int(rank), n - 1)])) for rank in ranks]
+    value, low, high = (float(p[k - 1]) if k else 0.0 for k in under)
+    return Rate(value, low, high, n)
+
+
+# Group-sequential stopping. Tables are drawn in batches, each as large as all before it, and the figures are looked
+# at after each. Whoever looks K times at W scenarios, and stops when an interval says something clear, has K·W chances
+# of being misled; so each interval is that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's
+# inequality all of them hold together with 95 %, whenever one stops (repeated confidence intervals: Jennison & Turnbull
+# 1989).
+
+
+def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
+    """Plan the interim looks: numbers of tables of a scenario, one only where a number was asked for.
+
+    >>> plan_looks(None, 1000), plan_looks(30, None)
+    ((125, 250, 500, 1000), (30,))
+    """
+    if repetitions is not None and budget is not None:
+        raise InputError(
+            "a number of repetitions and a budget at once", remedy="give one of them", argument="budget"
+        )
+    given = (
+        {"budget": BUDGET if budget is None else budget}
+        if repetitions is None
+        else {"repetitions": repetitions}
+    )
+    ((name, most),) = given.items()
+    if validate_count(most, name, least=0) < LEAST:
+        raise InputError(f"{most} repetitions say nothing", remedy="use 200 or more")
+    plan = [most]
+    while repetitions is None and plan[0] >= 2 * FIRST:
+        plan.insert(0, -(-plan[0] // 2))
+    return tuple(plan)
+
+
+def interval_tail(n_looks: int, scenarios: int) -> float:
+    """Return the tail of each interval, so that those of all looks and scenarios hold together.
+
+    >>> interval_tail(4, 5)
+    0.00125
+    """
+    return TAIL / (n_looks * scenarios)
+
+
+def judge_interval(low: float, high: float, alpha: float) -> str:
+    """Judge the interval of an error rate: it holds the level, it fails, or neither is clear.
+
+    >>> judge_interval(.04, .064, .05), judge_interval(.02, .11, .05), judge_interval(.06, .09, .05)
+    ('holds', 'unclear', 'fails')
+    """
+    if low > SLACK * alpha:
+        return "fails"
+    return "holds" if high <= TOLERANCE * alpha else "unclear"
+
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")
 POWER = ("method", "error_rate", "meant", "claim", "null", "difference", "power", "low", "high")
+FIGURE = {"family": "family", "discovery": "discovery", "pair": "raw"}
+COVERED = {"family": "together", "discovery": "coverage", "pair": "coverage"}
 SCORES = 2_000_000  # numbers of one chunk of tables
 PAIRS = 500_000  # pairs of one chunk of tables
 FEW_RESAMPLES = 239  # of the default test, where many tables are asked one question
@@ -130,10 +355,10 @@ def count_tables(
 
     ``cover`` says which intervals hold the truth; without it, those of the method alone.
     """
-    systems = len(truth)
-    # Dunnett's test needs a baseline
+    names = tuple(map(str, range(len(truth))))
+    # Dunnett's test needs a baseline; without one, all pairs
     chosen = [baselines or ((0,) if method.correction == "dunnett" else ()) for method in methods]
-    pairs = [choose_numbered_pairs(systems, places) for places in chosen]
+    pairs = [choose_pairs(names, None, [names[k] for k in each]) if each else None for each in chosen]
     truths = [Truth.from_means(truth, which) for which in pairs]
     decided = decide_tables(y, dims, methods, pairs, **how)
     return [
@@ -144,8 +369,12 @@ def count_tables(
 
 def decide_chunk(chunk: Chunk) -> list[Figures]:
     """Count the errors of each method on the tables of a chunk."""
-    scenario = chunk.case.scenario
-    drawn = scenario.draw(chunk.first, chunk.number, _derive_seed(chunk.seed, chunk.case.path))
+    scenario, seed = chunk.case.scenario, chunk.seed
+    if chunk.case.path:
+        # a seed of its own for each planting, so that no two scenarios share their tables
+        planting = np.random.SeedSequence(seed, spawn_key=(chunk.case.path,))
+        seed = int(planting.generate_state(1, np.uint64)[0])
+    drawn = scenario.draw(chunk.first, chunk.number, seed)
     how: dict[str, Any] = {"seed": chunk.seed, "first": chunk.first, "n_resamples": chunk.n_resamples}
     return count_tables(
         drawn, scenario.dims, chunk.methods, scenario.truth, chunk.alpha, chunk.baselines, **how
@@ -163,12 +392,6 @@ def number_baselines(baseline: str | Sequence[str] | None, names: Sequence[str])
         if name not in names:
             raise refuse_unknown("baseline", name, names, what="system")
     return tuple(list(names).index(name) for name in dict.fromkeys(wanted))
-
-
-def choose_numbered_pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Ints, Ints] | None:
-    """Return the pairs of numbered systems with baselines, as `compare` chooses them; None for all pairs."""
-    names = tuple(map(str, range(systems)))
-    return choose_pairs(names, None, [names[k] for k in baselines]) if baselines else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,30 +426,26 @@ class Trial:
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
         how = (self.methods, self.alpha, self.seed, self.baselines, self.n_resamples)
         for look in self.looks:
-            sizes = {}
-            for number in unclear:
-                scenario = self.cases[number].scenario
-                r = scenario.shape[scenario.dims.index("system")]
+            chunks: list[Chunk] = []
+            for number in sorted(unclear):
+                case = self.cases[number]
+                r = len(case.scenario.truth)
                 pairs = max(1, r * (r - 1) // 2)
-                sizes[number] = max(1, min(50, SCORES // prod(scenario.shape), PAIRS // pairs))
-            chunks = [
-                Chunk(number, self.cases[number], *how, first, min(size, stop - first))
-                for number in sorted(unclear)
-                for share, size in [(self.cases[number].share, sizes[number])]
-                for stop in [-(-look // share)]
-                for first in range(-(-before // share), stop, size)
-            ]
+                size = max(1, min(50, SCORES // prod(case.scenario.shape), PAIRS // pairs))
+                stop = -(-look // case.share)
+                starts = range(-(-before // case.share), stop, size)
+                chunks += [Chunk(number, case, *how, start, min(size, stop - start)) for start in starts]
             chunks.sort(key=lambda chunk: chunk.first)
-            count_progress = None if progress is None else _offset_progress(progress, done, total)
+            counted: dict[str, Any] = {
+                "jobs": jobs,
+                "executor": executor,
+                "steps": lambda chunk: chunk.number,
+            }
+            if progress is not None:
+                # progress of a batch as that of the whole
+                counted["progress"] = lambda some, _, start=done: progress(start + some, total)
             with limits(1, "blas"):
-                results = map_parallel(
-                    decide_chunk,
-                    chunks,
-                    jobs=jobs,
-                    executor=executor,
-                    progress=count_progress,
-                    steps=lambda chunk: chunk.number,
-                )
+                results = map_parallel(decide_chunk, chunks, **counted)
                 for chunk, chunk_tallies, following in zip(chunks, results, [*chunks[1:], None], strict=True):
                     done += chunk.number
                     for k, tally in enumerate(chunk_tallies):
@@ -298,10 +517,16 @@ class Trial:
                     figures["wrong_way"] = estimate_ratio(
                         of["wrong_way"], of["wrong_way"] + of["right_way"], ends
                     )
-                    figures["found"] = estimate_rate(
-                        np.concatenate([_share_found(tallies[number][k]) for number in members]), ends
-                    )
-                elif method.error_rate != "pair" and cannot_explode(method):
+                    # the share of planted differences detected in each table, all sizes alike
+                    shares = []
+                    for number in members:
+                        detected = tallies[number][k]["found"]
+                        asked = detected[:, np.isfinite(detected).all(axis=0)]
+                        shares.append(asked.mean(axis=1) if asked.size else np.full(len(asked), np.nan))
+                    figures["found"] = estimate_rate(np.concatenate(shares), ends)
+                # a level found on some topics carries over to others only where no pair has its own variance alone: a
+                # paired t of two systems that are nearly the same has a denominator near 0, and hangs on few topics
+                elif method.error_rate != "pair" and method.method.bounded_statistic:
                     figures["level"] = level_for(of["smallest"], self.alpha, ends)
                 head = self._row_head(method, about, first) | {"planted": planted}
                 head |= {"for_alarms": first.alarms, "for_intervals": first.intervals}
@@ -317,9 +542,13 @@ class Trial:
         for (about, _, planted), members in self.group_cases().items():
             for k, method in enumerate(self.methods if planted else ()):
                 head = self._row_head(method, about, self.cases[members[0]])
-                parts = [tallies[number][k] for number in members]
-                for size, shares in _by_size([self.cases[number] for number in members], parts).items():
-                    r = estimate_rate(shares, self.interval_tail(about))
+                shares: dict[float, list[Floats]] = {}
+                for number in members:
+                    for g, size in enumerate(Truth.from_means(self.cases[number].scenario.truth).sizes):
+                        detected = tallies[number][k]["found"][:, g]
+                        shares.setdefault(round(float(size), 10), []).append(detected)
+                for size in sorted(shares):
+                    r = estimate_rate(np.concatenate(shares[size]), self.interval_tail(about))
                     rows.append(head | {"difference": size, "power": r.value, "low": r.low, "high": r.high})
         return pd.DataFrame(rows, columns=POWER)
 
@@ -347,29 +576,3 @@ class Trial:
 
 def _is_meant(method: Procedure, claim: Claim) -> bool:
     return method.method.sound and method.claim == claim
-
-
-def _share_found(part: Figures) -> Floats:
-    """Return the share of planted differences detected in each table, all sizes alike."""
-    asked = part["found"][:, np.isfinite(part["found"]).all(axis=0)]
-    return np.asarray(asked.mean(axis=1) if asked.size else np.full(len(asked), np.nan))
-
-
-def _offset_progress(progress: Progress, before: int, total: int) -> Progress:
-    """Report progress of a batch as that of the whole."""
-    return lambda done, _: progress(before + done, total)
-
-
-def _derive_seed(seed: int, path: int) -> int:
-    """Derive a seed of its own for each planting, so that no two scenarios share their tables."""
-    return (
-        int(np.random.SeedSequence(seed, spawn_key=(path,)).generate_state(1, np.uint64)[0]) if path else seed
-    )
-
-
-def _by_size(cases: Sequence[Case], parts: Sequence[Figures]) -> dict[float, Floats]:
-    shares: dict[float, list[Floats]] = {}
-    for case, part in zip(cases, parts, strict=True):
-        for g, size in enumerate(Truth.from_means(case.scenario.truth).sizes):
-            shares.setdefault(round(float(size), 10), []).append(part["found"][:, g])
-    return {size: np.concatenate(shares[size]) for size in sorted(shares)}

@@ -248,17 +248,14 @@ class PaperExperiment:
             [source.scores] if source.collection is None else [source.collection, source.scores]
         )
         for each in source.named.values() or whole:
-            digest.update(_read_bytes(each))
+            if not isinstance(each, sw.Collection):
+                digest.update(json.dumps(each.to_dict(), default=str).encode("utf-8", "surrogateescape"))
+                continue
+            names = "\0".join([*each.systems, "", *each.topics])
+            digest.update(names.encode("utf-8", "surrogateescape"))
+            for part in ("names", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts"):
+                digest.update(np.ascontiguousarray(getattr(each, part)).tobytes())
         return f"{self.tag.lower()}-{digest.hexdigest()}"
-
-
-def _read_bytes(source: sw.Collection | xr.Dataset) -> bytes:
-    """Return all that a collection or table holds."""
-    if not isinstance(source, sw.Collection):
-        return json.dumps(source.to_dict(), default=str).encode("utf-8", "surrogateescape")
-    names = "\0".join([*source.systems, "", *source.topics]).encode("utf-8", "surrogateescape")
-    parts = ("names", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts")
-    return names + b"".join(np.ascontiguousarray(getattr(source, part)).tobytes() for part in parts)
 
 
 def replicate_paper(experiment: type[PaperExperiment], data: Any, **choices: Any) -> Replication:
@@ -281,7 +278,17 @@ def run_steps(
         else:
             frames = next(results)
             if kept is not None:
-                _keep_frames(frames, kept / name)
+                # a draft that is moved, so that no step is ever half written
+                kept.mkdir(parents=True, exist_ok=True)
+                with draft_folder(kept) as draft:
+                    for label, frame in frames.items():
+                        write_atomically(draft / f"{label}.parquet", frame.to_parquet())
+                    try:
+                        draft.replace(kept / name)
+                    except OSError:
+                        # another process may have been first
+                        if not (kept / name).is_dir():
+                            raise
         for label, frame in frames.items():
             parts.setdefault(label, []).append(frame)
         if progress is not None:
@@ -303,20 +310,6 @@ def join_rows(rows: Rows) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(list(rows))
 
 
-def _keep_frames(frames: Frames, target: Path) -> None:
-    """Write a step to a draft and move it, so that no step is ever half written."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with draft_folder(target.parent) as draft:
-        for label, frame in frames.items():
-            write_atomically(draft / f"{label}.parquet", frame.to_parquet())
-        try:
-            draft.replace(target)
-        except OSError:
-            # another process may have been first
-            if not target.is_dir():
-                raise
-
-
 def gather_scores(
     data: Any, measures: Sequence[str], jobs: int | None = None, *, complete: bool = True
 ) -> PaperData:
@@ -325,7 +318,15 @@ def gather_scores(
     if isinstance(data, sw.Collection):
         scores = sw.score(data, list(measures), jobs=jobs)
     else:
-        scores = _take_tables(data)
+        if isinstance(data, xr.Dataset):
+            tables = [sw.as_scores(data[name]).rename(str(name)) for name in data.data_vars]
+        else:
+            table = sw.as_scores(data)
+            tables = [table.rename(str(table.name or "score"))]
+        if not tables:
+            raise InputError("has no scores", remedy="give a table with one score per topic and system")
+        # attributes describe one table, and differ between measures
+        scores = xr.Dataset({str(table.name): table.drop_attrs() for table in tables})
         if "instance" in scores.dims:
             repeats = format_count(scores.sizes["instance"], "repeat")
             notes.append(f"Scores are averaged over {repeats}; the paper has one run per system.")
@@ -348,19 +349,6 @@ def refuse_dimensions(scores: xr.Dataset | xr.DataArray, known: Sequence[str]) -
     """Refuse scores that have other dimensions than these."""
     if extra := [str(dim) for dim in scores.dims if dim not in known]:
         raise InputError(f"unexpected dimension {extra[0]!r}", remedy="select one or average over it first")
-
-
-def _take_tables(data: Any) -> xr.Dataset:
-    """Return a dataset of all measures of a table."""
-    if isinstance(data, xr.Dataset):
-        tables = [sw.as_scores(data[name]).rename(str(name)) for name in data.data_vars]
-    else:
-        table = sw.as_scores(data)
-        tables = [table.rename(str(table.name or "score"))]
-    if not tables:
-        raise InputError("has no scores", remedy="give a table with one score per topic and system")
-    # attributes describe one table, and differ between measures
-    return xr.Dataset({str(table.name): table.drop_attrs() for table in tables})
 
 
 def drop_topics(scores: xr.Dataset) -> tuple[xr.Dataset, tuple[str, ...]]:

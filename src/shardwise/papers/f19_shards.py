@@ -212,23 +212,31 @@ class F19(PaperExperiment):
             )
             label = f"change from each smaller model in percent, {first}"
             yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
-            yield self._build_table_2(frames["table_2"], source)
-        yield draw_ranges(source.systems, (source.topics - 1) * (source.systems - 1), self.alpha)
+            # Table 2 stands beside the printed track that has as many runs
+            printed = read_printed("f19-table-2", collection=TRACKS.get(source.systems, "T08"))
+            joined = join_printed(frames["table_2"], printed, KEYS, self.tag)
+            shape = Shape(
+                rows=("shards",),
+                columns=("model",),
+                values=("tau", "width", "significant", "share"),
+                halves={"significant": "significant_half"},
+                only={"measure": (source.first,), "model": ("MD3", "MD6")},
+            )
+            title = f"steadiness over {self.samples} splits of each number of shards, {source.first}"
+            yield Exhibit("Table 2", title, joined, (ABOUT_TABLE_2,), shape=shape)
+        # the studentized range for the paper's numbers of systems and for those of the data
+        q = np.linspace(0.0, 8.0, 161)
+        rows = []
+        for r, error_df in (*RANGES, (source.systems, (source.topics - 1) * (source.systems - 1))):
+            critical = float(studentized_range.isf(self.alpha, r, error_df))
+            label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
+            cdf = 1.0 - studentized_range.sf(q, r, error_df)
+            rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
+        titles, rules = ("studentized range", "probability"), (1.0 - self.alpha,)
+        form = Form(x="q", y="cdf", titles=titles, series="distribution", rules=rules)
+        title = f"studentized range and its critical value at {self.alpha:g}; the last distribution is that of MD1 here"
+        yield Exhibit("Figure 1", title, join_rows(rows), form=form)
         yield from self._draw_bands(frames["intervals"], table, first)
-
-    def _build_table_2(self, frame: pd.DataFrame, source: PaperData) -> Exhibit:
-        """Lay out Table 2 beside the printed track that has as many runs."""
-        printed = read_printed("f19-table-2", collection=TRACKS.get(source.systems, "T08"))
-        joined = join_printed(frame, printed, KEYS, self.tag)
-        shape = Shape(
-            rows=("shards",),
-            columns=("model",),
-            values=("tau", "width", "significant", "share"),
-            halves={"significant": "significant_half"},
-            only={"measure": (source.first,), "model": ("MD3", "MD6")},
-        )
-        title = f"steadiness over {self.samples} splits of each number of shards, {source.first}"
-        return Exhibit("Table 2", title, joined, (ABOUT_TABLE_2,), shape=shape)
 
     def _draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
         """Draw the intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)."""
@@ -346,28 +354,6 @@ def compute_changes(rows: pd.DataFrame) -> pd.DataFrame:
     columns = ["measure", "shards", "model", "versus", *(f"% {name}" for name in FIGURES)]
     frame = pd.DataFrame(changes, columns=columns)
     return frame.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
-
-
-def draw_ranges(systems: int, df: int, alpha: float) -> Exhibit:
-    """Draw the studentized range for the paper's numbers of systems and for those of the data (Figure 1)."""
-    q = np.linspace(0.0, 8.0, 161)
-    rows = []
-    for r, error_df in (*RANGES, (systems, df)):
-        critical = float(studentized_range.isf(alpha, r, error_df))
-        label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
-        cdf = 1.0 - studentized_range.sf(q, r, error_df)
-        rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
-    form = Form(
-        x="q",
-        y="cdf",
-        titles=("studentized range", "probability"),
-        series="distribution",
-        rules=(1.0 - alpha,),
-    )
-    title = (
-        f"studentized range and its critical value at {alpha:g}; the last distribution is that of MD1 here"
-    )
-    return Exhibit("Figure 1", title, join_rows(rows), form=form)
 
 
 def _format_tau(table: pd.DataFrame, measure: str, shards: int, text: str = "") -> str:

@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 import shardwise as sw
@@ -285,23 +284,20 @@ class FF21(PaperExperiment):
             if f"fills-{model}" in frames:
                 keys = ["shards", "model", "approach", "fill", "other"]
                 rows = join_printed(frames[f"fills-{model}"], read_printed("ff21-tables-7-8"), keys, self.tag)
-                yield self._lay_out_fills(f"Table {number}", model, rows)
-
-    def _lay_out_fills(self, label: str, model: str, rows: pd.DataFrame) -> Exhibit:
-        """Lay out one table of fills, at the fewest shards that leave cells undefined."""
-        undefined = rows[rows["undefined"] > 0]["shards"]
-        counts = sorted(set(self.fill_shards))
-        shown = int(undefined.min()) if len(undefined) else counts[0]
-        cells = rows.groupby("shards")["undefined"].first()
-        note = "Undefined topic–shard cells of all splits: " + ", ".join(
-            f"{n} ({s} shards)" for s, n in cells.items()
-        )
-        shape = Shape(
-            rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
-            only={"shards": (shown,)},
-        )  # fmt: skip
-        title = f"passive disagreements between fills, {model}, {shown} shards; same fill: between splits"
-        return Exhibit(label, title, rows, (f"{note}.",), shape=shape)
+                # at the fewest shards that leave cells undefined
+                undefined = rows[rows["undefined"] > 0]["shards"]
+                shown = int(undefined.min()) if len(undefined) else min(self.fill_shards)
+                cells = rows.groupby("shards")["undefined"].first()
+                listed = ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
+                note = f"Undefined topic–shard cells of all splits: {listed}."
+                shape = Shape(
+                    rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
+                    only={"shards": (shown,)},
+                )  # fmt: skip
+                title = (
+                    f"passive disagreements between fills, {model}, {shown} shards; same fill: between splits"
+                )
+                yield Exhibit(f"Table {number}", title, rows, (note,), shape=shape)
 
 
 def ff21(data: sw.Collection, **choices: Any) -> Replication:

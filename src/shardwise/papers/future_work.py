@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.arrays import Bools, make_generator
+from shardwise.core.arrays import make_generator
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED
 from shardwise.papers.exhibit import (
@@ -118,13 +118,26 @@ class OpenQuestions(PaperExperiment):
         """Measure what fewer judgments or fewer topics cost (F19 §10)."""
         rng = make_generator(self.seed, 1)
         scores, judged, means = self._score_shards(runs), len(runs.qrel_docs), self._mean_whole(runs)
+        # topic and document of every judgment, and of every document in a ranking
+        topics = np.arange(len(runs.topics), dtype=np.int64)
+        keys = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
+        ranked = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts)) * runs.n_docs + runs.docs
         for kind in ("judgments", "topics"):
             for share in SHARES if kind == "judgments" else SHARES[1:]:
                 if share == 1.0:
                     part, count = scores, judged
                 elif kind == "judgments":
                     keep = rng.random(judged) < share
-                    part, count = self._score_shards(keep_judgments(runs, keep)), int(keep.sum())
+                    grades = np.where(np.isin(ranked, keys[~keep]), UNJUDGED, runs.grades)
+                    starts = np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts]
+                    thinned = replace(
+                        runs,
+                        grades=grades.astype(runs.grades.dtype),
+                        qrel_docs=runs.qrel_docs[keep],
+                        qrel_grades=runs.qrel_grades[keep],
+                        qrel_starts=starts.astype(np.int64),
+                    )
+                    part, count = self._score_shards(thinned), int(keep.sum())
                 else:
                     size = max(2, round(share * len(runs.topics)))
                     some = np.sort(rng.choice(len(runs.topics), size, replace=False))
@@ -215,20 +228,6 @@ def fit_splits(scores: xr.DataArray, model: str) -> dict[str, float]:
         ms = float(fit.table["ms"].loc["error"])
         rows.append({"ms": ms, "se": float(pairs.se[0]), "pairs": float(pairs.reject().sum())})
     return {str(name): float(value) for name, value in pd.DataFrame(rows).mean().items()}
-
-
-def keep_judgments(runs: sw.Collection, keep: Bools) -> sw.Collection:
-    """Return the collection with only some of its judgments."""
-    topics = np.arange(len(runs.topics), dtype=np.int64)
-    judged = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
-    ranked = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts)) * runs.n_docs + runs.docs
-    return replace(
-        runs,
-        grades=np.where(np.isin(ranked, judged[~keep]), UNJUDGED, runs.grades).astype(runs.grades.dtype),
-        qrel_docs=runs.qrel_docs[keep],
-        qrel_grades=runs.qrel_grades[keep],
-        qrel_starts=np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts].astype(np.int64),
-    )
 
 
 # Claims

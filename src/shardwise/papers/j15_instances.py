@@ -150,7 +150,12 @@ class J15(PaperExperiment):
                 f"{gaps} lack a score of some repeat and are left out: {name_topics(topics[~kept].tolist())}.",
             )
         values = {name: drop_copies(y[:, kept]) for name, y in values.items()}
-        name = choose_baseline(values, self.baseline)
+        # the system to compare with: the one asked for, the only deterministic one, or the first
+        fixed = [name for name, y in values.items() if len(y) == 1]
+        name = self.baseline or (fixed[0] if len(fixed) == 1 else next(iter(values)))
+        if name not in values:
+            raise InputError(f"unknown system {name!r}", remedy="name one of the scores", argument="baseline",
+                             value=name, choices=tuple(values))  # fmt: skip
         base = values.pop(name)
         if not any(len(y) > 1 for y in values.values()):
             raise InputError(
@@ -342,11 +347,10 @@ class J15(PaperExperiment):
         yield Exhibit(
             "Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form
         )
-        if "figure_6" in frames:
-            yield from self._draw_repeats(frames, source.baseline)
-
-    def _draw_repeats(self, frames: Frames, baseline: str) -> Iterator[Exhibit]:
-        """Draw Figures 6 to 13 from the repeats."""
+        if "figure_6" not in frames:
+            return
+        # Figures 6 to 13, from the repeats
+        baseline = source.baseline
         form = Form(x="system", y="mean", titles=("system", "mean score"), series="kind", mark="point")
         yield Exhibit("Figure 6", "means of every repeat", frames["figure_6"], form=form)
         form = Form(x="system", y="instances", titles=("system", "repeats"), series="finding", mark="bar")
@@ -416,17 +420,6 @@ def drop_copies(y: Floats) -> Floats:
     array([[0.2, 0.4]])
     """
     return y[:1] if (y == y[:1]).all() else y
-
-
-def choose_baseline(values: Mapping[str, Floats], asked: str | None) -> str:
-    """Return the system to compare with: the one asked for, the only deterministic one, or the first."""
-    if asked is not None:
-        if asked not in values:
-            raise InputError(f"unknown system {asked!r}", remedy="name one of the scores", argument="baseline",
-                             value=asked, choices=tuple(values))  # fmt: skip
-        return asked
-    fixed = [name for name, y in values.items() if len(y) == 1]
-    return fixed[0] if len(fixed) == 1 else next(iter(values))
 
 
 # Claims

@@ -276,10 +276,7 @@ class V17(PaperExperiment):
             shape = Shape(rows=("condition",), values=values)
             title = "related runs by a model of all runs (across) or of their own (within)"
             yield Exhibit("Table 6", title, six, (ABOUT_RELATED,), shape=shape)
-        yield from self._draw_figures(frames, source.scores)
-
-    def _draw_figures(self, frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
-        """Draw Figures 2 to 6, and sum up Figure 7."""
+        # Figures 2 to 6, and Figure 7 summed up
         three = frames["effects"][frames["effects"]["shards"] == 3]
         form = Form(
             x="rank", y="estimate", band=("lower", "upper"), titles=("system, best first", "system effect"),
@@ -294,8 +291,12 @@ class V17(PaperExperiment):
         yield Exhibit(
             "Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form
         )
-        yield draw_by_tests("Figure 4", frames["decisions"], scores, (T_TEST, RANDOMIZATION, "3 parts"))
-        yield draw_by_tests("Figure 5", frames["decisions"], scores, (RANDOMIZATION, "2 parts", "3 parts"))
+        yield draw_by_tests(
+            "Figure 4", frames["decisions"], source.scores, (T_TEST, RANDOMIZATION, "3 parts")
+        )
+        yield draw_by_tests(
+            "Figure 5", frames["decisions"], source.scores, (RANDOMIZATION, "2 parts", "3 parts")
+        )
         form = Form(
             x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point"
         )

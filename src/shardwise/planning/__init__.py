@@ -6,7 +6,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "design": ["Design", "topics_for_interval", "topics_for_power"],
-        "generalizing": ["generalizability"],
         "plans": [
             "Plan",
             "design_curve",
@@ -22,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "variances": [
             "VarianceComponents",
             "VarianceEstimate",
+            "generalizability",
             "pool_variances",
             "variance",
             "variance_components",

@@ -2,7 +2,6 @@
 
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.design import Design, topics_for_interval, topics_for_power
-from shardwise.planning.generalizing import generalizability
 from shardwise.planning.plans import (
     Plan,
     design_curve,
@@ -15,7 +14,13 @@ from shardwise.planning.plans import (
 )
 from shardwise.planning.pools import plan_pools
 from shardwise.planning.simulated import simulated_power
-from shardwise.planning.variances import VarianceEstimate, pool_variances, variance, variance_components
+from shardwise.planning.variances import (
+    VarianceEstimate,
+    generalizability,
+    pool_variances,
+    variance,
+    variance_components,
+)
 
 __all__ = [
     "Design",

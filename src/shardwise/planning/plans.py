@@ -325,7 +325,11 @@ def plan_budget(
     1          2      41  984.0       0.210       0.148
     2          3      38  988.0       0.183       0.129
     """
-    components, kind = _find_components(source, kind)
+    if isinstance(source, VarianceComponents | MixedFit):
+        components = variance_components(source)
+        kind = kind or ("seeds" if components.variance("system:instance") > 0.0 else "samples")
+    else:
+        components, kind = repeat_components(source, kind)
     costs = (topic_cost, answer_cost, repeat_cost)
     if min(costs) < 0 or max(costs) <= 0 or not np.isfinite(budget):
         raise InputError("costs must not be negative, and one of them must be positive")
@@ -346,14 +350,6 @@ def plan_budget(
     figures = ("cost", "se", "df", "detectable", "half_width")
     rows = {"instances": m[n >= 2], "topics": n[n >= 2].astype(int)}
     return pd.DataFrame(rows | {name: getattr(design, name) for name in figures})
-
-
-def _find_components(source: Any, kind: str | None) -> tuple[VarianceComponents, str]:
-    """Components that say what repeats do to a difference, and what repeats are."""
-    if not isinstance(source, VarianceComponents | MixedFit):
-        return repeat_components(source, kind)
-    components = variance_components(source)
-    return components, kind or ("seeds" if components.variance("system:instance") > 0.0 else "samples")
 
 
 def plan_equivalence(
@@ -491,7 +487,18 @@ def plan_shards(
     if (min_diff is None) == (width is None):
         raise InputError("a design needs one goal", remedy="give either min_diff or width")
     claim = Claim.of(generalize).check(DIMS)
-    each = _components_by_shards(source, shards)
+    # components for each number of shards: those asked for, all of a mapping, or some usual ones
+    if isinstance(source, Mapping) and source and all(isinstance(key, int) for key in source):
+        counts = list(source) if shards is None else list(shards)
+        if absent := [s for s in counts if s not in source]:
+            raise InputError(
+                f"no components for {format_count(absent[0], 'shard')}",
+                remedy="measure them there, or leave it out",
+            )
+        each = {s: _estimate_shards(source[s]) for s in counts}
+    else:
+        each = dict.fromkeys(SHARDS if shards is None else shards, _estimate_shards(source))
+    each = {validate_count(s, "shards"): c for s, c in each.items()}
     topics = np.arange(2, validate_count(most_topics, "most_topics", least=2) + 1)
     how: dict[str, Any] = {"systems": systems, "min_diff": min_diff, "target": power, "alpha": alpha}
     if width is not None:
@@ -522,23 +529,6 @@ def plan_shards(
         (goal, f"claim: {claim.short(DIMS)}{note}"),
         facts={"most_topics": most_topics},
     )
-
-
-def _components_by_shards(source: Any, shards: Iterable[int] | None) -> dict[int, VarianceComponents]:
-    """Components for each number of shards: those asked for, all of a mapping, or some usual ones."""
-    # tables of scores are mappings from names
-    if isinstance(source, Mapping) and source and all(isinstance(key, int) for key in source):
-        counts = list(source) if shards is None else list(shards)
-        absent = [s for s in counts if s not in source]
-        if absent:
-            raise InputError(
-                f"no components for {format_count(absent[0], 'shard')}",
-                remedy="measure them there, or leave it out",
-            )
-        each = {s: _estimate_shards(source[s]) for s in counts}
-    else:
-        each = dict.fromkeys(SHARDS if shards is None else shards, _estimate_shards(source))
-    return {validate_count(s, "shards"): c for s, c in each.items()}
 
 
 def _estimate_shards(source: Any) -> VarianceComponents:

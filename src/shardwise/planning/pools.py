@@ -14,7 +14,7 @@ from shardwise.core.arguments import Progress, count_workers, validate_choice, v
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
+from shardwise.io.collection import UNJUDGED, Collection, Strata
 from shardwise.planning.design import (
     PAIRS,
     Design,
@@ -171,26 +171,23 @@ def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, fa
         table.loc[paid, name] = values
     facts |= {"judgments": judgments, "topic_cost": topic_cost}
     plan = Plan("judgments", table, (), "min_diff", pools.notes, facts)
-    lines = [_describe_depth(plan, str(row["measure"]), row) for _, row in plan.best().iterrows()]
-    return replace(plan, lines=tuple(lines))
-
-
-def _describe_depth(plan: Plan, measure: str, best: pd.Series) -> str:
-    """The best depth of a measure in a sentence, with what the worst one finds."""
-    facts = plan.facts
     pair = "any two" if facts["method"] in PAIRS else "best and worst"
     among = "two systems" if facts["systems"] == 2 else f"{pair} of {facts['systems']} systems"
-    sentence = (
-        f"{measure}: {facts['judgments']:,.0f} judgments are best spent on {format_count(int(best['topics']), 'topic')}"
-        f" judged to depth {best['depth']:.0f} ({best['pooled']:.0f} documents each): they find a difference of"
-        f" {best['min_diff']:.3f} between {among} with power {facts['power']:g} at level {facts['alpha']:g}"
-    )
-    rows = plan.table[(plan.table["measure"] == measure) & plan.table["min_diff"].notna()]
-    worst = rows.iloc[int(rows["min_diff"].to_numpy().argmax())]
-    if worst["depth"] == best["depth"]:
-        return sentence
-    rest = f"{format_count(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
-    return f"{sentence}; at depth {worst['depth']:.0f}, {rest}"
+    lines = []
+    # the best depth of each measure in a sentence, with what the worst one finds
+    for _, best in plan.best().iterrows():
+        rows = table[(table["measure"] == best["measure"]) & table["min_diff"].notna()]
+        worst = rows.iloc[int(rows["min_diff"].to_numpy().argmax())]
+        rest = f"{format_count(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
+        lines.append(
+            f"{best['measure']}: {judgments:,.0f} judgments are best spent on"
+            f" {format_count(int(best['topics']), 'topic')} judged to depth {best['depth']:.0f}"
+            f" ({best['pooled']:.0f} documents each): they find a difference of {best['min_diff']:.3f}"
+            f" between {among} with power {facts['power']:g} at level {facts['alpha']:g}"
+            + f"; at depth {worst['depth']:.0f}, {rest}"
+            * bool(worst["depth"] != best["depth"])
+        )
+    return replace(plan, lines=tuple(lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +210,17 @@ def judge_pools(
 ) -> JudgedPools:
     """Cut the judgments down to pools of each depth, score again, and estimate the variance."""
     each = [collections] if isinstance(collections, Collection) else list(collections)
-    cuts = _validate_depths(each, depths)
+    if not each:
+        raise InputError("no collection was given", remedy="give one, or several to be pooled")
+    cuts = sorted({validate_count(depth, "depths", what="as a pool depth") for depth in depths})
+    if not cuts:
+        raise InputError("no pool depth was given", remedy="try [10, 30, 50, 100]", argument="depths")
+    deepest = min(int(np.diff(collection.starts).max(initial=0)) for collection in each)
+    if cuts[-1] > deepest:
+        raise InputError(
+            f"a pool of depth {cuts[-1]} cannot be made: no run is deeper than {deepest}",
+            remedy=f"choose depths up to {deepest}",
+        )
     several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
     names = list(dict.fromkeys(str(parse_measure(estimate)) for estimate in several))
     validate_choice(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
@@ -228,7 +235,11 @@ def judge_pools(
             shallow = cut_pool(collection, pool, depth)
             scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
             variances = variance(scores, variance_method)
-            counts += _count_documents(shallow, pool, depth, keep)
+            # documents pooled, judged and relevant, over the topics kept
+            pooled = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
+            judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
+            relevant = judged[shallow.qrel_grades > 0]
+            counts += [keep[which].sum() for which in (pooled, judged, relevant)]
             for name in names:
                 estimates[name].append(variances[name])
             done += 1
@@ -244,7 +255,14 @@ def judge_pools(
             )
     rows.sort(key=lambda row: names.index(str(row[0]["measure"])))  # stable: by depth within a measure
     table = pd.DataFrame([row for row, _ in rows])
-    return JudgedPools(table, [estimate for _, estimate in rows], (*notes, *_describe_unjudged(table)))
+    # where nobody judged, the variance is of a poorer collection than is paid for
+    notes += [
+        f"depth {row['depth']}: {row['pooled'] - row['judged']:.1f} of {row['pooled']:.1f} pooled documents per topic"
+        " are not in the qrels and count as not relevant"
+        for _, row in table.drop_duplicates("depth").iterrows()
+        if row["judged"] < row["pooled"] - 1e-9
+    ]
+    return JudgedPools(table, [estimate for _, estimate in rows], tuple(notes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,19 +295,21 @@ def _ranked_keys(collection: Collection, which: Ints) -> Ints:
     return np.asarray(topics * collection.n_docs + collection.docs[which])
 
 
-def _judged_keys(collection: Collection) -> Ints:
-    topic_of = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
-    return np.asarray(topic_of * collection.n_docs + collection.qrel_docs)
-
-
 def cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
     """Judgments only of documents that a run has among its first ``depth``."""
-    keep = pool.rank_documents(_judged_keys(collection)) < depth
+    topics = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
+    keep = pool.rank_documents(topics * collection.n_docs + collection.qrel_docs) < depth
     ends = np.concatenate([[0], np.cumsum(keep)])
     judged = np.flatnonzero(collection.grades != UNJUDGED)
     gone = judged[pool.rank_documents(_ranked_keys(collection, judged)) >= depth]
     grades = collection.grades.copy()
     grades[gone] = UNJUDGED
+    by = collection.subtopics
+    if by is not None:
+        lengths = np.diff(by.edges)
+        inside = np.repeat(keep, lengths)
+        edges = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
+        by = replace(by, edges=edges, codes=by.codes[inside], grades=by.grades[inside])
     return replace(
         collection,
         grades=grades,
@@ -300,33 +320,11 @@ def cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
             *collection.notes,
             f"judgments outside pools of depth {depth} were taken out: {int((~keep).sum())}",
         ),
-        subtopics=None if collection.subtopics is None else _keep_subtopics(collection.subtopics, keep),
+        subtopics=by,
         strata=None
         if collection.strata is None
         else Strata(collection.strata.names, collection.strata.codes[keep]),
     )
-
-
-def _keep_subtopics(by: Subtopics, keep: Bools) -> Subtopics:
-    lengths = np.diff(by.edges)
-    inside = np.repeat(keep, lengths)
-    edges = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
-    return replace(by, edges=edges, codes=by.codes[inside], grades=by.grades[inside])
-
-
-def _validate_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
-    if not collections:
-        raise InputError("no collection was given", remedy="give one, or several to be pooled")
-    cuts = sorted({validate_count(depth, "depths", what="as a pool depth") for depth in depths})
-    if not cuts:
-        raise InputError("no pool depth was given", remedy="try [10, 30, 50, 100]", argument="depths")
-    deepest = min(int(np.diff(collection.starts).max(initial=0)) for collection in collections)
-    if cuts[-1] > deepest:
-        raise InputError(
-            f"a pool of depth {cuts[-1]} cannot be made: no run is deeper than {deepest}",
-            remedy=f"choose depths up to {deepest}",
-        )
-    return cuts
 
 
 def _topics_kept(
@@ -359,24 +357,3 @@ def _topics_kept(
                 remedy=("leave out the shallowest depth", Either(", or choose no_relevant='zero'", "")),
             )
     return kept, notes
-
-
-def _count_documents(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> Ints:
-    """Documents pooled, judged and relevant, over the topics kept."""
-    topics = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
-    judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
-    relevant = judged[shallow.qrel_grades > 0]
-    return np.array([keep[which].sum() for which in (topics, judged, relevant)], dtype=np.int64)
-
-
-def _describe_unjudged(table: pd.DataFrame) -> list[str]:
-    """Say how much of the pools nobody judged: there the variance is of a poorer collection than is paid for."""
-    notes = []
-    for _, row in table.drop_duplicates("depth").iterrows():
-        pooled, judged = float(row["pooled"]), float(row["judged"])
-        if judged < pooled - 1e-9:
-            notes.append(
-                f"depth {row['depth']}: {pooled - judged:.1f} of {pooled:.1f} pooled documents per topic are not in"
-                " the qrels and count as not relevant"
-            )
-    return notes

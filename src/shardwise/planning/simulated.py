@@ -19,9 +19,8 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.lab.cases import Case
-from shardwise.lab.error_counts import estimate_rate
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.trial import FEW_RESAMPLES, Trial
+from shardwise.lab.trial import FEW_RESAMPLES, Trial, estimate_rate
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE
 from shardwise.planning.plans import Plan

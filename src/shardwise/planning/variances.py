@@ -1,4 +1,4 @@
-"""How much scores vary: the variance that a design starts from (S14 §4), or that of every effect."""
+"""How much scores vary: the variance that a design starts from (S14 §4), that of every effect; how rankings repeat."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import xarray as xr
+from scipy import special
 
 from shardwise.comparing.instances import Source, join_pair
 from shardwise.core import late
-from shardwise.core.arguments import validate_choice
+from shardwise.core.arguments import resolve_alpha, validate_choice
+from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import DETERMINISTIC, as_scores, level_names, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.anova.variance_components import mean_squares
+from shardwise.methods.anova.variance_components import components_of, mean_squares
 from shardwise.methods.anova.variance_components import variance_components as estimate_components
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
@@ -297,8 +301,6 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
     >>> found.random
     1
     """
-    if other is not None:
-        return _of_pair(source, other)
     if isinstance(source, VarianceComponents):
         return source
     if isinstance(source, MixedFit):
@@ -308,12 +310,10 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
                 remedy="plan from the scores of the two systems",
             )
         return source.variance_components
-    return estimate_components(source)
-
-
-def _of_pair(a: Source, b: Source) -> VarianceComponents:
-    """Variances behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances."""
-    pair = join_pair(a, b, "fewer topics", replicated=True)
+    if other is None:
+        return estimate_components(source)
+    # behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances
+    pair = join_pair(source, other, "fewer topics", replicated=True)
     fixed = pair[DETERMINISTIC].to_numpy()
     if fixed.all():
         raise InputError("there are no repeats to plan for", remedy="give several runs of one system")
@@ -382,3 +382,188 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
     variances = {"topic:system": max(between, 0.0), "system:instance": 0.0, "error": within}
     negative = ("topic:system",) if between < 0 else ()
     return VarianceComponents(variances, negative=negative, where="samples within items"), kind
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Generalizability(Shown):
+    """Variance components of a topic × system table, and the two coefficients they give for n topics.
+
+    Eρ² says how well differences between systems would repeat on new topics, Φ how well the scores
+    themselves would. An estimated component below 0 counts as 0 and is named in ``components.negative``.
+    """
+
+    mean_squares: Mapping[str, float]
+    components: VarianceComponents
+    topics: int
+    systems: int
+
+    def erho_sq(self, topics: npt.ArrayLike | None = None) -> float | Floats:
+        """Return Eρ² = σ²_s / (σ²_s + σ²_e/n).
+
+        Parameters
+        ----------
+        topics : array_like, optional
+            Number of topics n, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
+        """
+        return self.coefficient(self.components["error"], topics)
+
+    def phi(self, topics: npt.ArrayLike | None = None) -> float | Floats:
+        """Return Φ = σ²_s / (σ²_s + (σ²_t + σ²_e)/n).
+
+        Parameters
+        ----------
+        topics : array_like, optional
+            Number of topics n, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
+        """
+        return self.coefficient(self.components["topic"] + self.components["error"], topics)
+
+    def coefficient(self, noise: float, topics: npt.ArrayLike | None) -> float | Floats:
+        """Return the share of the system variance when the noise is averaged over topics.
+
+        Parameters
+        ----------
+        noise : float
+            Variance on one topic of what is no difference between systems.
+        topics : array_like or None
+            Number of topics, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
+        """
+        n = np.asarray(self.topics if topics is None else topics, dtype=float)
+        if not (n >= 1).all():
+            raise InputError("a coefficient needs 1 topic or more", remedy="give a positive number of topics")
+        system = self.components["system"]
+        share = system / (system + noise / n) if system > 0 else np.zeros_like(n)
+        return float(share) if n.ndim == 0 else np.asarray(share)
+
+    def topics_for(self, target: float, coefficient: str = "phi") -> int:
+        """Return the smallest number of topics that brings a coefficient to the target.
+
+        Parameters
+        ----------
+        target : float
+            The coefficient to reach, between 0 and 1.
+        coefficient : str
+            ``phi`` (scores) or ``erho_sq`` (differences).
+
+        Returns
+        -------
+        int
+            Number of topics.
+        """
+        check_level(target, "target")
+        validate_choice(coefficient, "coefficient", ("phi", "erho_sq"))
+        parts = self.components
+        if parts["system"] <= 0:
+            raise InputError("the systems do not differ", remedy="give scores of systems that differ")
+        noise = parts["error"] + (parts["topic"] if coefficient == "phi" else 0.0)
+        # the least n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic
+        return max(1, int(np.ceil(target * noise / ((1.0 - target) * parts["system"]) - 1e-9)))
+
+    def intervals(
+        self, topics: int | None = None, level: float | None = None, *, alpha: float | None = None
+    ) -> pd.DataFrame:
+        """Estimate and confidence limits of both coefficients for n topics.
+
+        Eρ²: exact under normality (Feldt 1965). Φ: Arteaga, Jeyaratnam and Franklin (1982).
+
+        Parameters
+        ----------
+        topics : int, optional
+            Number of topics; as many as were observed, if None.
+        level : float, optional
+            Confidence of the limits, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
+
+        Returns
+        -------
+        DataFrame
+            One row a coefficient: ``estimate, low, high``.
+        """
+        tail = resolve_alpha(alpha, level) / 2.0
+        if self.components["error"] == 0:
+            raise InputError("the table has no error variance", remedy="give scores that vary")
+        n = self.topics if topics is None else topics
+        df_s, df_t = self.systems - 1, self.topics - 1
+        s, t, e = (self.mean_squares[name] for name in ("system", "topic", "error"))
+        rows = {"erho_sq": [self.erho_sq(n)], "phi": [self.phi(n)]}
+        for p in (1.0 - tail, tail):
+            f_e, f_t = special.fdtri(df_s, df_s * df_t, p), special.fdtri(df_s, df_t, p)
+            f_inf = special.chdtri(df_s, 1.0 - p) / df_s
+            # limits of σ²_s/σ²_e and of σ²_s/(σ²_t + σ²_e)
+            above = s**2 - f_inf * s * e + (f_inf - f_e) * f_e * e**2
+            below = df_s * f_inf * s * e + f_t * s * t
+            ratios = {
+                "erho_sq": (s / (e * f_e) - 1.0) / self.topics,
+                "phi": self.systems * above / (self.topics * below),
+            }
+            for name, ratio in ratios.items():
+                signal = n * max(0.0, float(ratio))
+                rows[name].append(signal / (1.0 + signal))
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Draw both coefficients against the number of topics: an altair chart.
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the limits.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
+        return late.call_bound("chart", self, level=level)
+
+    def __str__(self) -> str:
+        parts = self.components
+        negative = ", ".join(parts.negative)
+        note = f"; set to 0 as its estimate was negative: {negative}" if negative else ""
+        return (
+            f"{self.systems} systems on {self.topics} topics: Eρ² {self.erho_sq():.3f} (differences), "
+            f"Φ {self.phi():.3f} (scores); variance of system {parts['system']:.4g}, "
+            f"topic {parts['topic']:.4g}, topic:system and error {parts['error']:.4g}{note}"
+        )
+
+
+def generalizability(scores: Any) -> Generalizability:
+    """Split the variance of scores into system, topic and the rest, from two-way mean squares.
+
+    σ²_s = (MS_s - MS_e)/n, σ²_t = (MS_t - MS_e)/m, σ²_e = MS_e, for n topics and m systems (Brennan 2001).
+
+    Parameters
+    ----------
+    scores : object
+        Topic × system scores in any form that `as_scores` takes, complete.
+
+    Returns
+    -------
+    Generalizability
+        The variances and both coefficients.
+
+    >>> import numpy as np
+    >>> g = generalizability(np.array([[.1, .3, .5], [.2, .4, .5], [.6, .7, .9], [.2, .2, .5]]))
+    >>> print(g)
+    3 systems on 4 topics: Eρ² 0.972 (differences), Φ 0.698 (scores); variance of system 0.02611,
+    topic 0.04222, topic:system and error 0.003056
+    >>> g.topics_for(.95)
+    33
+    """
+    _, y = table_of(scores)
+    return Generalizability(mean_squares(y, TWO_WAY), components_of(y, TWO_WAY), *y.shape)

@@ -11,7 +11,7 @@ import pandas as pd
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name, shorten_names
 from shardwise.lab.calibrate import Calibration
-from shardwise.lab.holdout.checks import PredictiveCheck
+from shardwise.lab.holdout import PredictiveCheck
 from shardwise.lab.simulate_collection import SimulatedCollection
 from shardwise.papers.exhibit import Exhibit
 from shardwise.plot import forms

@@ -10,9 +10,8 @@ import pandas as pd
 
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
-from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.plans import Plan, reach_curve
-from shardwise.planning.variances import VarianceEstimate
+from shardwise.planning.variances import Generalizability, VarianceEstimate
 from shardwise.plot import forms
 from shardwise.plot.theme import COLOURS, SIZE, check_columns, list_records
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Codes, Floats, Grades
+from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
 from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
-from shardwise.scoring.formulas.family import FormulaFamily
-from shardwise.scoring.kernels.arguments import (
+from shardwise.scoring.formulas import Ranked, StratumRanked, SubtopicRanked
+from shardwise.scoring.kernels import (
     RankingArrays,
     StratumGrades,
     SubtopicGrades,
@@ -25,6 +26,155 @@ from shardwise.scoring.kernels.subtopics import score_subtopics
 from shardwise.scoring.measures.names import Measure
 from shardwise.scoring.measures.tables import OFFSET, MeasureTables, check_gains, tabulate_measures
 
+Judge = Callable[[Codes, Grades], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormulaFamily:
+    """Measures that are formulas on the same kind of judgments, and where they stand among those asked for."""
+
+    places: tuple[int, ...]
+    measures: tuple[Measure, ...]
+    collection: Collection
+
+    def score(self, part: TopicRange, out: Floats) -> int:
+        """Score a part of the work into ``out[measure, split, topic, system, shard]``; return -1."""
+        collection, n_topics = self.collection, len(self.collection.topics)
+        shard_of = part.shards[part.split]
+        for t in range(part.first, part.end):
+            judged = collection.qrel_docs[collection.qrel_starts[t] : collection.qrel_starts[t + 1]]
+            pools = list(_by_shard(judged, shard_of, part.n_shards))
+            # one judge for each measure and shard: what depends on the judgments alone is found once
+            judges = [
+                [_JUDGES[measure.definition.needs](collection, measure, t, pool) for pool in pools]
+                for measure in self.measures
+            ]
+            for r in range(len(collection.systems)):
+                ranking = r * n_topics + t
+                rows = slice(collection.starts[ranking], collection.starts[ranking + 1])
+                docs, grades = collection.docs[rows], collection.grades[rows]
+                for s, kept in enumerate(_by_shard(docs, shard_of, part.n_shards)):
+                    shard_docs, shard_grades = docs[kept], grades[kept]
+                    for m, of_measure in enumerate(judges):
+                        out[m, part.split, t, r, s] = of_measure[s](shard_docs, shard_grades)
+        return -1
+
+
+def _by_shard(docs: Codes, shard_of: Grades, n_shards: int) -> Iterator[Any]:
+    """Yield what picks the documents of each shard, in their order; everything where there are no shards."""
+    if not len(shard_of):
+        yield slice(None)
+        return
+    shards = shard_of[docs]
+    order = np.argsort(shards, kind="stable")
+    edges = np.searchsorted(shards[order], np.arange(n_shards + 1))
+    for s in range(n_shards):
+        yield order[edges[s] : edges[s + 1]]
+
+
+@lru_cache(maxsize=64)
+def gain_table(measure: Measure) -> Floats:
+    """Gain of every grade there can be, that of grade g at place g + 32768; 0 for unjudged documents."""
+    parameters = dict(measure.parameters)
+    with np.errstate(over="ignore"):
+        table = measure.definition.gain(np.arange(-OFFSET, OFFSET, dtype=np.float64), parameters)
+    table[0] = 0.0
+    return table
+
+
+def _look_up(table: Floats, grades: Grades) -> Floats:
+    return np.asarray(table[grades.astype(np.int64) + OFFSET])
+
+
+def _describe_scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
+    """Return formula, parameters, cutoff and level of recall of a measure."""
+    parameters = dict(measure.parameters)
+    recall = measure.definition.cutoff == "recall"
+    cutoff = None if recall or measure.cutoff is None else int(measure.cutoff)
+    level = float(measure.cutoff or 0.0) if recall else 0.0
+    return measure.definition.formula_for(parameters), parameters, cutoff, level
+
+
+def _judge_grades(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
+    formula, parameters, cutoff, recall = _describe_scope(measure)
+    table = gain_table(measure)
+    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]][inside]
+    pool_gains = _look_up(table, pool)
+    if measure.definition.needs_relevant and not (pool_gains > 0).any():
+        return _return_nan
+
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
+        ranked = Ranked(grades, _look_up(table, grades), pool, pool_gains, parameters, cutoff, recall)
+        return float(formula(ranked))
+
+    return judge_ranking
+
+
+def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
+    formula, parameters, cutoff, recall = _describe_scope(measure)
+    by = collection.subtopics
+    assert by is not None, "refused where there are none"
+    table = gain_table(measure)
+    first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
+    judged = collection.qrel_docs[first:last]
+    weights = by.weights[by.starts[t] : by.starts[t + 1]]
+    # one row more, without gain, for documents that nobody judged
+    rows = np.zeros((len(judged) + 1, len(weights)))
+    row_of = np.repeat(np.arange(len(judged)), np.diff(by.edges[first : last + 1]))
+    cells = slice(by.edges[first], by.edges[last])
+    rows[row_of, by.codes[cells]] = _look_up(table, by.grades[cells])
+    pool = rows[:-1][inside]
+    if measure.definition.needs_relevant and not (pool > 0).any():
+        return _return_nan
+
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
+        gains = rows[_row_of(docs, judged)]
+        return float(formula(SubtopicRanked(gains, pool, weights, parameters, cutoff, recall)))
+
+    return judge_ranking
+
+
+def _judge_strata(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
+    formula, parameters, cutoff, recall = _describe_scope(measure)
+    strata = collection.strata
+    assert strata is not None, "refused where there are none"
+    table = gain_table(measure)
+    first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
+    judged = collection.qrel_docs[first:last]
+    gains = np.append(_look_up(table, collection.qrel_grades[first:last]), np.nan)
+    codes = np.append(strata.codes[first:last], -1)
+    pool_gains, pool_codes = gains[:-1][inside], codes[:-1][inside]
+    if measure.definition.needs_relevant and not (pool_gains > 0).any():
+        return _return_nan
+
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
+        rows = _row_of(docs, judged)
+        ranked = StratumRanked(gains[rows], codes[rows], pool_gains, pool_codes, parameters, cutoff, recall)
+        return float(formula(ranked))
+
+    return judge_ranking
+
+
+def _return_nan(docs: Codes, grades: Grades) -> float:
+    """Return NaN: no document of the topic has a gain here."""
+    return float("nan")
+
+
+def _row_of(docs: Any, judged: Any) -> Ints:
+    """Return the index of each document among those judged, which ascend; their number where it is not among them."""
+    if not len(judged):
+        return np.zeros(len(docs), dtype=np.int64)
+    rows = np.minimum(np.searchsorted(judged, docs), len(judged) - 1)
+    return np.where(judged[rows] == docs, rows, len(judged))
+
+
+_JUDGES: dict[str, Callable[[Collection, Measure, int, Any], Judge]] = {
+    "grades": _judge_grades,
+    "subtopics": _judge_subtopics,
+    "strata": _judge_strata,
+}
+
+
 _REMEDIES: dict[str, Words] = {
     "subtopics": ("read them with ", Option("subtopics", True), " if their second column is a subtopic"),
     "strata": "read qrels of five columns (topic, iteration, document, stratum, grade), or use infAP",
@@ -32,7 +182,6 @@ _REMEDIES: dict[str, Words] = {
 
 
 Judgments = Grades | SubtopicGrades | StratumGrades
-Maker = Callable[[Collection, Sequence[Measure]], tuple[Any, Judgments, MeasureTables]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +222,14 @@ def make_families(collection: Collection, measures: Sequence[Measure]) -> list[K
             raise InputError(f"{measure} needs judgments with {needs}", remedy=_REMEDIES[needs])
         formula = measure.definition.formula_for(dict(measure.parameters)) is not None
         kinds.setdefault((needs, formula, removed or measure.judged_only), []).append(m)
-    condensed = remove_unjudged(collection) if any(judged for _, _, judged in kinds) else collection
+    condensed = collection
+    if any(judged for _, _, judged in kinds):
+        # documents without a judgment are taken out; grades below 0 are none, as in trec_eval's -J
+        known = collection.grades >= 0
+        starts = np.concatenate([[0], np.cumsum(known)])[collection.starts].astype(np.int64)
+        condensed = replace(
+            collection, docs=collection.docs[known], grades=collection.grades[known], starts=starts
+        )
     ready: list[KernelFamily | FormulaFamily] = []
     for (kind, formula, judged_only), places in kinds.items():
         served = condensed if judged_only else collection
@@ -85,42 +241,16 @@ def make_families(collection: Collection, measures: Sequence[Measure]) -> list[K
                 check_gains(measure, levels, gains)
             ready.append(FormulaFamily(tuple(places), tuple(chosen), served))
         else:
-            kernel, judgments, made = _MAKERS[kind](served, chosen)
-            ready.append(KernelFamily(tuple(places), kernel, _freeze_rankings(served), judgments, made))
+            kernel, judgments, made = _make_kernel(kind, served, chosen)
+            rankings = RankingArrays(
+                docs=freeze_array(served.docs, np.int32),
+                starts=freeze_array(served.starts, np.int64),
+                grades=freeze_array(served.grades, np.int16),
+                qrel_docs=freeze_array(served.qrel_docs, np.int32),
+                qrel_starts=freeze_array(served.qrel_starts, np.int64),
+            )
+            ready.append(KernelFamily(tuple(places), kernel, rankings, judgments, made))
     return ready
-
-
-def _freeze_rankings(collection: Collection) -> RankingArrays:
-    return RankingArrays(
-        docs=freeze_array(collection.docs, np.int32),
-        starts=freeze_array(collection.starts, np.int64),
-        grades=freeze_array(collection.grades, np.int16),
-        qrel_docs=freeze_array(collection.qrel_docs, np.int32),
-        qrel_starts=freeze_array(collection.qrel_starts, np.int64),
-    )
-
-
-def remove_unjudged(collection: Collection) -> Collection:
-    """Take documents without a judgment out of rankings; grades below 0 are none, as in trec_eval's ``-J``.
-
-    Parameters
-    ----------
-    collection : Collection
-        Runs and judgments.
-
-    Returns
-    -------
-    Collection
-        The same with shorter rankings.
-    """
-    judged = collection.grades >= 0
-    before = np.concatenate([[0], np.cumsum(judged)])
-    return replace(
-        collection,
-        docs=collection.docs[judged],
-        grades=collection.grades[judged],
-        starts=before[collection.starts].astype(np.int64),
-    )
 
 
 def find_barren_topics(collection: Collection, measures: Sequence[Measure]) -> Bools:
@@ -141,44 +271,28 @@ def find_barren_topics(collection: Collection, measures: Sequence[Measure]) -> B
     return barren
 
 
-def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, MeasureTables]:
-    made = tabulate_measures(measures, collection.qrel_grades, _find_depth(collection))
-    return score_topics, freeze_array(collection.qrel_grades, np.int16), made
-
-
-def _on_subtopics(
-    collection: Collection, measures: Sequence[Measure]
-) -> tuple[Any, SubtopicGrades, MeasureTables]:
-    by = collection.subtopics
-    assert by is not None, "make_families refuses collections without subtopics"
-    made = tabulate_measures(measures, by.grades, _find_depth(collection))
-    judgments = SubtopicGrades(
-        starts=freeze_array(by.starts, np.int64),
-        weights=freeze_array(by.weights, np.float64),
-        edges=freeze_array(by.edges, np.int64),
-        codes=freeze_array(by.codes, np.int32),
-        levels=_number_levels(made, by.grades),
-    )
-    return score_subtopics, judgments, made
-
-
-def _on_strata(
-    collection: Collection, measures: Sequence[Measure]
-) -> tuple[Any, StratumGrades, MeasureTables]:
-    strata = collection.strata
-    assert strata is not None, "make_families refuses collections without strata"
-    # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
-    depth = _find_depth(collection) + len(np.unique(collection.qrel_grades))
-    made = tabulate_measures(measures, collection.qrel_grades, depth)
-    codes = freeze_array(strata.codes, np.int32)
-    return (
-        score_strata,
-        StratumGrades(_number_levels(made, collection.qrel_grades), codes, len(strata.names)),
-        made,
-    )
-
-
-_MAKERS: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
+def _make_kernel(
+    kind: str, collection: Collection, measures: Sequence[Measure]
+) -> tuple[Callable[..., int], Judgments, MeasureTables]:
+    """Return the kernel of a kind of judgments, these judgments as it takes them, and the measures as numbers."""
+    depth, grades = _find_depth(collection), collection.qrel_grades
+    by, strata = collection.subtopics, collection.strata
+    if kind == "subtopics" and by is not None:
+        made = tabulate_measures(measures, by.grades, depth)
+        judged = SubtopicGrades(
+            starts=freeze_array(by.starts, np.int64),
+            weights=freeze_array(by.weights, np.float64),
+            edges=freeze_array(by.edges, np.int64),
+            codes=freeze_array(by.codes, np.int32),
+            levels=_number_levels(made, by.grades),
+        )
+        return score_subtopics, judged, made
+    if kind == "strata" and strata is not None:
+        # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
+        made = tabulate_measures(measures, grades, depth + len(np.unique(grades)))
+        codes = freeze_array(strata.codes, np.int32)
+        return score_strata, StratumGrades(_number_levels(made, grades), codes, len(strata.names)), made
+    return score_topics, freeze_array(grades, np.int16), tabulate_measures(measures, grades, depth)
 
 
 def _number_levels(made: MeasureTables, grades: Grades) -> Codes:

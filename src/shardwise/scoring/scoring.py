@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, get_args
 
@@ -18,7 +18,7 @@ from shardwise.core.scores import UNBOUNDED
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
 from shardwise.scoring.families import find_barren_topics, make_families
-from shardwise.scoring.kernels.arguments import TopicRange, freeze_array
+from shardwise.scoring.kernels import TopicRange, freeze_array
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
 
@@ -88,30 +88,12 @@ def score(
     # judgments that were replaced since reading are not those of the other order
     if other is not None and splits is None and other.qrel_grades is collection.qrel_grades:
         reordered = score(other, wanted, jobs=jobs, executor=executor, no_relevant=policy)
-        scores.attrs |= count_changes(scores, reordered)
+        # the systems whose mean score changes in the other precision; other orders of a sum differ in the last digits
+        before, after = scores.to_dataarray(), reordered.to_dataarray()
+        moved = abs(after.mean("topic") - before.sel(system=after["system"]).mean("topic")).values
+        if changed := int((moved > 1e-12).any(axis=0).sum()):
+            scores.attrs |= {"changed_systems": changed, "largest_change": float(np.nanmax(moved))}
     return scores
-
-
-def count_changes(scores: xr.Dataset, other: xr.Dataset) -> dict[str, int | float]:
-    """Count the systems whose mean score changes in the other precision, and find the largest change.
-
-    Parameters
-    ----------
-    scores : xarray.Dataset
-        Scores of all systems.
-    other : xarray.Dataset
-        Scores of some of them with documents in another order.
-
-    Returns
-    -------
-    dict
-        Attributes ``changed_systems`` and ``largest_change``; empty where nothing changes.
-    """
-    before, after = scores.to_dataarray(), other.to_dataarray()
-    moved = abs(after.mean("topic") - before.sel(system=after["system"]).mean("topic")).values
-    # sums of the same numbers in another order differ in the last digits
-    changed = int((moved > 1e-12).any(axis=0).sum())
-    return {"changed_systems": changed, "largest_change": float(np.nanmax(moved))} if changed else {}
 
 
 def describe_conventions(scores: xr.Dataset) -> list[str]:
@@ -218,14 +200,17 @@ def _compute_scores(
             (kinds[k], outs[k], TopicRange(shards, n_shards, collection.n_docs, j, t, end))
             for k, j, t, end in ranges
         ]
-        misfits = map_parallel(_score_part, tasks, jobs=jobs, progress=progress)
+        misfits = list(map_parallel(_score_part, tasks, jobs=jobs, progress=progress))
     else:
         elsewhere = [
             (kinds[k], TopicRange(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
             for k, j, t, end in ranges
         ]
         results = map_parallel(_score_elsewhere, elsewhere, executor=executor, progress=progress)
-        misfits = _store_results(results, outs, ranges)
+        misfits = []
+        for (misfit, part), (k, split, first, end) in zip(results, ranges, strict=True):
+            outs[k][:, split, first:end] = part
+            misfits.append(misfit)
     for misfit in misfits:
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
@@ -255,15 +240,6 @@ def _score_elsewhere(task: tuple[Any, TopicRange, tuple[int, ...]]) -> tuple[int
     return misfit, out[:, 0, part.first : part.end]
 
 
-def _store_results(
-    results: Iterable[tuple[int, Floats]], outs: Sequence[Floats], ranges: Sequence[tuple[int, int, int, int]]
-) -> Iterator[int]:
-    """Store what came back in the arrays of results."""
-    for (misfit, part), (kind, split, first, end) in zip(results, ranges, strict=True):
-        outs[kind][:, split, first:end] = part
-        yield misfit
-
-
 def _label_scores(
     out: Floats, measures: Sequence[Measure], collection: Collection, splits: Splits | None
 ) -> xr.Dataset:
@@ -282,17 +258,12 @@ def _label_scores(
         dims = ("split", "topic", "system", "shard")
         coords |= {"split": np.arange(splits.n_splits), "shard": list(splits.labels)}
         attrs |= {"split_kind": splits.kind, "split_seed": splits.seed}
-    variables = {
-        str(measure): (dims, out[m], describe_measure(measure)) for m, measure in enumerate(measures)
-    }
+    variables = {}
+    for m, measure in enumerate(measures):
+        of = measure.definition
+        about = {"long_name": of.text, "cite": of.cite, "summary": of.summary}
+        variables[str(measure)] = (dims, out[m], about | ({} if of.bounded else {UNBOUNDED: 1}))
     return xr.Dataset(variables, coords=coords, attrs=attrs)
-
-
-def describe_measure(measure: Measure) -> dict[str, str | int]:
-    """Return the attributes that scores of a measure have."""
-    of = measure.definition
-    limits = {} if of.bounded else {UNBOUNDED: 1}
-    return {"long_name": of.text, "cite": of.cite, "summary": of.summary, **limits}
 
 
 def follow_policy(

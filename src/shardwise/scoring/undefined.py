@@ -49,7 +49,16 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
     >>> fill_undefined(gap, "zero").attrs["missing"], fill_undefined(gap, 0.0).attrs["filled"]
     (1, 1)
     """
-    _validate_policy(policy)
+    if not _is_number(policy) and policy not in _NAMED:
+        raise InputError(
+            f"there is no policy {policy!r} for undefined scores",
+            remedy=f"choose {_POLICIES}",
+            argument="policy",
+            value=policy,
+            choices=_NAMED,
+        )
+    if _is_number(policy) and not math.isfinite(float(policy)):
+        raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
     if isinstance(scores, xr.Dataset):
         if policy == "drop":
             undefined = [_undefined_topics(values) for values in scores.data_vars.values()]
@@ -73,44 +82,28 @@ def _is_number(policy: str | float) -> bool:
     return isinstance(policy, int | float | np.number) and not isinstance(policy, bool)
 
 
-def _validate_policy(policy: str | float) -> None:
-    if not _is_number(policy):
-        if policy not in _NAMED:
-            raise InputError(
-                f"there is no policy {policy!r} for undefined scores",
-                remedy=f"choose {_POLICIES}",
-                argument="policy",
-                value=policy,
-                choices=_NAMED,
-            )
-    elif not math.isfinite(float(policy)):
-        raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
-
-
 def _fill_cells(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
     cells = scores.isnull() if _is_number(policy) else undefined_cells(scores)
     values = np.array(scores.values, dtype=np.float64)
     split = scores.get_axis_num("split") if "split" in scores.dims else None
-    for part, gaps in zip(_iterate_splits(values, split), _iterate_splits(cells.values, split), strict=True):
-        if gaps.any():
-            part[gaps] = _choose_value(part[~np.isnan(part)], policy)
+    # the values of each split, as views
+    parts, holes = (x[None] if split is None else np.moveaxis(x, split, 0) for x in (values, cells.values))
+    for part, gaps in zip(parts, holes, strict=True):
+        if not gaps.any():
+            continue
+        defined = part[~np.isnan(part)]
+        if policy in ("lq", "mean") and not len(defined):
+            raise InputError(f"policy {policy!r}: a split has no defined score at all", remedy="choose zero")
+        if policy == "lq":
+            part[gaps] = lower_quartile(defined)
+        elif policy == "mean":
+            part[gaps] = float(defined.mean())
+        else:
+            part[gaps] = _CONSTANTS[policy] if isinstance(policy, str) else float(policy)
     done = {"filled": int(cells.sum()), "fill_policy": str(policy), "undefined": 0}
     return scores.copy(data=values).assign_attrs(
         scores.attrs | done | {"missing": int(np.isnan(values).sum())}
     )
-
-
-def _iterate_splits(values: Floats | Bools, axis: int | None) -> Floats | Bools:
-    """Return the values of each split, as views."""
-    return values[None] if axis is None else np.moveaxis(values, axis, 0)
-
-
-def _choose_value(defined: Floats, policy: str | float) -> float:
-    if policy not in ("lq", "mean"):
-        return _CONSTANTS[policy] if isinstance(policy, str) else float(policy)
-    if not len(defined):
-        raise InputError(f"policy {policy!r}: a split has no defined score at all", remedy="choose zero")
-    return lower_quartile(defined) if policy == "lq" else float(defined.mean())
 
 
 def _undefined_topics(scores: xr.DataArray) -> Bools:

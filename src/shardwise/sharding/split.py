@@ -1,26 +1,30 @@
-"""How documents fall into shards: the kinds of splits and the draws behind them."""
+"""How documents fall into shards: the kinds of splits and the draws behind them.
+
+Topical shards hold documents about the same: k-means on a sample from random seeds (Kulkarni & Callan 2010, J15).
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Ints, make_generator
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, Part
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits
-from shardwise.sharding.topical import Contents, cluster_rows, validate_sample, vectorize_documents
 
 Kind = Literal["even", "die", "covered", "uneven", "attribute", "topical"]
 Unlisted = Literal["refuse", "add"]
@@ -161,10 +165,15 @@ def split(
             path = (i, attempt) if covering else (i,)
             row, all_sizes[i] = _draw_split(make_generator(seed, *path), how, sizes, universe, total)
             shards[i] = row if columns is None else row[columns]
-            bare = _bare_topics(shards[i], *covering, n) if covering else np.empty(0, dtype=np.int64)
-            if not len(bare):
+            if covering is None:
                 break
-            uncovered.update(int(t) for t in bare)
+            # topics without a relevant document in some shard
+            topic_of, docs, n_topics = covering
+            covered = np.zeros((n_topics, n), dtype=bool)
+            covered[topic_of, shards[i][docs]] = True
+            if covered.all():
+                break
+            uncovered.update(int(t) for t in np.flatnonzero(~covered.all(axis=1)))
         else:
             worst = ", ".join(collection.topics[t] for t, _ in uncovered.most_common(5))
             raise InputError(
@@ -192,13 +201,32 @@ def _shard_sizes(
 ) -> tuple[Callable[[int], Ints], int]:
     """How many documents each shard gets of a corpus of a given size, and the number of shards."""
     if kind == "uneven":
-        shares = _validate_proportions(proportions)
+        try:
+            shares = np.asarray(() if proportions is None else proportions, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.empty(0)
+        if shares.ndim != 1 or len(shares) < 2 or not (np.isfinite(shares) & (shares > 0)).all():
+            raise InputError(
+                (Option("kind", "uneven"), " needs two or more positive proportions"),
+                remedy=("give them, as in ", Option("proportions", [5, 3, 2])),
+                argument="proportions",
+                value=proportions,
+            )
         if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(shares):
             raise InputError(
                 f"{format_count(n_shards, 'shard')}, but {format_count(len(shares), 'proportion')}",
                 remedy="leave out the number of shards",
             )
-        return lambda total: _largest_remainders(total * shares / shares.sum(), total), len(shares)
+
+        def largest_remainders(total: int) -> Ints:
+            """Whole numbers that add up to the total and lie nearest to the exact shares."""
+            exact = total * shares / shares.sum()
+            sizes: Ints = np.floor(exact).astype(np.int64)
+            order = np.argsort(-(exact - sizes), kind="stable")
+            sizes[order[: total - int(sizes.sum())]] += 1
+            return sizes
+
+        return largest_remainders, len(shares)
     if proportions is not None:
         raise InputError(
             ("proportions have no effect with ", Option("kind", kind)),
@@ -214,30 +242,6 @@ def _shard_sizes(
             f"{format_count(n, 'shard')} cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
         )
     return lambda total: total // n + (np.arange(n) < total % n).astype(np.int64), n
-
-
-def _validate_proportions(proportions: Sequence[float] | None) -> npt.NDArray[np.float64]:
-    """Return proportions as numbers, or refuse those that are not above 0 and finite."""
-    try:
-        shares = np.asarray(() if proportions is None else proportions, dtype=np.float64)
-    except (TypeError, ValueError):
-        shares = np.empty(0)
-    if shares.ndim != 1 or len(shares) < 2 or not (np.isfinite(shares) & (shares > 0)).all():
-        raise InputError(
-            (Option("kind", "uneven"), " needs two or more positive proportions"),
-            remedy=("give them, as in ", Option("proportions", [5, 3, 2])),
-            argument="proportions",
-            value=proportions,
-        )
-    return shares
-
-
-def _largest_remainders(exact: npt.NDArray[np.float64], total: int) -> Ints:
-    """Whole numbers that add up to the total and lie nearest to the exact shares."""
-    sizes = np.floor(exact).astype(np.int64)
-    order = np.argsort(-(exact - sizes), kind="stable")
-    sizes[order[: total - int(sizes.sum())]] += 1
-    return sizes
 
 
 def _draw_split(
@@ -260,7 +264,11 @@ def _locate_documents(
 ) -> tuple[int, Ints]:
     """Return the number of documents in a list, and the index in its sorted order of every seen document."""
     if isinstance(corpus, str | os.PathLike):
-        listed = _read_document_list(corpus)
+        buffer, size = read_bytes(Path(corpus), np.empty(1 << 20, dtype=np.uint8))
+        listed = [name for line in buffer[:size].tobytes().split(b"\n") if (name := line.strip())]
+        if not listed:
+            remedy = "give a file with a name a line"
+            raise InputError("the document list is empty", where=str(corpus), remedy=remedy)
     else:
         listed = [str(name).encode("utf-8", "surrogateescape") for name in corpus]
     distinct = set(listed)
@@ -282,16 +290,6 @@ def _locate_documents(
     return len(distinct), np.array([position_of[name] for name in seen], dtype=np.int64)
 
 
-def _read_document_list(path: PathLike) -> list[bytes]:
-    buffer, size = read_bytes(Path(path), np.empty(1 << 20, dtype=np.uint8))
-    names = [name for line in buffer[:size].tobytes().split(b"\n") if (name := line.strip())]
-    if not names:
-        raise InputError(
-            "the document list is empty", where=str(path), remedy="give a file with a name a line"
-        )
-    return names
-
-
 def _find_relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Ints, Ints, int]:
     """Return topic and document of every relevant judgment; refuse topics that have fewer of them than shards."""
     n_topics = len(collection.topics)
@@ -307,13 +305,6 @@ def _find_relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Int
             remedy=_LEAVE,
         )
     return topic_of[keep].astype(np.int64), collection.qrel_docs[keep].astype(np.int64), n_topics
-
-
-def _bare_topics(shards: Shards, topic_of: Ints, docs: Ints, n_topics: int, n_shards: int) -> Ints:
-    """Topics without a relevant document in some shard."""
-    covered = np.zeros((n_topics, n_shards), dtype=bool)
-    covered[topic_of, shards[docs]] = True
-    return np.flatnonzero(~covered.all(axis=1)).astype(np.int64)
 
 
 def _split_by_attribute(
@@ -429,3 +420,139 @@ def _read_attribute(by: Attribute, name: str) -> str:
             raise InputError(f"document '{name}' is not in the mapping", remedy="give every document a value")
         return str(by[name])
     return str(by(name))
+
+
+Contents = Mapping[str, str] | Mapping[str, Sequence[float]] | Mapping[str, Floats] | PathLike
+ITERATIONS = 30
+WORD = re.compile(r"[^\W_]+")
+RECORD = re.compile(r"<DOC>(.*?)</DOC>", re.DOTALL | re.IGNORECASE)
+NAME = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL | re.IGNORECASE)
+TAG = re.compile(r"<[^>]*>")
+NAMES, TEXTS = ("docno", "_id", "id", "doc_id", "docid"), ("title", "text", "contents", "body", "abstract")
+
+
+def vectorize_documents(contents: Contents) -> tuple[list[str], Any]:
+    """Return names of documents in order, and a row of length 1 for each: vectors, or tf-idf weights of their words.
+
+    Weights are (1 + log tf) · (1 + log((1 + n)/(1 + df))), of words that two documents have.
+
+    >>> names, x = vectorize_documents({"b": "red red apple", "a": "red pear", "c": "green pear"})
+    >>> names, x.shape, float(x[2].sum().round(3))
+    (['a', 'b', 'c'], (3, 2), 1.0)
+    """
+    documents: Mapping[str, Any] = (
+        read_texts(contents) if isinstance(contents, str | os.PathLike) else contents
+    )
+    names = sorted(map(str, documents))
+    if not names:
+        raise InputError("there are no documents to cluster", remedy="give their texts or vectors")
+    values = {str(name): value for name, value in documents.items()}
+    if isinstance(values[names[0]], str):
+        return names, _tf_idf([values[name] for name in names])
+    try:
+        x = np.array([values[name] for name in names], dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.empty(0)
+    if x.ndim != 2 or not np.isfinite(x).all():
+        raise InputError(
+            "the vectors of the documents are not numbers, or not equally many",
+            remedy="give vectors of one length",
+        )
+    return names, _normalize_rows(sparse.csr_array(x))
+
+
+def _tf_idf(texts: Sequence[str]) -> Any:
+    counts = [Counter(WORD.findall(text.lower())) for text in texts]
+    frequency: Counter[str] = Counter(word for words in counts for word in words)
+    column_of = {word: k for k, word in enumerate(sorted(w for w, n in frequency.items() if n > 1))}
+    if not column_of:
+        raise InputError("no word is in two documents", remedy="give the texts of more documents")
+    idf = 1.0 + np.log((1.0 + len(texts)) / (1.0 + np.array([frequency[word] for word in column_of])))
+    kept = [[(column_of[word], n) for word, n in words.items() if word in column_of] for words in counts]
+    starts = np.cumsum([0, *map(len, kept)])
+    columns = np.array([k for words in kept for k, _ in words], dtype=np.int64)
+    weights = 1.0 + np.log(np.array([n for words in kept for _, n in words], dtype=np.float64))
+    return _normalize_rows(
+        sparse.csr_array((weights * idf[columns], columns, starts), shape=(len(texts), len(column_of)))
+    )
+
+
+def _normalize_rows(x: Any) -> Any:
+    """Scale rows to length 1; those of length 0 stay."""
+    length = np.sqrt(np.asarray((x * x).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1.0 / np.where(length > 0.0, length, 1.0)) @ x)
+
+
+def read_texts(path: PathLike) -> dict[str, str]:
+    """Read texts by document: JSON lines with a name and a text, TREC's <DOC> records, or lines name, tab, text."""
+    buffer, size = read_bytes(Path(path), np.empty(1 << 20, dtype=np.uint8))
+    text = buffer[:size].tobytes().decode("utf-8", "replace")
+    if RECORD.search(text):
+        texts = {}
+        for record in RECORD.findall(text):
+            name = NAME.search(record)
+            if name is None:
+                raise InputError("a <DOC> has no <DOCNO>", where=str(path), remedy="name every document")
+            texts[name.group(1)] = TAG.sub(" ", record[: name.start()] + record[name.end() :])
+        return texts
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    return dict(_parse_line(line, f"{path}:{number}") for number, line in lines)
+
+
+def _parse_line(line: str, where: str) -> tuple[str, str]:
+    if not line.lstrip().startswith("{"):
+        name, tab, text = line.partition("\t")
+        if not tab:
+            raise InputError("has no tab", where=where, remedy="write name, tab, text")
+        return name.strip(), text
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InputError("is not JSON", where=where, remedy="write one record a line") from error
+    named = [str(record[key]) for key in NAMES if key in record]
+    if not named:
+        raise InputError(
+            "does not name a document", where=where, remedy=f"call it by one of {', '.join(NAMES)}"
+        )
+    return named[0], " ".join(str(record[key]) for key in TEXTS if key in record)
+
+
+def cluster_rows(x: Any, k: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.int16]:
+    """Cluster rows: each goes to the centre most like it by the cosine; centres come from a random share of the rows.
+
+    A centre that loses all its documents starts anew from a random one (J15 §5). Rows of length 0 are like no centre
+    and go anywhere.
+
+    >>> two = sparse.csr_array(np.repeat(np.eye(2), 5, axis=0))
+    >>> sorted(np.bincount(cluster_rows(two, 2, 1.0, np.random.default_rng(3))).tolist())
+    [5, 5]
+    """
+    n = x.shape[0]
+    sample = x[np.sort(rng.choice(n, min(n, max(k, round(share * n))), replace=False))]
+    centres = sample[rng.choice(sample.shape[0], k, replace=False)].toarray()
+    before: Ints = np.full(sample.shape[0], -1)
+    for _ in range(ITERATIONS):
+        nearest = np.asarray((sample @ centres.T).argmax(axis=1))
+        if np.array_equal(nearest, before):
+            break
+        before = nearest
+        members = sparse.csr_array(
+            (np.ones(nearest.size), (nearest, np.arange(nearest.size))), shape=(k, nearest.size)
+        )
+        centres = (members @ sample).toarray()
+        empty = np.flatnonzero(np.bincount(nearest, minlength=k) == 0)
+        centres[empty] = sample[rng.choice(sample.shape[0], empty.size)].toarray()
+        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-300)
+    likeness = x @ centres.T
+    cluster_of = likeness.argmax(axis=1)
+    nowhere = np.flatnonzero(likeness.max(axis=1) <= 0.0)
+    cluster_of[nowhere] = rng.integers(k, size=nowhere.size)
+    return np.asarray(cluster_of, np.int16)
+
+
+def validate_sample(sample: float) -> float:
+    """Return a share of the documents above 0 and at most 1, or refuse it."""
+    if not 0.0 < sample <= 1.0:
+        remedy = ("give a share of the documents, as in ", Option("sample", 0.1))
+        raise InputError(f"a sample of {sample:g}", remedy=remedy, argument="sample", value=sample)
+    return float(sample)

@@ -217,7 +217,17 @@ def error_term(model: Model, dims: tuple[str, ...], target: str, claim: Claim) -
             elif absent == [everything] == [term]:
                 signs[ERROR] = (-1) ** (size + 1)
             else:
-                raise _refuse_claim(model, term, [t for t in absent if t != everything], claim)
+                lacking = [t for t in absent if t != everything]
+                missing = [format_term(t) for t in lacking if t <= term] or [format_term(t) for t in lacking]
+                usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
+                hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
+                raise InputError(
+                    f"{model.short} does not support a claim about {claim.phrase()}: its error pools"
+                    f" {format_term(term)} with other variation",
+                    remedy=f"use a model with {' + '.join(missing)}{hint}, or do not generalise",
+                    argument="generalize",
+                    value=claim.over,
+                )
     return signs
 
 
@@ -228,19 +238,6 @@ def supports_claim(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
     except InputError:
         return False
     return True
-
-
-def _refuse_claim(model: Model, term: Term, absent: list[Term], claim: Claim) -> InputError:
-    missing = [format_term(t) for t in absent if t <= term] or [format_term(t) for t in absent]
-    usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
-    hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
-    return InputError(
-        f"{model.short} does not support a claim about {claim.phrase()}: its error pools {format_term(term)}"
-        f" with other variation",
-        remedy=f"use a model with {' + '.join(missing)}{hint}, or do not generalise",
-        argument="generalize",
-        value=claim.over,
-    )
 
 
 def combine_squares(

@@ -82,13 +82,10 @@ class Certainty(NamedTuple):
     @property
     def uninformative(self) -> Bools:
         """Whether nothing could have shown a loss: all scores of both systems are one value, or none are known."""
+        silent = np.asarray((self.se == 0.0) & (self.estimate == 0.0))
         if isinstance(self.moments, PairMoments):
-            return np.asarray(np.where(self.in_range, self.moments.single_valued, self._student_silent))
-        return self._student_silent
-
-    @property
-    def _student_silent(self) -> Bools:
-        return np.asarray((self.se == 0.0) & (self.estimate == 0.0))
+            return np.asarray(np.where(self.in_range, self.moments.single_valued, silent))
+        return silent
 
     def limits(self, critical: Floats | float) -> tuple[Floats, Floats]:
         """Compute the limits of confidence intervals, never of zero width; NaN where they are not estimable.
@@ -114,7 +111,15 @@ class Certainty(NamedTuple):
                 unit = intervals.difference_limits(self.moments, known, self._precision)
                 limits = self.bounds.restore_differences(*unit)
             else:
-                limits = self.bounds.restore_means(*self._limit_means(self.moments, known))
+                precision, mean = self._precision, self.moments.mean
+                unit = intervals.mean_limits(self.moments, known, items=precision.items)
+                # what shards and seeds add to the variance of the items widens the limits
+                of_items = self.moments.variance / precision.items
+                more = known**2 * np.maximum(precision.variance - of_items, 0.0)
+                limits = self.bounds.restore_means(
+                    np.maximum(mean - np.sqrt((mean - unit[0]) ** 2 + more), 0.0),
+                    np.minimum(mean + np.sqrt((unit[1] - mean) ** 2 + more), 1.0),
+                )
         use = in_range & np.isfinite(critical)
         return np.where(use, limits[0], lower), np.where(use, limits[1], upper)
 
@@ -124,17 +129,6 @@ class Certainty(NamedTuple):
         assert self.bounds is not None
         assert self.effective is not None
         return Precision((self.se / self.bounds.width) ** 2, self.df, self.effective)
-
-    def _limit_means(self, moments: BoundedMoments, critical: Floats) -> tuple[Floats, Floats]:
-        """Limits of means in [0, 1]; what shards and seeds add to the variance of the items widens them."""
-        precision = self._precision
-        lower, upper = intervals.mean_limits(moments, critical, items=precision.items)
-        more = critical**2 * np.maximum(precision.variance - moments.variance / precision.items, 0.0)
-        mean = moments.mean
-        return (
-            np.maximum(mean - np.sqrt((mean - lower) ** 2 + more), 0.0),
-            np.minimum(mean + np.sqrt((upper - mean) ** 2 + more), 1.0),
-        )
 
     def p_above(self, mu: Floats | float) -> Floats:
         """Compute one-sided p-values against differences of at most μ: small where the difference is above μ.
@@ -150,21 +144,6 @@ class Certainty(NamedTuple):
             p-values; 1/2 where nothing could have shown a loss.
         """
         return self._one_sided(mu, 1.0)
-
-    def p_below(self, mu: Floats | float) -> Floats:
-        """Compute one-sided p-values against differences of at least μ, the mirror image of `p_above`.
-
-        Parameters
-        ----------
-        mu : array or float
-            The smallest difference of the null hypothesis, in the units of the scores.
-
-        Returns
-        -------
-        array
-            p-values; 1/2 where nothing could have shown a gain.
-        """
-        return self._one_sided(mu, -1.0)
 
     def p_gain(self, edge: float) -> Floats:
         """Compute one-sided p-values against gains of at most an edge: "no worse" at -margin, "better" at 0 or more.
@@ -209,7 +188,7 @@ class Certainty(NamedTuple):
         array
             p-values.
         """
-        return np.maximum(self.p_above(-margin), self.p_below(margin))
+        return np.maximum(self.p_above(-margin), self._one_sided(margin, -1.0))
 
     def _one_sided(self, mu: Floats | float, sign: float) -> Floats:
         """p-values against sign·(difference - μ) ≤ 0."""
@@ -223,12 +202,9 @@ class Certainty(NamedTuple):
         if isinstance(self.moments, PairMoments) and self.bounds is not None:
             # mapped scores have 1 for the best
             turn = -1.0 if self.bounds.lower_is_better else 1.0
-            unit, test = (
-                turn * np.asarray(mu) / self.bounds.width,
-                intervals.p_above if turn * sign > 0.0 else intervals.p_below,
-            )
+            unit = turn * np.asarray(mu) / self.bounds.width
             with np.errstate(invalid="ignore", divide="ignore"):
-                bounded = test(self.moments, unit, self._precision)
+                bounded = intervals.one_sided_p(self.moments, unit, self._precision, turn * sign)
             constant = self.moments.variance == 0.0
             bounded = np.where(constant, np.maximum(bounded, least_one_sided(self.units)), bounded)
             p = np.where(self.in_range, bounded, p)

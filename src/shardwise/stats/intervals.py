@@ -323,54 +323,20 @@ def difference_limits(
     return lower, upper
 
 
-def p_above(moments: PairMoments, mu: Floats | float, precision: Precision | None = None) -> Floats:
-    """Compute one-sided p-values against mean differences of at most μ.
+def one_sided_p(
+    moments: PairMoments, mu: Floats | float, precision: Precision | None = None, sign: float = 1.0
+) -> Floats:
+    """Compute one-sided p-values against mean differences of at most μ; with sign -1, of at least μ.
 
-    t = (m - μ) / √(var + excess(μ)/n), p = P(t_df > t); without any variance .5 where m = μ, else 0 or 1.
-
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of two systems' scores in [0, 1].
-    mu : array or float
-        The largest difference of the null hypothesis: -margin for "no worse".
-    precision : Precision, optional
-        As for `difference_limits`.
-
-    Returns
-    -------
-    array
-        The p-values.
+    t = sign·(m - μ) / √(var + excess(μ)/n), p = P(t_df > t); without any variance .5 where m = μ, else 0 or 1. μ is
+    -margin for "no worse"; the precision is that of independent items by default.
 
     >>> both_right = pair_moments(np.ones(10), np.ones(10))
-    >>> p_above(both_right, -0.01).round(3)  # ten questions that both answer right show little
+    >>> one_sided_p(both_right, -0.01).round(3)  # ten questions that both answer right show little
     np.float64(0.379)
-    """
-    return _upper_tail(moments, mu, precision, 1.0)
-
-
-def p_below(moments: PairMoments, mu: Floats | float, precision: Precision | None = None) -> Floats:
-    """Compute one-sided p-values against mean differences of at least μ, the mirror image of `p_above`.
-
-    Parameters
-    ----------
-    moments, mu, precision
-        As for `p_above`.
-
-    Returns
-    -------
-    array
-        The p-values.
-
-    >>> both_right = pair_moments(np.ones(200), np.ones(200))
-    >>> p_below(both_right, 0.05).round(4)
+    >>> one_sided_p(pair_moments(np.ones(200), np.ones(200)), 0.05, sign=-1.0).round(4)
     np.float64(0.0007)
     """
-    return _upper_tail(moments, mu, precision, -1.0)
-
-
-def _upper_tail(moments: PairMoments, mu: Floats | float, precision: Precision | None, sign: float) -> Floats:
-    """P(t_df > sign·(m - μ)/se)."""
     precision = independent_items(moments) if precision is None else precision
     distance = sign * (moments.mean - mu)
     distance = np.where(np.abs(distance) <= ROUNDING, 0.0, distance)
@@ -455,21 +421,18 @@ def mean_limits(
     effective = n if items is None else np.asarray(items, np.float64)
     turned = BoundedMoments(n, n - moments.total, n - 2.0 * moments.total + moments.squares)
     a = 1.0 + effective / np.square(critical)
-    below = _limit_distance(moments, turned, a)
-    above = _limit_distance(turned, moments, a)
+    distances = []
+    for scores, mirrored in ((moments, turned), (turned, moments)):
+        m = scores.mean
+        extreme = (m <= 0.0) | (m >= 1.0)
+        chance = np.where(extreme, 1.0, m * (1.0 - m))
+        variance = np.where(extreme, 0.0, np.minimum(scores.variance, chance))
+        lost = np.maximum(m - 1.0 + (mirrored.squares + 1.0) / (mirrored.total + 1.0), 0.0)
+        own_distance = lost - variance / np.where(lost > 0.0, lost, 1.0)
+        kappa = np.where(extreme, lost, np.maximum(own_distance, variance * (2.0 * m - 1.0) / chance))
+        distances.append(np.asarray((kappa + np.sqrt(kappa**2 + 4.0 * a * variance)) / (2.0 * a)))
+    below, above = distances
     return np.maximum(moments.mean - below, 0.0), np.minimum(moments.mean + above, 1.0)
-
-
-def _limit_distance(moments: BoundedMoments, turned: BoundedMoments, a: Floats) -> Floats:
-    """x of `mean_limits`, `turned` the sums of 1 - y."""
-    m = moments.mean
-    extreme = (m <= 0.0) | (m >= 1.0)
-    chance = np.where(extreme, 1.0, m * (1.0 - m))
-    variance = np.where(extreme, 0.0, np.minimum(moments.variance, chance))
-    lost = np.maximum(m - 1.0 + (turned.squares + 1.0) / (turned.total + 1.0), 0.0)
-    own_distance = lost - variance / np.where(lost > 0.0, lost, 1.0)
-    kappa = np.where(extreme, lost, np.maximum(own_distance, variance * (2.0 * m - 1.0) / chance))
-    return np.asarray((kappa + np.sqrt(kappa**2 + 4.0 * a * variance)) / (2.0 * a))
 
 
 def pair_sparseness(differences: Floats) -> Floats:

@@ -136,11 +136,6 @@ class Solution:
         scaled = self.scale_rest(rest)
         return np.asarray(direct @ direct.T + scaled @ scaled.T)
 
-    def explained_variance(self, rows: Floats) -> float:
-        """Return the trace of the covariance of these linear functions."""
-        direct, rest = self.reduce_rows(rows)
-        return float(np.sum(direct**2) + np.sum(self.scale_rest(rest) ** 2))
-
     def mean_rows(self, term: Term) -> Floats:
         """Rows that give the effects of a term: equal-weight means over the full table, centred in the term."""
         table = self.table
@@ -186,7 +181,15 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
     )
     among = [np.hstack([table.overlap_weights(block, other) for other in rest]) for block in rest]
     schur = np.vstack(among) - (cross * inverse) @ cross.T if rest else np.zeros((0, 0))
-    pivots, factor, ties = _pivoted_cholesky(schur)
+    pivots, factor, ties = np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
+    if schur.size:
+        limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
+        lower, order, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
+        pivots, factor, ties = (
+            np.asarray(order, np.int64) - 1,
+            np.tril(lower[:rank, :rank]),
+            lower[rank:, :rank],
+        )
     right_first = table.weighted_sums(first)
     right_rest = np.vstack([np.zeros((0, responses)), *(table.weighted_sums(block) for block in rest)])
     right_rest = right_rest - cross @ (inverse[:, None] * right_first)
@@ -205,14 +208,6 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
         parameters=np.vstack([solved_first, solved_rest]),
         rank=int(np.count_nonzero(diagonal)) + len(factor),
     )
-
-
-def _pivoted_cholesky(schur: Floats) -> tuple[Ints, Floats, Floats]:
-    if not schur.size:
-        return np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
-    limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
-    return np.asarray(pivots, np.int64) - 1, np.tril(factor[:rank, :rank]), factor[rank:, :rank]
 
 
 def _inverse_or_zero(weights: Floats) -> Floats:
@@ -282,8 +277,18 @@ class IncompleteFit:
         rows = stratum.fit.mean_rows(term - self.even)
         effects = self.tests[term].effects
         if effects is None or not stratum.fit.are_estimable(rows):
+            obstacle = "the scores fall into parts that share no levels"
+            for block in reversed(stratum.fit.blocks):
+                empty = stratum.table.empty_levels(block)
+                if empty.size and term - self.even <= block:
+                    order = stratum.table.order_dimensions(block)
+                    place = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
+                    named = (f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, place, strict=True))
+                    more = f" (and {empty.size - 1} more like it)" if empty.size > 1 else ""
+                    model = format_term(block | stratum.even)
+                    obstacle = f"the model has {model}, but there is no score for {', '.join(named)}{more}"
             raise InputError(
-                f"the means of the {target}s cannot be compared: {self._describe_obstacle(stratum, term)}",
+                f"the means of the {target}s cannot be compared: {obstacle}",
                 remedy="drop or fill what is missing, or use a model with fewer interactions",
             )
         covariance = stratum.fit.covariance(rows)
@@ -310,7 +315,9 @@ class IncompleteFit:
         total = float(stratum.table.weights.sum())
         if without.blocks:
             shared = [stratum.table.overlap_weights(core, block) for block in without.blocks]
-            total -= without.explained_variance(np.hstack(shared))
+            # less the trace of the covariance of what the other terms explain
+            direct, rest = without.reduce_rows(np.hstack(shared))
+            total -= float(np.sum(direct**2) + np.sum(without.scale_rest(rest) ** 2))
         return total / df
 
     def fitted(self) -> Floats:
@@ -326,19 +333,6 @@ class IncompleteFit:
         full = np.full((prod(core), *outer), np.nan)
         full[table.cell_index(frozenset(table.shape))] = cells
         return full.reshape(core + outer).transpose([order.index(d) for d in self.shape])
-
-    def _describe_obstacle(self, stratum: Stratum, term: Term) -> str:
-        for block in stratum.fit.blocks:
-            empty = stratum.table.empty_levels(block)
-            if empty.size and term - self.even <= block:
-                order = stratum.table.order_dimensions(block)
-                combination = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
-                where = ", ".join(
-                    f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, combination, strict=True)
-                )
-                more = f" (and {empty.size - 1} more like it)" if empty.size > 1 else ""
-                return f"the model has {format_term(block | stratum.even)}, but there is no score for {where}{more}"
-        return "the scores fall into parts that share no levels"
 
 
 def fit_incomplete(

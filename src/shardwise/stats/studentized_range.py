@@ -141,7 +141,7 @@ def align_arrays(x: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Floats, Floats, t
     return x_.flatten(), df_.flatten(), x_.shape
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def _cached_table(tail: TabulatedTail, df: float) -> Studentized:
     return Studentized.of(tail, df)
 
@@ -171,33 +171,6 @@ LAST = 12  # the octave from 2^12 on, which has no end
 FEW_VALUES = 64  # values below which single quadratures cost less than a table
 
 
-def _sf_by_octave(q: Floats, df: Floats, tail: TabulatedTail) -> Floats:
-    """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom."""
-    out = np.empty(q.shape)
-    octaves = _number_octaves(df)
-    for k in np.unique(octaves):
-        rows = octaves == k
-        if k < 0 or int(rows.sum()) * q.shape[1] < FEW_VALUES:
-            each = np.repeat(df[rows], q.shape[1])
-            out[rows] = ratio_sf(q[rows].ravel(), each, tail).reshape(-1, q.shape[1])
-        else:
-            out[rows] = _by_table(q[rows], df[rows], int(k), tail)
-    return out
-
-
-def _isf_by_octave(alpha: float, df: Floats, tail: TabulatedTail) -> Floats:
-    """The q exceeded with probability alpha, for each of the df."""
-    out = np.empty(df.shape)
-    octaves = _number_octaves(df)
-    for k in np.unique(octaves):
-        rows = octaves == k
-        if k < 0:
-            out[rows] = ratio_isf(np.full(int(rows.sum()), alpha), df[rows], tail)
-        else:
-            out[rows] = np.exp(_lagrange_weights(df[rows], int(k)) @ _log_critical(alpha, tail, int(k)))
-    return out
-
-
 def _number_octaves(df: Floats) -> Ints:
     """Number the octave of each df; -1 below 1, where the distribution changes too fast for a table."""
     return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
@@ -213,11 +186,6 @@ def _octave_nodes(octave: int) -> Floats:
     """Return the nu at which the distributions of an octave are tabulated."""
     low, high = _octave_ends(octave)
     return np.asarray(1.0 / (0.5 * (low + high) + 0.5 * (high - low) * chebyshev.chebpts1(OCTAVE_NODES)))
-
-
-@lru_cache(maxsize=256)
-def _octave_tables(tail: TabulatedTail, octave: int) -> tuple[Studentized, ...]:
-    return tuple(Studentized.of(tail, float(df)) for df in _octave_nodes(octave))
 
 
 @lru_cache(maxsize=1024)
@@ -239,7 +207,7 @@ def _by_table(q: Floats, df: Floats, octave: int, tail: TabulatedTail) -> Floats
     y = root * np.arcsinh(q / root)
     inside = y < Y_MAX
     middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
-    distributions = _octave_tables(tail, octave)
+    distributions = [_cached_table(tail, float(nu)) for nu in _octave_nodes(octave)]
     for distribution in distributions:
         own_root = np.sqrt(2.0 * distribution.df)
         distribution.sf(own_root * np.sinh(middle / own_root))  # so that the panels asked for are there
@@ -270,7 +238,17 @@ def sf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     if df_.ndim > 1 and df_.shape[-1] == 1 and np.ptp(df_) > 0.0:  # rows of tables, each with its own df
         rows = np.broadcast_to(np.asarray(q, dtype=float), np.broadcast_shapes(np.shape(q), df_.shape))
         flat = np.broadcast_to(df_, (*rows.shape[:-1], 1)).reshape(-1)
-        return _sf_by_octave(rows.reshape(flat.size, -1), flat, tail).reshape(rows.shape)
+        values = rows.reshape(flat.size, -1)
+        out = np.empty(values.shape)
+        octaves = _number_octaves(flat)
+        for k in np.unique(octaves):
+            here = octaves == k
+            if k < 0 or int(here.sum()) * values.shape[1] < FEW_VALUES:
+                each = np.repeat(flat[here], values.shape[1])
+                out[here] = ratio_sf(values[here].ravel(), each, tail).reshape(-1, values.shape[1])
+            else:
+                out[here] = _by_table(values[here], flat[here], int(k), tail)
+        return out.reshape(rows.shape)
     q_, df_, shape = align_arrays(q, _checked_df(df))
     return sf_by_df(q_, df_, tail).reshape(shape)
 
@@ -283,7 +261,16 @@ def isf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     """
     tail, df_ = range_tail(r), np.asarray(df, dtype=float)
     if np.ndim(p) == 0 and df_.size > FEW_DF:
-        return _isf_by_octave(float(np.asarray(p)), df_.ravel(), tail).reshape(df_.shape)
+        alpha, flat = float(np.asarray(p)), df_.ravel()
+        out, octaves = np.empty(flat.shape), _number_octaves(flat)
+        for k in np.unique(octaves):
+            here = octaves == k
+            if k < 0:
+                out[here] = ratio_isf(np.full(int(here.sum()), alpha), flat[here], tail)
+            else:
+                logs = _log_critical(alpha, tail, int(k))
+                out[here] = np.exp(_lagrange_weights(flat[here], int(k)) @ logs)
+        return out.reshape(df_.shape)
     p_, df_, shape = align_arrays(p, _checked_df(df))
     return ratio_isf(p_, df_, tail).reshape(shape)
 

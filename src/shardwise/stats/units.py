@@ -121,19 +121,21 @@ def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
         run = np.isfinite(table).any(axis=0)
         for k in range(len(items)):
             members = np.flatnonzero(task == k)
-            means[i, k, run], parts[i][np.ix_(members, run)] = _least_squares(table[np.ix_(members, run)])
+            members_scores = table[np.ix_(members, run)]
+            mean, item, residual, inverse = _fit_additive(members_scores)
+            some = np.isfinite(members_scores).any(axis=1, keepdims=True)
+            centre = item[some].mean()
+            means[i, k, run] = mean + centre
+            added = residual @ inverse + np.where(some, item - centre, 0.0) / some.sum()
+            parts[i][np.ix_(members, run)] = added
     return means.reshape(*y.shape[:-2], len(items), -1), parts.reshape(y.shape)
 
 
-class _Fit(NamedTuple):
-    mean: Floats  # (R,)
-    item: Floats  # (T, 1), 0 of an item that nobody has
-    left: Floats  # (T, R) residuals, 0 where there is no score
-    inverse: Floats  # (R, R) L⁺
+def _fit_additive(y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Fit least squares of y_ta = m_a + τ_t on what is there of (T, R) scores, Σ m_a = 0.
 
-
-def _fit_additive(y: Floats) -> _Fit:
-    """Fit least squares of y_ta = m_a + τ_t on what is there of (T, R) scores, Σ m_a = 0."""
+    Returned are m (R,), τ (T, 1), 0 of an item that nobody has, residuals (T, R), 0 where there is no score, and L⁺.
+    """
     present = np.isfinite(y)
     n = present.astype(np.float64)
     per_item = np.maximum(n.sum(axis=1, keepdims=True), 1.0)
@@ -147,15 +149,7 @@ def _fit_additive(y: Floats) -> _Fit:
     filled = np.where(present, y, 0.0)
     mean = inverse @ (filled - n * filled.sum(axis=1, keepdims=True) / per_item).sum(axis=0)
     item = (filled - n * mean).sum(axis=1, keepdims=True) / per_item
-    return _Fit(mean, item, np.where(present, y - mean - item, 0.0), inverse)
-
-
-def _least_squares(y: Floats) -> tuple[Floats, Floats]:
-    """Means (R,) of an additive fit of (T, R) scores with gaps, and (T, R) what each item adds to their errors."""
-    mean, item, residual, inverse = _fit_additive(y)
-    some = np.isfinite(y).any(axis=1, keepdims=True)
-    centre = item[some].mean()
-    return mean + centre, residual @ inverse + np.where(some, item - centre, 0.0) / some.sum()
+    return mean, item, np.where(present, y - mean - item, 0.0), inverse
 
 
 def additive_residuals(y: Floats) -> Floats:
@@ -169,7 +163,7 @@ def additive_residuals(y: Floats) -> Floats:
     >>> bool(np.abs(additive_residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
     True
     """
-    return _fit_additive(y).left
+    return _fit_additive(y)[2]
 
 
 def _sum_by_code(y: Floats, code: Ints) -> Floats:
@@ -202,15 +196,12 @@ def unit_df(cluster: Ints, task: Ints) -> float:
         sizes = np.zeros((own.max() + 1, of_task.max() + 1))
         np.add.at(sizes, (own, of_task), 1.0)
         n = sizes.sum(axis=0)
-        left = _share_left(own, of_task)
         variance[stratum] = (1.0 / n).sum()  # of the sum of means of tasks whose items vary by 1
         # n² M_gg = n_g and n⁴ M_gh² = u_g u_h in one task, sums over several: without any matrix of clusters
         if len(n) == 1:
-            u = (sizes[:, 0] / n) ** 2 * n / left
-            squared = (sizes**2).sum() + u.sum() ** 2 - (u**2).sum()
-            spread[stratum] = variance[stratum] ** 2 * squared / n[0] ** 2
+            spread[stratum] = variance[stratum] ** 2 / satterthwaite_df(sizes[:, 0])
         else:
-            v = sizes / n**1.5 / np.sqrt(left)[:, None]
+            v = sizes / n**1.5 / np.sqrt(_share_left(own, of_task))[:, None]
             own_squares = ((sizes / n**2).sum(axis=1) ** 2).sum()
             spread[stratum] = own_squares + ((v.T @ v) ** 2).sum() - ((v**2).sum(axis=1) ** 2).sum()
     return float(variance.sum() ** 2 / spread.sum())

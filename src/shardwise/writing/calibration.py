@@ -13,7 +13,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_names
 from shardwise.lab.calibrate import Calibration
-from shardwise.lab.holdout.checks import PredictiveCheck
+from shardwise.lab.holdout import PredictiveCheck
 from shardwise.lab.statements import StatementCheck
 from shardwise.lab.verdict import Advice, Row, Rows, Verdict, is_good, two_digits
 from shardwise.methods.names import parse_procedure

@@ -235,7 +235,7 @@ def is_bookkeeping(header: str) -> bool:
     )
 
 
-def is_text(header: str) -> bool:
+def is_wordy(header: str) -> bool:
     """Tell whether a header names text that stands beside scores: answer, comment."""
     words = split_words(header)
     return simplify_header(header) in TEXTS or any(word in TEXTS for word in words)

@@ -81,7 +81,9 @@ def margins_scenario(
     fixed = np.zeros((1,) * len(dims))
     if root is None:
         kept = latent.only(name for name in effects_of(dims) if name not in fresh)
-        for effect, part in draw_effects(kept, dims, shape, 0, 1, _derive_seed(seed)).items():
+        # a seed for what is drawn once, which no table's draws share
+        once = int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0])
+        for effect, part in draw_effects(kept, dims, shape, 0, 1, once).items():
             fixed = fixed + _calm_deterministic(effect, part, latent, deterministic)[0]
     # the shards of each split are others, so that each split needs margins of its own to be right about its shards
     groups = ("split", "system") if "shard" not in claim else ("system",)
@@ -145,11 +147,6 @@ def _draw_margins(scenario: Scenario, first: int, count: int, seed: int) -> Floa
 def _list_fresh_effects(dims: tuple[str, ...], claim: Claim) -> tuple[str, ...]:
     """List effects drawn anew for each table: the error, and what involves a dimension the claim generalises over."""
     return (*(name for name in effects_of(dims) if set(inside_of(name)) & set(claim)), "error")
-
-
-def _derive_seed(seed: int) -> int:
-    """Derive a seed for what is drawn once, which no table's draws share."""
-    return int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0])
 
 
 def _calm_share(latent: VarianceComponents) -> float:

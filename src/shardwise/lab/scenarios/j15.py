@@ -98,7 +98,7 @@ def j15_scenario(
     if figure == "figure-2":
         mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
     # each table of figure 4 has a truth of its own
-    own = np.nan if mu is None or sigma is None else float(expected_score(mu, sigma))
+    mean = np.nan if mu is None or sigma is None else float(expected_score(mu, sigma))
     facts = {"mu": mu, "sigma": sigma, "deterministic": np.array([False, True])}
     sizes, claim = (topics, 2, instances), Claim("topic", "instance")
     return Scenario(
@@ -106,7 +106,7 @@ def j15_scenario(
         ("topic", "system", "instance"),
         sizes,
         claim,
-        np.array([own, 0.5]),
+        np.array([mean, 0.5]),
         _draw_j15,
         facts,
     )

@@ -94,23 +94,22 @@ class Margins:
                 weight = np.log(self.base[rows[kernel]]) + shift[kernel, None] * self.middle
             p[kernel] = np.exp(weight - weight.max(axis=1, keepdims=True))
         if not kernel.all():
+            # beta or beta-binomial probabilities of the cells
             parametric = rows[~kernel]
             mean = special.expit(special.logit(self.mean[parametric]) + shift[~kernel])
-            p[~kernel] = self._parametric_probabilities(mean, self.concentration[parametric])
+            concentration = self.concentration[parametric]
+            a, b = (mean * concentration)[:, None], ((1.0 - mean) * concentration)[:, None]
+            if self.high[1] > self.low[1]:
+                inner = np.append(self.low[1:-1], 1.0)
+                shares = np.zeros((len(mean), len(self.low)))
+                shares[:, 1:-1] = np.maximum(np.diff(special.betainc(a, b, inner), axis=1), 0.0)
+            else:
+                n = len(self.low) - 1
+                k = np.arange(n + 1.0)
+                ways = -special.betaln(n - k + 1.0, k + 1.0) - np.log(n + 1.0)
+                shares = np.exp(ways + special.betaln(k + a, n - k + b) - special.betaln(a, b))
+            p[~kernel] = shares
         return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-    def _parametric_probabilities(self, mean: Floats, concentration: Floats) -> Floats:
-        """Return beta or beta-binomial probabilities of the cells."""
-        a, b = (mean * concentration)[:, None], ((1.0 - mean) * concentration)[:, None]
-        if self.high[1] > self.low[1]:
-            p = np.zeros((len(mean), len(self.low)))
-            inner = np.append(self.low[1:-1], 1.0)
-            p[:, 1:-1] = np.diff(special.betainc(a, b, inner), axis=1)
-            return np.maximum(p, 0.0)
-        n = len(self.low) - 1
-        k = np.arange(n + 1.0)
-        ways = -special.betaln(n - k + 1.0, k + 1.0) - np.log(n + 1.0)
-        return np.asarray(np.exp(ways + special.betaln(k + a, n - k + b) - special.betaln(a, b)))
 
     def means(self, rows: Ints, shift: Floats) -> Floats:
         """(n,) exact means."""
@@ -174,15 +173,6 @@ class Tails:
         tabulate_tails(np.ascontiguousarray(latent), spread, value, slope)
         return cls(latent, spread, value, slope)
 
-    def exceed_points(self, rows: Ints, x: Floats) -> Floats:
-        """Return P(z > x) for the systems of these rows, (n, K) points."""
-        out = np.empty(x.shape)
-        read_tails(rows, np.clip(x, -REACH, REACH), self.value, self.slope, out)
-        for i in np.flatnonzero(self.spread[rows] < SMOOTH):
-            j = rows[i]
-            out[i] = special.ndtr((self.latent[j][:, None] - x[i]) / max(self.spread[j], 1e-12)).mean(axis=0)
-        return out
-
 
 def expected_given(p: Floats, margins: Margins, rows: Ints, tails: Tails) -> Floats:
     """(n,) means of scores with the probabilities p of the cells, given the tails of their normal scores.
@@ -198,7 +188,14 @@ def expected_given(p: Floats, margins: Margins, rows: Ints, tails: Tails) -> Flo
     inside = np.flatnonzero(width > 0)
     nodes = special.ndtri(np.concatenate([cut, (cut[:, inside] + cut[:, inside + 1]) / 2.0], axis=1))
     weight = np.concatenate([weight, width[inside] * (4.0 / 6.0)])
-    return np.asarray(low[0] + tails.exceed_points(rows, nodes) @ weight)
+    # P(z > x) at the nodes for the systems of these rows
+    beyond = np.empty(nodes.shape)
+    read_tails(rows, np.clip(nodes, -REACH, REACH), tails.value, tails.slope, beyond)
+    for i in np.flatnonzero(tails.spread[rows] < SMOOTH):
+        j = rows[i]
+        distance = (tails.latent[j][:, None] - nodes[i]) / max(tails.spread[j], 1e-12)
+        beyond[i] = special.ndtr(distance).mean(axis=0)
+    return np.asarray(low[0] + beyond @ weight)
 
 
 def _cumulate_probabilities(p: Floats) -> Floats:

@@ -39,7 +39,8 @@ from shardwise.methods.moderated.statistics import (
     pool_pairs,
 )
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
-from shardwise.stats.moderation import own_share
+from shardwise.stats.intervals import ROUNDING
+from shardwise.stats.moderation import own_share, shrink_variances
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_targets
 from shardwise.stats.student import NOISE
@@ -283,8 +284,6 @@ MOST_SINGLE = 5e6
 """Statistics of single pairs that are resampled at most."""
 SINGLE_BLOCK = 4_000_000
 """Numbers held at a time."""
-ROUNDING = 1e-12
-"""Share of a sum of squares that may be left of it where nothing varies."""
 
 
 def resample_single(
@@ -337,7 +336,7 @@ def resample_single(
             total = counts @ differences**2
             pair = total - topics * gap**2
             pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
-            variance = (share * pair + (1.0 - share) * common[:, None]) / topics
+            variance = shrink_variances(pair, common[:, None], share) / topics
             with np.errstate(divide="ignore", invalid="ignore"):
                 squared = np.where(variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0))
             hits[start : start + size] += (squared >= target[start : start + size]).sum(axis=0)

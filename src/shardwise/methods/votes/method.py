@@ -39,7 +39,6 @@ from shardwise.stats.units import VoteUnits
 
 BLOCK = 2_000_000
 """Numbers that a block of bootstrap samples holds."""
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +67,8 @@ class VoteStatistics:
     @property
     def care(self) -> Floats:
         """How much larger a t has to be than resamples have it, because units count unequally."""
-        wide = student.student_critical(LEVEL, self.df) / student.student_critical(LEVEL, self.drawn_df)
+        wide = student.student_critical(student.LEVEL, self.df)
+        wide = wide / student.student_critical(student.LEVEL, self.drawn_df)
         return np.asarray(np.maximum(wide, 1.0))
 
 

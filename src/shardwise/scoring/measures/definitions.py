@@ -1,4 +1,4 @@
-"""One table of measures: what each one is, which kernel computes it, what it may be told."""
+"""One table of measures: what each one is, which kernel computes it, what it may be told; gains and discounts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,96 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal
 
+import numpy as np
+
 from shardwise.core.arrays import Floats
-from shardwise.scoring.formulas import blended, precision, strata, subtopics, user_models
-from shardwise.scoring.formulas.rankings import Parameters
-from shardwise.scoring.measures.gains import (
-    binary_gain,
-    geometric_discount,
-    grade_gain,
-    judged_gain,
-    logarithmic_discount,
-    persistence_discount,
-    preference_sign,
-    reciprocal_discount,
-    sampled_gain,
-    sampled_sign,
-    scaled_grade,
-    share_gain,
-    stopping_probability,
-    zero_gain,
-)
+from shardwise.scoring import formulas
+from shardwise.scoring.formulas import Parameters
+
+
+def binary_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """1 from grade ``rel`` on, else 0."""
+    return np.where(grades >= parameters["rel"], 1.0, 0.0)
+
+
+def share_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where gains are given or gains are scaled, else 1 from grade ``rel`` on."""
+    graded = parameters["gains"] or parameters["scale"]
+    return grade_gain(grades, parameters) if graded else binary_gain(grades, parameters)
+
+
+def scaled_grade(grades: Floats, parameters: Parameters) -> Floats:
+    """Grade on a scale that is 0 at ``min_rel`` and 1 at ``max_rel``, none below or above."""
+    lowest, highest = float(parameters["min_rel"]), float(parameters["max_rel"])
+    return (np.clip(np.maximum(grades, 0.0), lowest, highest) - lowest) / (highest - lowest)
+
+
+def preference_sign(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, 0 for negative grades, which trec_eval takes as unjudged."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, 0.0))
+
+
+def sampled_sign(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, -2 for pooled but not judged, which is any negative grade."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, -2.0))
+
+
+def sampled_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
+    gain = grade_gain(grades, parameters)
+    return np.where(grades < 0, -2.0, np.where(gain > 0, gain, -1.0))
+
+
+def judged_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for every judged document."""
+    return np.ones_like(grades)
+
+
+def zero_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """0 for every document: only their number matters."""
+    return np.zeros_like(grades)
+
+
+def grade_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
+    linear: Floats = np.maximum(grades, 0.0)
+    for grade, gain in parameters["gains"] or ():
+        linear[grades == grade] = max(float(gain), 0.0)
+    exponential = parameters.get("dcg") == "exp-log2" or parameters.get("gain") == "exp"
+    return np.exp2(linear) - 1.0 if exponential else linear
+
+
+def stopping_probability(grades: Floats, parameters: Parameters) -> Floats:
+    """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g, or g / (max + 1)."""
+    highest = float(parameters["max_rel"])
+    if parameters["stop"] == "gain":
+        return grade_gain(grades, parameters) / (highest + 1.0)
+    # (2^g - 1) / 2^max without numbers that are too large
+    return np.asarray(np.exp2(grade_gain(grades, parameters) - highest) - np.exp2(-highest))
+
+
+def logarithmic_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
+    base = parameters.get("base")
+    if base is None:
+        return 1.0 / np.log2(ranks + 1.0)
+    return np.reciprocal(np.maximum(np.log(ranks) / math.log(base), 1.0))
+
+
+def geometric_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
+    p = float(parameters["p"])
+    return np.power(p, ranks - 1.0) * (1.0 - p)
+
+
+def persistence_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount beta^(rank - 1)."""
+    return np.power(float(parameters["beta"]), ranks - 1.0)
+
+
+def reciprocal_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount 1/rank."""
+    return 1.0 / ranks
 
 
 class Kernel(IntEnum):
@@ -255,7 +326,7 @@ _TABLE: tuple[Definition, ...] = (
         "rank-biased precision: (1 - p) times the sum of gain x p^(rank - 1), the gain of a relevant document "
         "being 1 unless gains between 0 and 1 are given, or graded by scale",
         "Moffat & Zobel 2008", Kernel.WEIGHTED_SUM, share_gain, discount=geometric_discount,
-        parameters=(_P, REL, GAINS, _SCALE), formula=precision.scaled_rbp, formula_when="scale",
+        parameters=(_P, REL, GAINS, _SCALE), formula=formulas.scaled_rbp, formula_when="scale",
         limit="give every grade a gain of at most 1, as in RBP(p=0.5,gains={1:0.5,2:1})"),
     Definition("ERR",
         "expected reciprocal rank: mean of 1 / rank where a reader stops who is satisfied by a document of "
@@ -277,26 +348,26 @@ _TABLE: tuple[Definition, ...] = (
         "extended inferred average precision: average precision where every stratum of the pool was sampled at "
         "its own rate, grades below 0 being not sampled",
         "Yilmaz et al. 2008; sample_eval", Kernel.STRATIFIED_PRECISION, sampled_sign, parameters=(REL, _NORM),
-        needs="strata", formula=strata.capped_inferred_ap, formula_when="norm"),
+        needs="strata", formula=formulas.capped_inferred_ap, formula_when="norm"),
     Definition("infNDCG",
         "inferred nDCG: gain of each stratum of the pool divided by its sampling rate, over that of the best "
         "ranking of the relevant documents there should be",
         "Yilmaz et al. 2008; sample_eval", Kernel.STRATIFIED_GAIN, sampled_gain, discount=logarithmic_discount,
-        parameters=(_DCG, GAINS, _IDEAL), needs="strata", formula=strata.unrounded_inferred_ndcg,
+        parameters=(_DCG, GAINS, _IDEAL), needs="strata", formula=formulas.unrounded_inferred_ndcg,
         formula_when="ideal"),
     Definition("infP", "inferred precision: relevant documents that the sampled ones suggest among the first k, "
         "divided by k",
         "Yilmaz et al. 2008; sample_eval", gain=sampled_sign, cutoff="required", parameters=(REL,), needs="strata",
-        formula=strata.inferred_precision, needs_relevant=False),
+        formula=formulas.inferred_precision, needs_relevant=False),
     Definition("infIPrec", "inferred interpolated precision at a level of recall that is a tenth",
         "Yilmaz et al. 2008; sample_eval", gain=sampled_sign, cutoff="recall", parameters=(REL,), needs="strata",
-        formula=strata.inferred_interpolated_precision, needs_relevant=False),
+        formula=formulas.inferred_interpolated_precision, needs_relevant=False),
     Definition("infNumRel", "inferred number of relevant documents there are",
         "sample_eval", gain=sampled_sign, cutoff="none", parameters=(REL,), needs="strata", summary="sum",
-        formula=strata.inferred_relevant, needs_relevant=False),
+        formula=formulas.inferred_relevant, needs_relevant=False),
     Definition("infNumRelRet", "inferred number of relevant documents retrieved",
         "sample_eval", gain=sampled_sign, parameters=(REL,), needs="strata", summary="sum",
-        formula=strata.inferred_relevant_retrieved, needs_relevant=False),
+        formula=formulas.inferred_relevant_retrieved, needs_relevant=False),
     Definition("alpha_nDCG",
         "alpha-nDCG: sum over ranks of (1 - alpha)^n / log2(rank + 1) for each subtopic of the document, n documents "
         "above being on it too, divided by that of the ranking that takes the best next document each time",
@@ -329,19 +400,19 @@ _TABLE: tuple[Definition, ...] = (
     Definition("AP_IA",
         "intent-aware average precision: mean of AP over the subtopics with relevant documents",
         "Agrawal et al. 2009; ndeval", gain=binary_gain, cutoff="none", parameters=(REL,), needs="subtopics",
-        formula=subtopics.intent_aware_ap),
+        formula=formulas.intent_aware_ap),
     Definition("P_IA", "intent-aware precision: mean of P@k over the subtopics with relevant documents",
         "Agrawal et al. 2009; ndeval", gain=binary_gain, cutoff="required", parameters=(REL,), needs="subtopics",
-        formula=subtopics.intent_aware_precision),
+        formula=formulas.intent_aware_precision),
     Definition("JudgeAP", "mean over judges of AP; the second column of the qrels names the judge",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), needs="subtopics",
-        formula=subtopics.mean_judge_ap),
+        formula=formulas.mean_judge_ap),
     Definition("JudgeP", "mean over judges of P@k; the second column of the qrels names the judge",
         "trec_eval", gain=binary_gain, cutoff="required", parameters=(REL,), needs="subtopics",
-        formula=subtopics.mean_judge_precision),
+        formula=formulas.mean_judge_precision),
     Definition("JudgeRprecMult", "mean over judges of RprecMult; the second column of the qrels names the judge",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(_TIMES, REL), needs="subtopics",
-        formula=subtopics.mean_judge_r_precision),
+        formula=formulas.mean_judge_r_precision),
     Definition("StRecall",
         "subtopic recall (I-rec): share of the subtopics with relevant documents of which one is among the first k",
         "Zhai et al. 2003", Kernel.COVERAGE, binary_gain, cutoff="required", parameters=(REL,), needs="subtopics",
@@ -367,121 +438,121 @@ _TABLE: tuple[Definition, ...] = (
         "trec_eval", Kernel.WEIGHTED_SUM, binary_gain, Norm.CAPPED, cutoff="required", parameters=(REL,)),
     Definition("RprecMult", "precision at times R documents, R times that number rounded as trec_eval does it",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(_TIMES, REL),
-        formula=precision.multiple_r_precision),
+        formula=formulas.multiple_r_precision),
     Definition("IPrec",
         "interpolated precision: highest precision at or below the rank where a level of recall is reached",
         "Manning et al. 2008", gain=binary_gain, cutoff="recall", parameters=(_REACH, REL),
-        formula=precision.interpolated_precision),
+        formula=formulas.interpolated_precision),
     Definition("IAP", "mean of interpolated precision at eleven levels of recall, or at other points",
         "Manning et al. 2008", gain=binary_gain, cutoff="none", parameters=(_POINTS, _REACH, REL),
-        formula=precision.interpolated_average),
+        formula=formulas.interpolated_average),
     Definition("GMAP",
         "logarithm of AP, at least ln 0.00001; its summary over topics is the geometric mean of AP",
         "Robertson 2006", gain=binary_gain, cutoff="none", parameters=(REL,), summary="geometric mean",
-        worst=math.log(precision.LOG_FLOOR),
-        formula=precision.log_average_precision),
+        worst=math.log(formulas.LOG_FLOOR),
+        formula=formulas.log_average_precision),
     Definition("GMBpref",
         "logarithm of Bpref, at least ln 0.00001; its summary over topics is the geometric mean of Bpref",
         "trec_eval", gain=preference_sign, cutoff="none", parameters=(REL,), summary="geometric mean",
-        worst=math.log(precision.LOG_FLOOR),
-        formula=precision.log_preference),
+        worst=math.log(formulas.LOG_FLOOR),
+        formula=formulas.log_preference),
     Definition("F", "F at k: (beta + 1) P R / (R + beta P) of precision and recall at k",
         "Van Rijsbergen 1979", gain=binary_gain, cutoff="required", parameters=(_ANY_BETA, REL),
-        formula=precision.set_f),
+        formula=formulas.set_f),
     Definition("BinG", "mean over relevant documents of 1 / log2(2 + documents above that are not relevant)",
-        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=precision.binary_g),
+        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=formulas.binary_g),
     Definition("G",
         "sum of gain / log2(2 + c - g), g being the gain down to there and c that of the best ranking, each rank at "
         "least 1, divided by the gain there is",
-        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=precision.normalized_g),
+        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=formulas.normalized_g),
     Definition("nDCGrel",
         "mean over relevant documents of nDCG at their rank; where one was not retrieved, at the end",
-        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=precision.ndcg_at_relevant),
+        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=formulas.ndcg_at_relevant),
     Definition("RnDCG", "mean of nDCG at the ranks where the best possible ranking changes its gain",
-        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=precision.ndcg_at_changes),
+        "trec_eval", gain=grade_gain, cutoff="none", parameters=(GAINS,), formula=formulas.ndcg_at_changes),
     Definition("RBPresidual",
         "what documents without a judgment could add to RBP: (1 - p) times the sum of p^(rank - 1) over them, plus p^n "
         "for what follows the n documents retrieved; 0 if all are judged",
         "Moffat & Zobel 2008; trec_eval", cutoff="none", parameters=(_P,), needs_relevant=False,
-        formula=precision.rbp_residual),
+        formula=formulas.rbp_residual),
     Definition("Compat",
         "compatibility: rank-biased overlap with the best ranking, documents of a grade in the order retrieved; "
         "divided by the highest possible with normalize",
         "Clarke et al. 2021", gain=grade_gain, cutoff="none", parameters=(_LOW_P, _NORMALIZE, GAINS),
-        formula=precision.ideal_overlap),
+        formula=formulas.ideal_overlap),
     Definition("Accuracy",
         "share of the pairs of a relevant and another document, both among the first k, of which the relevant one is "
         "first",
-        "ir_measures", gain=binary_gain, parameters=(REL,), formula=precision.pair_accuracy),
+        "ir_measures", gain=binary_gain, parameters=(REL,), formula=formulas.pair_accuracy),
     Definition("O_measure", "O-measure: blended ratio (C + beta G) / (r + beta I) at the first relevant document",
         "Sakai 2007; NTCIREVAL", gain=grade_gain, cutoff="none", parameters=(_BETA, _GAIN, GAINS),
-        formula=blended.o_measure),
+        formula=formulas.o_measure),
     Definition("P_measure",
         "P-measure: blended ratio at the first document of the highest gain retrieved",
         "Sakai 2007; NTCIREVAL", gain=grade_gain, cutoff="none", parameters=(_BETA, _GAIN, GAINS),
-        formula=blended.p_measure),
+        formula=formulas.p_measure),
     Definition("P_plus",
         "P+: mean of the blended ratio over relevant documents down to the first of the highest gain retrieved",
         "Sakai 2007; NTCIREVAL", gain=grade_gain, cutoff="none", parameters=(_BETA, _GAIN, GAINS),
-        formula=blended.p_plus),
+        formula=formulas.p_plus),
     Definition("NCU",
         "normalized cumulative utility: blended ratio over relevant documents, weighted by how likely a user stops "
         "there",
         "Sakai & Robertson 2008; NTCIREVAL", gain=grade_gain, cutoff="none",
-        parameters=(_NCU_STOP, _STOPS, _NCU_GAMMA, _BETA, _GAIN, GAINS), formula=blended.cumulative_utility),
+        parameters=(_NCU_STOP, _STOPS, _NCU_GAMMA, _BETA, _GAIN, GAINS), formula=formulas.cumulative_utility),
     Definition("INST",
         "INST: gain a document of a user who goes on with ((r + 2T - g - 1) / (r + 2T - g))^2 at rank r after a gain "
         "of g",
         "Moffat et al. 2015", gain=scaled_grade, cutoff="none", parameters=(_TARGET, *_CWL), needs_relevant=False,
-        formula=user_models.inst),
+        formula=formulas.inst),
     Definition("INSQ",
         "INSQ: gain a document of a user who goes on with ((r + 2T - 1) / (r + 2T))^2 at rank r",
         "Moffat et al. 2012", gain=scaled_grade, cutoff="none", parameters=(_TARGET, *_CWL), needs_relevant=False,
-        formula=user_models.insq),
+        formula=formulas.insq),
     Definition("BPM",
         "bejeweled player model: gain a document of a user who stops with a gain of T, or at rank k",
         "Zhang et al. 2017", gain=scaled_grade, parameters=(_TARGET, *_CWL), needs_relevant=False,
-        formula=user_models.bejewelled),
+        formula=formulas.bejewelled),
     Definition("SDCG", "scaled DCG: gain a document of a user whose attention falls as 1 / log2(rank + 1) down to k",
         "Moffat et al. 2017", gain=scaled_grade, cutoff="required", parameters=_CWL, needs_relevant=False,
-        formula=user_models.discounted),
+        formula=formulas.discounted),
     Definition("NERR8", "nearly ERR, equation 8: a user who goes on with 1 - gain, down to k",
         "Azzopardi et al. 2021", gain=scaled_grade, cutoff="required", parameters=_CWL, needs_relevant=False,
-        formula=user_models.nearly_err_8),
+        formula=formulas.nearly_err_8),
     Definition("NERR9", "nearly ERR, equation 9: a user who goes on with r / (r + 1) (1 - gain), down to k",
         "Azzopardi et al. 2021", gain=scaled_grade, cutoff="required", parameters=_CWL, needs_relevant=False,
-        formula=user_models.nearly_err_9),
+        formula=formulas.nearly_err_9),
     Definition("NERR10", "nearly ERR, equation 10: a user who goes on with p (1 - gain)",
         "Azzopardi et al. 2021", gain=scaled_grade, cutoff="none", parameters=(_HIGH_P, *_CWL), needs_relevant=False,
-        formula=user_models.nearly_err_10),
+        formula=formulas.nearly_err_10),
     Definition("NERR11", "nearly ERR, equation 11: a user who goes on as in INSQ, times 1 - gain",
         "Azzopardi et al. 2021", gain=scaled_grade, cutoff="none", parameters=(_TARGET, *_CWL), needs_relevant=False,
-        formula=user_models.nearly_err_11),
+        formula=formulas.nearly_err_11),
     Definition("CWL",
         "users of cwl-eval that have no name of their own here: precision, reciprocal rank, AP, truncated AP, RBP, "
         "dynamic bejeweled player, time-biased gain, U-measure and information foraging",
         "Azzopardi et al. 2019; cwl-eval", gain=scaled_grade, parameters=(*_USERS, *_CWL), needs_relevant=False,
-        formula=user_models.named_user),
+        formula=formulas.named_user),
     Definition("SetP", "set precision: share of relevant documents among all retrieved",
         "Van Rijsbergen 1979", Kernel.SHARE, binary_gain, cutoff="none", parameters=(REL,)),
     Definition("SetF", "set F: (beta + 1) P R / (R + beta P) of set precision and set recall",
-        "Van Rijsbergen 1979", gain=binary_gain, cutoff="none", parameters=(_ANY_BETA, REL), formula=precision.set_f),
+        "Van Rijsbergen 1979", gain=binary_gain, cutoff="none", parameters=(_ANY_BETA, REL), formula=formulas.set_f),
     Definition("SetAP", "set precision times set recall",
-        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=precision.set_ap),
+        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=formulas.set_ap),
     Definition("SetRelP", "relative set precision: relevant documents retrieved over as many as could be retrieved",
-        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=precision.set_relative_p),
+        "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), formula=formulas.set_relative_p),
     Definition("Utility",
         "a times the relevant and b times the other documents retrieved, plus c times the relevant and d times the "
         "other documents not retrieved",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(*_UTILITY, REL), needs_relevant=False,
-        formula=precision.linear_utility, share=False),
+        formula=formulas.linear_utility, share=False),
     Definition("SetR", "set recall: share of the relevant documents that were retrieved",
         "Van Rijsbergen 1979", Kernel.WEIGHTED_SUM, binary_gain, Norm.TOTAL, cutoff="none", parameters=(REL,)),
     Definition("Judged",
         "judged: share of judged documents among the first k, or among all if fewer were retrieved",
         "ir_measures", Kernel.SHARE, judged_gain, needs_relevant=False),
     Definition("Unjudged", "documents without a judgment among the first k, divided by k",
-        "trec_eval", needs_relevant=False, formula=precision.unjudged_share),
+        "trec_eval", needs_relevant=False, formula=formulas.unjudged_share),
     Definition("NumQ", "number of topics: 1 for each",
         "trec_eval", Kernel.NORM, zero_gain, cutoff="none", needs_relevant=False, summary="sum"),
     Definition("NumRet", "number of documents retrieved",
@@ -493,7 +564,7 @@ _TABLE: tuple[Definition, ...] = (
         summary="sum"),
     Definition("NumNonRelRet", "number of judged documents retrieved that are not relevant",
         "trec_eval", gain=binary_gain, cutoff="none", parameters=(REL,), needs_relevant=False, summary="sum",
-        formula=precision.count_nonrelevant),
+        formula=formulas.count_nonrelevant),
 )
 # fmt: on
 

@@ -137,6 +137,12 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
     return _ask_tools(text)
 
 
+_OTHER_NAMES = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
+                "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
+                "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
+"""Names of other programs, in their capitals."""
+
+
 def _parse_exactly(text: str) -> Measure | None:
     """Read one of our own names; None where it is none, or is written as another program does."""
     shape = _SHAPE.fullmatch(text)
@@ -155,7 +161,15 @@ def _ask_tools(text: str) -> list[Measure]:
     meanings: dict[tuple[Measure, ...], list[str]] = {}
     refusal: InputError | None = None
     others = [tool for tool in TOOLS if tool not in ("shardwise", *SELDOM)]
-    for spelled in _list_spellings(text):
+    shape = _SHAPE.fullmatch(text)
+    spellings = [text]
+    if shape is not None:
+        # the name in the capitals of names that we or other programs have
+        head = shape[1]
+        heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper()}
+        heads |= {name for name in _OTHER_NAMES if name.lower() == head.lower()}
+        spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
+    for spelled in spellings:
         for tool in (*others, "shardwise"):
             try:
                 names = translate_name(spelled, tool)
@@ -183,7 +197,6 @@ def _ask_tools(text: str) -> list[Measure]:
         )
     if refusal is not None:
         raise refusal
-    shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise InputError(
             f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_list_known()
@@ -196,30 +209,6 @@ def _ask_tools(text: str) -> list[Measure]:
     )
 
 
-def _list_spellings(text: str) -> list[str]:
-    """Return a name as it stands, then in the capitals of names that we or other programs have."""
-    shape = _SHAPE.fullmatch(text)
-    spellings = [text]
-    if shape is not None:
-        head = shape[1]
-        heads = {
-            _BY_LOWER_NAME.get(head.lower(), head),
-            head.lower(),
-            head.upper(),
-            *_find_other_capitals(head),
-        }
-        spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
-    return spellings
-
-
-def _find_other_capitals(head: str) -> list[str]:
-    """Return names of other programs that differ from one in capitals alone."""
-    known = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
-             "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
-             "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
-    return [name for name in known if name.lower() == head.lower()]
-
-
 def _parse_ours(spelled: str, text: str) -> Measure:
     """Read a name in our own spelling; refusals quote the text that was given."""
     shape = _SHAPE.fullmatch(spelled)
@@ -228,7 +217,15 @@ def _parse_ours(spelled: str, text: str) -> Measure:
             f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_list_known()
         )
     definition = _BY_NAME[shape[1]]
-    given = _parse_arguments(text, shape[2] or "")
+    inside = shape[2] or ""
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        given = {str(argument.arg): ast.literal_eval(argument.value) for argument in call.keywords}
+    except (SyntaxError, ValueError, TypeError):
+        remedy = "write them as in nDCG(dcg='exp-log2',base=10)@20"
+        raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}", remedy=remedy) from None
     cutoff = _parse_cutoff(text, definition, shape[3])
     takes = {parameter.name: parameter for parameter in definition.parameters}
     for argument in given:
@@ -245,17 +242,6 @@ def _parse_ours(spelled: str, text: str) -> Measure:
     if "min_rel" in values and values["min_rel"] >= values["max_rel"]:
         raise InputError(f"measure {text!r}: min_rel is not below max_rel", remedy="raise max_rel")
     return Measure(definition, parameters, cutoff)
-
-
-def _parse_arguments(text: str, inside: str) -> dict[str, Any]:
-    try:
-        call = ast.parse(f"f({inside})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
-            raise ValueError
-        return {str(argument.arg): ast.literal_eval(argument.value) for argument in call.keywords}
-    except (SyntaxError, ValueError, TypeError):
-        remedy = "write them as in nDCG(dcg='exp-log2',base=10)@20"
-        raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}", remedy=remedy) from None
 
 
 def _parse_cutoff(text: str, definition: Definition, given: str | None) -> int | float | None:
@@ -320,27 +306,19 @@ def _validate_value(text: str, parameter: MeasureParameter, value: Any) -> Any:
         good = good and all(isinstance(point, int | float) and 0 <= point <= 1 for point in value)
         value = tuple(map(float, value)) if good else value
     else:
-        good, want = _is_gains(value), "a mapping from grades to gains of 0 or more, as in {0:0,1:1,2:3}"
-        value = _sort_gains(value) if good else value
+        want = "a mapping from grades to gains of 0 or more, as in {0:0,1:1,2:3}"
+        good = isinstance(value, dict) and all(
+            isinstance(grade, int) and isinstance(gain, int | float) and math.isfinite(gain) and gain >= 0
+            for grade, gain in value.items()
+        )
+        if good:
+            # in order of grade; nothing where every grade is its own gain
+            pairs = sorted((int(grade), _simplify_number(gain)) for grade, gain in value.items())
+            plain = all(grade == gain for grade, gain in pairs if grade >= 0 or gain > 0)
+            value = None if plain else tuple(pairs)
     if not good:
         raise InputError(f"measure {text!r}: {parameter.name} is {value!r}", remedy=f"it must be {want}")
     return value
-
-
-def _is_gains(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and all(isinstance(grade, int) for grade in value)
-        and all(
-            isinstance(gain, int | float) and math.isfinite(gain) and gain >= 0 for gain in value.values()
-        )
-    )
-
-
-def _sort_gains(value: dict[int, float]) -> tuple[tuple[int, float], ...] | None:
-    """Return pairs in order of grade, whole numbers as such; nothing where every grade is its own gain."""
-    pairs = sorted((int(grade), _simplify_number(gain)) for grade, gain in value.items())
-    return tuple(pairs) if any(grade != gain for grade, gain in pairs if grade >= 0 or gain > 0) else None
 
 
 def _spell_value(value: Any) -> str:

@@ -1,1 +1,0 @@
-"""Does it hold on other topics?"""
