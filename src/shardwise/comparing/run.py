@@ -275,7 +275,7 @@ def make_tables(
                 "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
             )
         places = {name: k for k, name in enumerate(gated.votes.systems)}
-        members = np.array([places[name] for name in level_names(scores, "system")])
+        members = np.array([places[name] for name in level_names(gated.array, "system")])
         options["votes"] = (gated.votes.units.select_systems(members),)
     if method.takes_single_items and gated.cluster is not None:
         options["cluster"] = gated.cluster
