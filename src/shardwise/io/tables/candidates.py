@@ -144,9 +144,8 @@ def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
         return True
     if best.item is None or other.item is None or other.item in facts.taken:
         return False
-    return (
-        not other.unique and not are_both_items(facts, best, other) and facts.is_nested(best.item, other.item)
-    )
+    nested = not other.unique and facts.is_nested(best.item, other.item)
+    return nested and not are_both_items(facts, best, other)
 
 
 def are_both_items(facts: Facts, best: Candidate, other: Candidate) -> bool:
@@ -405,9 +404,7 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
     """List columns that may name the rows, with what the columns of numbers may be then."""
     forced = facts.given.get("topic")
     naming = [column for column in facts.columns.values() if _may_name_rows(facts, column)]
-    named = any(
-        column.roles[:1] == ("topic",) or (column.name == facts.first and column.unique) for column in naming
-    )
+    named = any(c.roles[:1] == ("topic",) or (c.name == facts.first and c.unique) for c in naming)
     for column in (*naming, *([] if named else [None])):
         item = None if column is None else column.name
         if forced is not None and item != forced:
@@ -487,11 +484,8 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     measures = (scored or len(names) == 1) and all(name in scored or name in side_columns for name in names)
     if facts.single or chosen or measures:
         # also one that names the same system throughout
-        systems = [
-            name
-            for name in facts.by_word("system")
-            if name != item.name and (facts[name].plain or "instance" in facts[name].roles)
-        ]
+        others = [facts[name] for name in facts.by_word("system") if name != item.name]
+        systems = [column for column in others if column.plain or "instance" in column.roles]
         features = {**rows, **dropped, measures_of_one: 1.0 + 2.0 * (chosen and not systems)}
         features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
         features["several scores of one cell"] = 2.0 * (not base.unique)
@@ -661,10 +655,8 @@ def _is_crossed(facts: Facts, base: Candidate) -> bool:
         and 1 < column.distinct < rows
         and rows % column.distinct == 0
     ]
-    return any(
-        a.distinct * b.distinct == rows == facts.count(a.name, b.name)
-        for a, b in combinations(labels[:10], 2)
-    )
+    pairs = combinations(labels[:10], 2)
+    return any(a.distinct * b.distinct == rows == facts.count(a.name, b.name) for a, b in pairs)
 
 
 def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) -> Candidate:

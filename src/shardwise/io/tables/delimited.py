@@ -140,11 +140,12 @@ def find_dialect(rows: Sequence[tuple[int, Sequence[str]]], path: Path, delimite
     if _is_headerless(header, body):
         names = tuple(str(k + 1) for k in range(len(header)))
         return Dialect(delimiter, names, number, number, tuple(notes), headerless=True)
-    # units: no label, and no number where others have one
-    units = [cell.strip() for cell in body[0] if cell.strip()] if len(body) > 1 else []
-    unlabelled = bool(units) and len(body[0]) == len(header) and not body[0][0].strip()
-    if unlabelled and all(_UNIT.fullmatch(cell) and not is_number(cell) for cell in units):
-        notes.append(f"row of units left out: {', '.join(dict.fromkeys(units))}")
+    # units: no label, no number where others have one, and no verdict that stands further down, too
+    units = {k: cell.strip() for k, cell in enumerate(body[0]) if cell.strip()} if len(body) > 1 else {}
+    again = any(unit == row[k].strip() for row in body[1:] for k, unit in units.items() if k < len(row))
+    unlabelled = bool(units) and len(body[0]) == len(header) and 0 not in units and not again
+    if unlabelled and all(_UNIT.fullmatch(unit) and not is_number(unit) for unit in units.values()):
+        notes.append(f"row of units left out: {', '.join(dict.fromkeys(units.values()))}")
         first += 1
     # a quoted cell may begin on an earlier line than it ends
     return Dialect(delimiter, tuple(header), number, rows[first][0] + 1, tuple(notes))

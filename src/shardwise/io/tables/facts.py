@@ -63,6 +63,7 @@ class Reading:
     omitted: dict[str, str] = field(default_factory=dict)  # column -> why
     parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
+    folds: bool = False  # whether the columns of scores are repeats of one system
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property
@@ -73,6 +74,7 @@ class Reading:
             for role, name in self.roles.items()
             if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
         }
+        words |= {"instance": "repeat"} if self.folds else {}
         return {role: word for role, word in words.items() if word != role and not set(word) & {"#", "+"}}
 
 

@@ -46,7 +46,6 @@ from shardwise.io.tables.sheet import (
     exchange_axes,
     fill_down,
     join_columns,
-    melt_columns,
 )
 from shardwise.io.tables.words import FOLDS, PEOPLE, is_value, list_roles, simplify_header
 
@@ -353,8 +352,8 @@ def _settle(facts: Facts, candidate: Candidate) -> Reading:
     if shape == "folds":
         item, scores = str(candidate.item), candidate.scores
         kinds = {name: c.kind for name, c in sheet.columns.items() if name not in (item, *scores)}
-        roles, notes = {"topic": item, "instance": "repeat"}, ("columns are repeats of one system",)
-        return Reading(melt_columns(sheet, item, scores), roles, ("score",), False, kinds, notes=notes)
+        notes = ("columns are repeats of one system",)
+        return Reading(sheet, {"topic": item}, scores, False, kinds, notes=notes, folds=True)
     roles, omitted = _assign_roles(facts, candidate)
     rest = [name for name in sheet.columns if name not in roles.values() and name not in omitted]
     if shape == "wide":

@@ -57,14 +57,9 @@ class Records:
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
         labels = {role: labels.take_rows(rows) for role, labels in self.labels.items()}
-        measures, locate_row = self.measures.take_rows(rows), self.place
-        return replace(
-            self,
-            labels=labels,
-            measures=measures,
-            values=self.values[rows],
-            place=lambda k: locate_row(int(rows[k])),
-        )
+        measures, values, locate_row = self.measures.take_rows(rows), self.values[rows], self.place
+        kept = replace(self, labels=labels, measures=measures, values=values)
+        return replace(kept, place=lambda k: locate_row(int(rows[k])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,9 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     labels = {role: Labels(np.tile(entry.codes, times), *entry[1:]) for role, entry in labels.items()}
     if wide:
         systems = [reading.parts.get(name, (name, ""))[0] for name in reading.scores]
-        labels["system"] = Labels.join([Labels.repeat_name(name, count) for name in systems])
+        labels["system"] = _repeat_each(systems, count)
+    if reading.folds:
+        labels["instance"] = _repeat_each(reading.scores, count)
     values, words = [], 0
     for name in reading.scores:
         column = sheet.columns[name]
@@ -165,7 +162,7 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         place=lambda k: sheet.place(int(numbers[k % count])),
         nouns=reading.nouns,
         notes=tuple(notes),
-        primary=find_headline(reading.scores) if times > 1 and not wide else "",
+        primary=find_headline(reading.scores) if times > 1 and not wide and not reading.folds else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
@@ -183,13 +180,20 @@ def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, co
     if "measure" in reading.roles:
         kinds = reading.sheet.require_labels(reading.roles["measure"]).take_rows(rows)
         return Labels(np.tile(kinds.codes, len(scores)), kinds.names)
-    if reading.wide or reading.parts:
+    if reading.folds:
+        names = [measure or "score"] * len(scores)
+    elif reading.wide or reading.parts:
         common = measure or name_measure(scores) or "score"
         names = [reading.parts.get(name, (name, common))[1] for name in scores]
     else:
         called = measure if measure and len(scores) == 1 else "score"
         names = [called if is_value(name) else name for name in scores]
         names = names if len(set(names)) == len(names) else list(scores)
+    return _repeat_each(names, count)
+
+
+def _repeat_each(names: Sequence[str], count: int) -> Labels:
+    """Return each of some names for as many scores."""
     return Labels.join([Labels.repeat_name(name, count) for name in names])
 
 

@@ -256,9 +256,8 @@ class Column:
     @property
     def blank(self) -> bool:
         """Whether no cell says anything."""
-        return self.data.null_count == len(self.data) or (
-            is_text(self.data.type) and len(self.labels.names) == 1 and not self.labels.names[0]
-        )
+        filled = not is_text(self.data.type) or len(self.labels.names) > 1 or bool(self.labels.names[0])
+        return self.data.null_count == len(self.data) or not filled
 
     @property
     def constant(self) -> bool:
@@ -283,9 +282,8 @@ class Column:
     @property
     def counts(self) -> bool:
         """Whether the cells are whole numbers, each different from all others: they number the rows."""
-        whole = pa.types.is_integer(self.data.type) or (
-            is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
-        )
+        decimal = is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
+        whole = pa.types.is_integer(self.data.type) or decimal
         enough = len(self.data) > (0 if ENDS_IN_ID.search(self.name) else 2)
         return enough and whole and self.unique
 
@@ -548,33 +546,6 @@ def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
     )
 
 
-def melt_columns(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
-    """Return a table with a row for each number, the columns of numbers as repeats.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    label
-        The column that names the rows.
-    numbers
-        Columns of repeats.
-    """
-    codes, names, _ = sheet.columns[label].labels
-    rows, locate_row = sheet.rows, sheet.place
-    columns = {
-        label: pa.array([names[code] for code in codes.tolist()] * len(numbers), pa.string()),
-        "repeat": pa.array(np.repeat(np.array(numbers, dtype=object), rows).tolist(), pa.string()),
-        "score": pa.array(np.concatenate([sheet.columns[name].values for name in numbers])),
-    }
-    return make_sheet(
-        pa.table(list(columns.values()), names=list(columns)),
-        sheet.source,
-        lambda row: locate_row(row % rows),
-        system=sheet.system,
-    )
-
-
 def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
     """Return the table with one column in place of several, whose labels say what all of them say; and its name.
 
@@ -602,12 +573,8 @@ def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     """Fill the labels of merged cells, where each stands once above equally many empty cells; and say so."""
     names = list(sheet.columns)
     first = sheet.columns[names[0]] if names else None
-    if (
-        first is None
-        or len(names) < 3
-        or not pa.types.is_string(first.data.type)
-        or "" not in first.labels.names
-    ):
+    typed = first is not None and len(names) > 2 and pa.types.is_string(first.data.type)
+    if first is None or not typed or "" not in first.labels.names:
         return sheet, ()
     second = sheet.columns[names[1]]
     cells = [(cell or "").strip() for cell in first.data.to_pylist()]
