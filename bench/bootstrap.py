@@ -12,7 +12,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.model import MD3, MD6, Model
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 
 M = 10_000
 SIZE = (50, 129, 5)

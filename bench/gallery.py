@@ -14,7 +14,7 @@ import xarray as xr
 
 import shardwise as sw
 from bench.gallery_pages import draw_reports
-from shardwise.methods.bootstrap.fit import BootstrapFit
+from shardwise.methods.bootstrap.method import BootstrapFit
 from shardwise.planning.plans import design_curve
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"

@@ -14,7 +14,7 @@ from shardwise.lab.calibrate import calibrate
 from shardwise.lab.scenarios.base import normal_scenario
 from shardwise.lab.simulate_scores import MEAN
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.names import DEFAULTS
 
 SHARDS = ("topic", "system", "shard")

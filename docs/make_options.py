@@ -82,7 +82,9 @@ def options_page() -> str:
                 if set(commands) == set(FAMILY) and row.name in shared
                 else commands_text(commands)
             )
-            rows.append(f"| {names}{escape(value)} | {escape(row.description)} | {escape(default)} | {listed} |")
+            rows.append(
+                f"| {names}{escape(value)} | {escape(row.description)} | {escape(default)} | {listed} |"
+            )
         title = group.title.partition(" (")[0]
         head = f"\n## {title}\n\n| option | | default | commands |\n|---|---|---|---|\n"
         parts.append(head + "\n".join(rows) + "\n")

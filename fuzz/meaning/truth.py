@@ -14,8 +14,7 @@ import xarray as xr
 from fuzz.cases import Wrong
 from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
-from shardwise.cli.parsing import make_options
-from shardwise.cli.wording import format_error, spell_option
+from shardwise.cli.parsing import format_error, make_options, spell_option
 from shardwise.core.errors import InputError
 
 FOLLOWED = ("columns", "decimal", "sheet", "exclude", "task", "measure", "pair_by", "missing")

@@ -35,7 +35,7 @@ from .io.scores import read_scores as read_scores
 from .io.scores import write_scores as write_scores
 from .lab.calibrate import calibrate as calibrate
 from .methods.anova.fit import anova as anova
-from .methods.bootstrap.fit import bootstrap_anova as bootstrap_anova
+from .methods.bootstrap.method import bootstrap_anova as bootstrap_anova
 from .methods.mixed.fit import mixed as mixed
 from .methods.moments.fit import ScoreMoments as ScoreMoments
 from .methods.pairs import Means as Means

@@ -39,8 +39,8 @@ def test_what_is_chosen_is_done(tmp_path: Path) -> None:
     choices = {"lower_is_better": ["true"], "range": ["0,10"]}
     options = call_command(list_commands()["compare",], [file], choices)
     scores = Scores(InputReader(options).check().read_input().first_measure())
-    assert scores.lower_is_better
-    assert scores.range == (0, 10)
+    assert scores.measure.lower_is_better
+    assert scores.measure.range == (0, 10)
     file.write_text(f"question,model,wer\n{rows}\n")
     assert describe_files(tmp_path, {})["lower"] == ["wer"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import shardwise
 from shardwise.cli.commands import COMMANDS, list_commands
-from shardwise.cli.config import SHARED, AnalysisFile, to_toml
+from shardwise.cli.parsing import SHARED, AnalysisFile, to_toml
 from shardwise.core.errors import InputError
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"

@@ -19,8 +19,7 @@ from command_line import PAIR_COLUMNS, shardwise
 from generated import STALE
 from report_pages import HOSTILE
 from shardwise.cli.commands import COMMANDS, Command, list_commands
-from shardwise.cli.config import AnalysisFile
-from shardwise.cli.parsing import list_rows
+from shardwise.cli.parsing import AnalysisFile, list_rows
 from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, make_schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -240,7 +239,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
     rows = [[str(t), *(f"0.{(7 * t + 3 * k) % 9}" for k in range(12))] for t in range(4)]
     (tmp_path / "s.csv").write_text("\n".join(",".join(row) for row in [["topic", *names], *rows]) + "\n")
     table = shardwise("compare", tmp_path / "s.csv", "--model", "MD1", "-f", "latex").stdout
-    assert table.count(r"\begin{longtable}{llrrrrrrrrr}") == 1
+    assert table.count(r"\begin{longtable}{@{}llrrrrrrrrr@{}}") == 1
     assert table.count(" \\\\\n") == 66 + 1
 
 

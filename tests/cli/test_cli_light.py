@@ -118,3 +118,25 @@ def test_a_comparison_needs_neither_threads_nor_processes(tmp_path: Path) -> Non
         for command in commands
     ]
     assert answers[0] == answers[1] != ""
+
+
+def test_a_small_table_loads_what_its_answer_needs(tmp_path: Path) -> None:
+    """What a comparison of a small table may load: no laboratory, no streaming, no charts, no templates."""
+    rows = "".join(f"q{k},{(k * 7 % 11) / 11:.3f},{(k * 5 % 13) / 13:.3f}\n" for k in range(40))
+    (tmp_path / "small.csv").write_text(f"question,a,b\n{rows}")
+    script = LOADED.replace(
+        'names = {name.partition(".")[0] for name in sys.modules}', "names = {*sys.modules}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(["compare", str(tmp_path / "small.csv")])],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = set(json.loads(done.stderr.splitlines()[-1])[1])
+    ours = {name for name in names if name.startswith("shardwise")}
+    assert len(ours) <= 165
+    assert {name for name in ours if name.startswith("shardwise.lab.")} <= {"shardwise.lab.recorded"}
+    unwanted = {"shardwise.app", "shardwise.io.blocks", "shardwise.papers", "shardwise.plot.theme"}
+    unwanted |= {"altair", "vl_convert", "pyarrow.dataset", "scipy.stats", "scipy.optimize"}
+    assert names & unwanted == set()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shardwise.cli.wording import format_error, spell_option
+from shardwise.cli.parsing import format_error, spell_option
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.methods.pairs import choose_pairs
 

@@ -30,7 +30,7 @@ from shardwise.comparing.stability import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import Means
 from shardwise.stats.corrections import _harmonic_factor, cauchy_p, harmonic_mean_p
 

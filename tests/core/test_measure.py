@@ -93,13 +93,16 @@ def test_how_range_and_direction_are_known() -> None:
         "declared",
     )
     # a keyword is stronger than an attribute
-    assert Scores(as_scores(table(y, range=(0, 9)), range=(0, 20))).range == (0, 20)
-    assert Scores(as_scores(table(y, lower_is_better=True), lower_is_better=False)).lower_is_better is False
+    assert Scores(as_scores(table(y, range=(0, 9)), range=(0, 20))).measure.range == (0, 20)
+    assert (
+        Scores(as_scores(table(y, lower_is_better=True), lower_is_better=False)).measure.lower_is_better
+        is False
+    )
 
 
 def test_the_range_is_that_of_the_whole_file() -> None:
     y = np.tile([1.0, 2.0, 9.0], (6, 1))
-    assert Scores(as_scores(table(y)).isel(system=[0, 1])).range == (1, 10)
+    assert Scores(as_scores(table(y)).isel(system=[0, 1])).measure.range == (1, 10)
 
 
 def test_the_gate_can_be_passed_twice() -> None:
@@ -110,7 +113,7 @@ def test_the_gate_can_be_passed_twice() -> None:
     ):
         once = as_scores(given)
         xr.testing.assert_identical(as_scores(once), once)
-    assert Scores.of(as_scores(table(np.eye(4))).rename("wer")).lower_is_better
+    assert Scores.of(as_scores(table(np.eye(4))).rename("wer")).measure.lower_is_better
 
 
 def test_a_score_outside_a_declared_range_is_refused() -> None:

@@ -298,6 +298,30 @@ def test_runs_of_a_method_are_its_repeats(tmp_path: Path) -> None:
     assert dict(scores.sizes) == {"topic": 12, "system": 3, "instance": 3}
 
 
+def test_a_first_row_of_verdicts_without_a_label_is_no_row_of_units(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("bm25,dense,hybrid\n,yes,no\nno,yes,yes\nyes,no,no\n")
+    assert read_scores(tmp_path / "t.csv").sizes["topic"] == 3
+    (tmp_path / "t.csv").write_text("topic,bm25,dense\n,s,s\nq1,1.5,2\nq2,2.5,3\n")
+    assert "row of units left out: s" in read_scores(tmp_path / "t.csv").attrs["read_as"]
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        ([f"2024-03-{k:02}" for k in range(1, 13)], ["=1+1", "+a", "-b"]),
+        (["true", *(f"word {k}" for k in range(1, 12))], ["0.1", "0.2", "0.5"]),
+    ],
+)
+def test_columns_that_may_be_items_are_not_taken_for_systems(
+    tmp_path: Path, names: list[str], labels: list[str]
+) -> None:
+    (tmp_path / "t.json").write_text(json.dumps(pd.DataFrame(VALUES.T, labels, names).to_dict()))
+    with pytest.raises(InputError, match=r"rows may be items or systems") as refused:
+        read_scores(tmp_path / "t.json")
+    turned = read_scores(tmp_path / "t.json", columns=refused.value.choices[1])
+    assert turned["system"].values.tolist() == labels
+
+
 @pytest.mark.parametrize("word", ["TIMEOUT", "OOM", "refused", "#DIV/0!", "?"])
 def test_words_among_scores_are_refused_with_their_count(tmp_path: Path, word: str) -> None:
     path = write_wide(tmp_path / "t.csv")

@@ -41,6 +41,25 @@ def test_users_of_an_experiment_are_compared_by_variant(tmp_path: Path, rows: in
     assert read_text(tmp_path, text, measure="converted")["system"].values.tolist() == ["control", "v1"]
 
 
+def test_a_number_beside_the_score_of_an_experiment_is_another_measure(tmp_path: Path) -> None:
+    lines = [f"u{k},{('control', 'v1')[k % 2]},{k % 4 // 3},{9.5 * (k % 4 // 3)},{k % 7}" for k in range(20)]
+    scores = read_text(tmp_path, "\n".join(["user_id,variant,converted,revenue,latency_ms", *lines]))
+    assert "left out: revenue (another measure), latency_ms (no score)" in scores.attrs["read_as"]
+    text = "\n".join(["user_id,variant,converted,revenue,latency_ms", *lines])
+    assert read_text(tmp_path, text, measure="revenue").name == "revenue"
+
+
+@pytest.mark.parametrize("rows", [["1,0,1", "2,0,1"], ["0,.2,.4", "1,.3,.1"], ["1,0,1", "2,0,1", "3,1,1"]])
+def test_a_first_column_that_counts_the_rows_names_them(tmp_path: Path, rows: list[str]) -> None:
+    scores = read_text(tmp_path, "\n".join(["q,a,b", *rows]))
+    assert scores["system"].values.tolist() == ["a", "b"]
+    assert scores["topic"].values.tolist() == [row.split(",")[0] for row in rows]
+
+
+def test_two_rows_of_numbers_that_do_not_count_are_scores(tmp_path: Path) -> None:
+    assert read_text(tmp_path, "x,a,b\n2,0,1\n1,0,1\n")["system"].values.tolist() == ["x", "a", "b"]
+
+
 def test_a_group_and_a_number_are_an_unpaired_comparison(tmp_path: Path) -> None:
     lines = [f"{('control', 'treatment')[k % 2]},{k % 5}" for k in range(30)]
     scores = read_text(tmp_path, "\n".join(["group,points", *lines]))

@@ -82,7 +82,7 @@ def test_a_killed_worker_costs_time_and_no_result(trec3: Path, tmp_path: Path) -
 LOST = """
     import logging, os, signal, subprocess, sys, threading, time
     from distributed import Client
-    import shardwise.cli.calibrate as command
+    import shardwise.cli.checking as command
     from shardwise.cli.main import main
 
     if __name__ == "__main__":

@@ -20,8 +20,7 @@ from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, Variance
 from shardwise.lab.scenarios.base import Scenario, inside_of, normal_scenario
 from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
 from shardwise.lab.simulate_scores import build_scenario as scenario_of
-from shardwise.methods.anova.fit import anova
-from shardwise.methods.anova.variance_components import variance_components
+from shardwise.methods.anova.fit import anova, variance_components
 from shardwise.methods.mixed.fit import mixed
 
 GOLD = Path(__file__).parent.parent / "gold"

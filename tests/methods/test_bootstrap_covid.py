@@ -17,7 +17,7 @@ from shardwise.core.model import MD6, Model
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

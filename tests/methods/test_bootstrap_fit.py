@@ -19,7 +19,7 @@ from shardwise.comparing.over_splits import voorhees_bh
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import step_up
 

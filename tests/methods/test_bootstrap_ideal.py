@@ -24,7 +24,7 @@ from shardwise.methods.bootstrap.distributions import (
     invert_characteristic,
     smooth_distribution,
 )
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 
 
 def skewed(size: int, seed: int = 1) -> NDArray[np.float64]:

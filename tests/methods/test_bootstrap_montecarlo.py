@@ -14,7 +14,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.distributions import Sample, smooth_draws
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 
 M = 20_000
 SIGMAS = 4.5  # some 600 binomial counts are checked below

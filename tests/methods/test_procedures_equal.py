@@ -16,8 +16,7 @@ from shardwise.comparing.instances import compare_instances
 from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
 from shardwise.core.arrays import Floats
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.bootstrap.method import READINGS, USUAL_READINGS
+from shardwise.methods.bootstrap.method import READINGS, USUAL_READINGS, bootstrap_anova
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.names import list_procedures as procedures
 from shardwise.methods.names import parse_procedure

@@ -17,7 +17,7 @@ import xarray as xr
 import shardwise as sw
 from chart_rows import expressions
 from report_pages import HOSTILE, simulated
-from shardwise.methods.bootstrap.fit import BootstrapFit
+from shardwise.methods.bootstrap.method import BootstrapFit
 from shardwise.plot.dispatch import CHARTS
 
 STARTS = {

@@ -9,7 +9,7 @@ from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3
-from shardwise.methods.bootstrap.fit import BootstrapFit, bootstrap_anova
+from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.plot.fits import density_chart, effect_chart
 
 
@@ -56,7 +56,7 @@ def test_the_shaded_area_is_the_p_value(n_resamples: int | None) -> None:
 def test_the_p_value_is_that_of_the_marginal_distribution() -> None:
     fit = bootstrap_anova(simulated(20, topics=20, shards=2), MD3)
     a, b = nearest(fit)
-    distribution = fit.estimates(null="marginal", tails=1).distribution
+    distribution = fit.measure_pairs(null="marginal", tails=1)
     assert distribution is not None
     p = distribution.p_values(np.array([fit.effects[a] - fit.effects[b]]))[0]
     assert f"p = {p:.3g}" in titles(fit.plot(pair=(a, b)))

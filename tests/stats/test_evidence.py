@@ -35,7 +35,7 @@ def test_unbounded_scores_go_by_student() -> None:
     greater = stats.ttest_1samp(x[0] - x[1], -1.0, alternative="greater").pvalue
     less = stats.ttest_1samp(x[0] - x[1], 1.0, alternative="less").pvalue
     assert float(known.p_above(-1.0)[0]) == pytest.approx(greater)
-    assert float(known.p_below(1.0)[0]) == pytest.approx(less)
+    assert float(known.p_loss(-1.0)[0]) == pytest.approx(less)
     assert float(known.p_within(1.0)[0]) == pytest.approx(max(greater, less))
 
 

@@ -246,7 +246,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     first, second = known.index(a), known.index(b)
     rounding = ROUNDING * float(np.nanmax(np.abs(means), initial=0.0))
     difference = _drop_rounding(means[:, first] - means[:, second], rounding)
-    turned = Scores(scores).lower_is_better
+    turned = Scores(scores).measure.lower_is_better
     gain = -difference if turned else difference
     contribution = difference * _weigh_items(scores, np.isfinite(difference))
     total = float(_drop_rounding(np.nansum(contribution), rounding))
@@ -312,7 +312,7 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     mean = np.where(scored, means, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan)
     squares = np.where(scored, (means - mean[:, None]) ** 2, 0.0).sum(axis=1)
     sd = np.sqrt(squares / np.where(count > 1, count - 1.0, np.nan))
-    turned = Scores(scores).lower_is_better
+    turned = Scores(scores).measure.lower_is_better
     fail, solve = _find_extremes(scores, means)
     # Items that nobody has a score on come last.
     order = np.argsort(-mean if turned else mean, kind="stable")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import xarray as xr
 
 from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, layout_of, nouns_of, require_complete
-from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.recorded import ALPHA, RecordedRates, is_recorded_kind, recorded_rates
-from shardwise.lab.statements import StatementCheck, check_statements
-from shardwise.lab.verdict import Advice, Verdict, declared_procedure
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from shardwise.lab.calibrate import Calibration
+    from shardwise.lab.statements import StatementCheck
+    from shardwise.lab.verdict import Advice, Verdict
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
@@ -145,6 +148,10 @@ def trust_in(
         if recorded is not None:
             statements = check_report(table, procedures, tables=tables, **checked)
             return Trust(None, (recorded.method,), "", nouns_of(table), statements, recorded)
+    # the laboratory is loaded for those who simulate
+    from shardwise.lab.calibrate import CLAIMS, calibrate
+    from shardwise.lab.verdict import declared_procedure
+
     testable = [
         procedure
         for procedure in procedures
@@ -250,6 +257,8 @@ def check_report(
     plain = layout_of(table) in (TABLE, SHARDS) and gated.unit_df is None and gated.human is None
     if not (methods and plain):
         return None
+    from shardwise.lab.statements import check_statements
+
     try:
         return check_statements(
             table,

@@ -21,11 +21,11 @@ from shardwise.app.summaries import describe_calibration_page, summarize_analyse
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
-from shardwise.cli.calibrate import describe_calibration
+from shardwise.cli.checking import describe_calibration
 from shardwise.cli.commands import list_commands
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
 from shardwise.cli.options import Format
-from shardwise.cli.output import Listener, redirect_progress, render_table
+from shardwise.cli.output import Listener, emit, redirect_progress, render_table
 from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat
 from shardwise.core.errors import InputError
@@ -289,7 +289,7 @@ def repeat_report(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str
         options = make_options(REPEAT, values | {"format": Format.json, "quiet": True})
         with redirect_stdout(out):
             # numbers that differ are an answer too
-            run_repeat(options)
+            emit(run_repeat(options), options)
         result = json.loads(out.getvalue())
         (folder / "repeat.json").write_text(dump_json(result))
         (folder / "summary.json").write_text(dump_json(result))

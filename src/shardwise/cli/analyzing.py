@@ -32,8 +32,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import nouns_of
-from shardwise.methods.bootstrap.fit import refuse_generalize
-from shardwise.methods.bootstrap.method import READINGS, make_bootstrap
+from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
 from shardwise.methods.mixed.fit import FactorFit, mixed
 from shardwise.methods.names import Procedure
 from shardwise.methods.repeats.unified import KINDS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardwise.cli import conditions as when
 from shardwise.cli.options import (
@@ -20,6 +20,9 @@ from shardwise.cli.options import (
     refuse_file,
     refuse_unwritable_store,
 )
+
+if TYPE_CHECKING:
+    from shardwise.cli.output import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,11 @@ class Command:
         """Its options by name, and the words of those that take words."""
         return self.rows | {word.name: word for row in self.rows.values() for word in row.words}
 
-    def load_function(self) -> Callable[[Any], int | None]:
-        """Return the function, whose module is loaded now, so that help and completion come at once."""
+    def load_function(self) -> Callable[[Any], Result | Sequence[Result]]:
+        """Return the function that makes its results; its module is loaded now, so that help comes at once."""
         module, name = self.function.split(":")
-        function: Callable[[Any], int | None] = getattr(
-            importlib.import_module(f"shardwise.cli.{module}"), name
-        )
+        function: Callable[[Any], Result | Sequence[Result]]
+        function = getattr(importlib.import_module(f"shardwise.cli.{module}"), name)
         return function
 
 
@@ -97,7 +99,7 @@ TEST: Change = {
     "group": PLAN,
     "common": False,
     "only_with": (when.WITHOUT_WIDTH,),
-    "complete": None,
+    "complete": "",
 }
 ESTIMATE: Change = {
     "help": "Variance estimate: residual, two-way, one-way or percentile95. Default: as the test needs it.",
@@ -133,7 +135,7 @@ def _define(words: str, function: str, options: str, help: str, **changes: Any) 
 # fmt: off
 _COMMANDS = (
     _define(
-        "demo", "demo:run_demo",
+        "demo", "simulate:run_demo",
         "format out quiet jobs seed",
         """Run the whole analysis on a small simulated collection; no data needed.
 
@@ -183,7 +185,7 @@ Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline b
         },
     ),
     _define(
-        "paper", "paper:write_files",
+        "paper", "leaderboard:write_files",
         f"{ASKING} only seed format out table",
         """Write what a paper needs: table, figure, methods paragraph, references, and every number by name.
 
@@ -302,7 +304,7 @@ Example: shardwise design equivalence scores.csv --margin 0.02""",
         },
     ),
     _define(
-        "calibrate", "calibrate:calibrate_methods",
+        "calibrate", "checking:calibrate_methods",
         f"{READING} {DIRECTION} {SHARDING} {WRITTEN} seed chart method model generalize scenario repetitions budget "
         "margin alpha fill",
         """Measure the false-alarm rate and power of methods on simulated data like yours.
@@ -317,7 +319,7 @@ Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model
         },
     ),
     _define(
-        "stability", "stability:compare_splits",
+        "stability", "checking:compare_splits",
         f"{COMPARING} {WRITTEN} only seed table",
         """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
 
@@ -460,7 +462,7 @@ Example: shardwise simulate --topics 50 --systems 129 --out demo/""",
         },
     ),
     _define(
-        "serve", "serve:start_server",
+        "serve", "main:start_server",
         "port host token out open jobs limit max_memory",
         """The same in a browser: drop files, confirm how they are read, see the answer.
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,21 +24,23 @@ from shardwise.cli.analyzing import (
     test_margin,
 )
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, pick_measure
-from shardwise.cli.moments import compare_streamed
-from shardwise.cli.options import Format, parse_words
-from shardwise.cli.output import emit_table, write_text
+from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, parse_columns, pick_measure
+from shardwise.cli.options import MOMENTS, Format, parse_words
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
+from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
+from shardwise.methods.moments.fit import Gaps, ScoreMoments
+from shardwise.methods.names import parse_procedure
 from shardwise.methods.pairs import list_baselines
-from shardwise.plot.saving import save_chart
 from shardwise.writing.answer import (
     FEW_NAMED,
     write_answer,
@@ -56,13 +62,12 @@ OF_REPEATS = ("seeds", "spread", "shares", "settings")
 TABLES = ("", "systems", "pairs", "items", *OF_REPEATS)
 
 
-def compare_systems(options: Options) -> None:
-    """Compare systems and print which differ; draw it and write a report of it where asked."""
+def compare_systems(options: Options) -> Sequence[Result] | Result:
+    """Compare systems and return which differ; write a report of it where asked."""
     _check_options(options)
     reader = InputReader(options).check()
     if reader.is_streamed or options.keeps_moments:
-        compare_streamed(options, reader)
-        return
+        return compare_streamed(options, reader)
     page = options.chosen_format is Format.html
     shows_items = options.table.partition(":")[0] == "items"
     if options.report is not None or options.chart is not None or page or shows_items:
@@ -72,16 +77,14 @@ def compare_systems(options: Options) -> None:
         # Refuses to choose.
         pick_measure(read)
     if options.random:
-        _show_factors(options, pick_measure(read), read.notes)
-        return
+        return _show_factors(options, pick_measure(read), read.notes)
     names = level_names(pick_measure(read), "system") if shows_items else ()
     pair = parse_pair(options.table.partition(":")[2], names) if shows_items else None
     if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
         from shardwise.cli.repeats import show_repeats
 
-        show_repeats(options, read)
-        return
+        return show_repeats(options, read)
     _check_pairs(options, read)
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(
@@ -94,26 +97,23 @@ def compare_systems(options: Options) -> None:
         )
     if options.report is not None:
         analyses[0].report(options.report)
-    if options.chart is not None:
-        _draw_chart(analyses[0], options)
     if shows_items:
-        _show_items(analyses[0], pair, options)
+        results = [_show_items(analyses[0], pair, options)]
     elif page:
         # Loaded here, since it needs charts and templates.
         from shardwise.writing.html import render_report
 
-        write_text(render_report(analyses[0]), options.out, quiet=options.quiet)
+        results = [Result(page=render_report(analyses[0]))]
     else:
-        _show_result(analyses, options)
+        results = _show_result(analyses, options)
 
+    def draw() -> Any:
+        """Draw the differences against the margin, or the systems where there is none."""
+        tested = test_margin(analyses[0].comparisons, options)
+        level = 1.0 - options.alpha
+        return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
 
-def _draw_chart(analysis: Analysis, options: Options) -> None:
-    """Draw the differences against the margin, or the systems where there is none."""
-    assert options.chart is not None
-    tested = test_margin(analysis.comparisons, options)
-    level = 1.0 - options.alpha
-    chart = analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
-    save_chart(chart, options.chart)
+    return [replace(results[0], chart=draw), *results[1:]]
 
 
 def _check_options(options: Options) -> None:
@@ -154,21 +154,24 @@ def _shows_pairs(options: Options) -> bool:
     return options.chosen_format is not Format.text
 
 
-def _show_result(analyses: list[Analysis], options: Options) -> None:
-    """Print or write the result: systems as text, pairs in the other formats."""
+def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
+    """Return systems as text, a result a measure, and pairs of all measures in the other formats."""
     format = options.chosen_format
     if format is Format.text and options.out is None:
-        for analysis in analyses:
-            table = _make_table(analysis, options)
-            emit_table(
-                table, options, title=_write_title(analysis, options), notes=_list_notes(analysis, options)
+        return [
+            Result(
+                (_write_title(analysis, options),),
+                _make_table(analysis, options),
+                _list_notes(analysis, options),
             )
-        return
+            for analysis in analyses
+        ]
     tables = [_make_table(analysis, options) for analysis in analyses]
     if len(analyses) > 1:
         for analysis, table in zip(analyses, tables, strict=True):
             table.insert(0, "measure", analysis.measure)
     first = analyses[0]
+    contrasts, tie = _compute_contrasts(first, options), first.open_tie()
     facts = {
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
@@ -180,16 +183,16 @@ def _show_result(analyses: list[Analysis], options: Options) -> None:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
-        **_margin_facts(options),
-        **_collect_contrasts(first, options),
-        **_tie_facts(first),
+        **options.margin_facts,
+        **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
+        **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
     text = format is Format.text
     title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
     notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
     frame = pd.concat(tables, ignore_index=True)
-    emit_table(frame, options, title=title, notes=notes, facts=facts)
+    return [Result((title,), frame, notes, facts=facts)]
 
 
 def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
@@ -224,8 +227,8 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
     return pair
 
 
-def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Options) -> None:
-    """Print or write the items of two systems, or the matrix of items and systems."""
+def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Options) -> Result:
+    """Return the items of two systems, or the matrix of items and systems."""
     for_people = options.chosen_format is Format.text and options.out is None
     facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
     if pair is None:
@@ -245,7 +248,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
     noun = analysis.item_noun
     note = (f"{format_count(hidden, noun)} not shown; add --out items.csv for all.",) if hidden > 0 else ()
     notes = () if options.quiet else (*analysis.notes, *note)
-    emit_table(frame, options, title="\n".join(lines), notes=notes, facts=facts)
+    return Result(tuple(lines), frame, notes, facts=facts)
 
 
 def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
@@ -265,16 +268,6 @@ def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFr
     return table if for_programs else table.rename(columns={"system": noun})
 
 
-def _margin_facts(options: Options) -> dict[str, Any]:
-    return {} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}
-
-
-def _tie_facts(analysis: Analysis) -> dict[str, Any]:
-    """What could have been detected, and how many items would settle the closest tie."""
-    tie = analysis.open_tie()
-    return {} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}
-
-
 def _write_title(analysis: Analysis, options: Options) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
     tested = test_margin(analysis.comparisons, options)
@@ -292,12 +285,6 @@ def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None
     pairs = analysis.comparisons
     groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
-
-
-def _collect_contrasts(analysis: Analysis, options: Options) -> dict[str, Any]:
-    """Collect the contrasts for programs."""
-    contrasts = _compute_contrasts(analysis, options)
-    return {} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}
 
 
 def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
@@ -350,16 +337,11 @@ def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 
 
-def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
-    """Print or write the comparison by a mixed model with random factors."""
+def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]) -> Result:
+    """Return the comparison by a mixed model with random factors."""
     fit, pairs = compare_by_factors(scores, options, options.baseline)
     measure = str(scores.name or "score")
     tested = test_margin(pairs, options)
-    if options.chart is not None:
-        chart = (
-            pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
-        )
-        save_chart(chart, options.chart)
     nouns = nouns_of(scores)
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
@@ -373,16 +355,21 @@ def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]
         "measure": measure,
         "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
-        **_margin_facts(options),
+        **options.margin_facts,
         "variance_components": dict(parts),
     }
-    title = pairs.summary(options.alpha, measure)
-    emit_table(
+
+    def draw() -> Any:
+        return (
+            pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
+        )
+
+    return Result(
+        (pairs.summary(options.alpha, measure), *([] if tested is None else [str(tested)])),
         frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
-        options,
-        title=title if tested is None else f"{title}\n{tested}",
-        notes=(*notes, *fit.notes, f"standard deviations: {shares}"),
+        (*notes, *fit.notes, f"standard deviations: {shares}"),
         facts=facts,
+        chart=draw,
     )
 
 
@@ -439,3 +426,75 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
         frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
     tested = test_margin(pairs, options)
     return frame if tested is None else join_margin(frame, pairs, tested, options)
+
+
+MARGINAL = "MD1"
+"""Method that needs means and variances only, which take less time than cross-products."""
+
+
+def compare_streamed(options: Options, reader: InputReader) -> Result:
+    """Read each input once, add the moments, compare the systems; save the moments where asked.
+
+    Parameters
+    ----------
+    options : Options
+        Options of the command.
+    reader : InputReader
+        The input.
+    """
+    options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
+    if not reader.is_table:
+        raise InputError(
+            "moments are kept of tables of scores only", where=str(options.out), remedy="write .json"
+        )
+    method = options.method or "moderated"
+    marginal = parse_procedure(method).method.name == MARGINAL and not options.keeps_moments
+    total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
+    lower_is_better = reader.declared["lower_is_better"]
+    if lower_is_better is None:
+        # The column of the scores, or else the only file, may have the name of such a measure.
+        column = (parse_columns(options.columns) or {}).get("score", "")
+        names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
+        lower_is_better = any(map(is_lower_better, names))
+    pairs = compare(
+        total,
+        method,
+        baseline=options.baseline or None,
+        seed=options.seed,
+        lower_is_better=lower_is_better,
+    )
+    if options.keeps_moments:
+        total.save(options.out)
+    table = pairs_table(pairs, options) if _shows_pairs(options) else systems_by_baseline(pairs, options)
+    facts = {
+        "procedure": pairs.procedure,
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "repeats": "",
+        "model": "",
+        "measure": "",
+        "lower_is_better": pairs.lower_is_better,
+        "alpha": options.alpha,
+        "items": total.n,
+        "dropped": total.dropped,
+    }
+    read = (f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",)
+    dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
+    saved = (f"moments: {options.out}",) if options.keeps_moments else ()
+    notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
+    return Result((pairs.summary(options.alpha),), table, notes, facts=facts)
+
+
+def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
+    if path.suffix == MOMENTS:
+        saved = ScoreMoments.load(path)
+        return saved.margins() if marginal else saved
+    gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
+    with show_progress(f"{path.name}: items read", options.quiet) as bar:
+        return ScoreMoments.of(
+            path,
+            columns=parse_columns(options.columns),
+            missing=gaps,
+            margins=marginal,
+            progress=lambda done, _: bar(done, done),
+        )

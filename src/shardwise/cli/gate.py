@@ -12,7 +12,7 @@ from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequ
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
-from shardwise.cli.output import emit_table
+from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
@@ -23,8 +23,8 @@ NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
 
 
-def judge_systems(options: Options) -> int:
-    """Compare two systems, say the verdict, and end with the code that says whether it passes."""
+def judge_systems(options: Options) -> Result:
+    """Compare two systems; the verdict comes with the exit code that says whether it passes."""
     check_choices(options)
     reader, read, base, new = _read_systems(options)
     margin = float(options.margin)
@@ -33,20 +33,26 @@ def judge_systems(options: Options) -> int:
     )
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
     how |= {"repeats": options.repeats}
-    facts = {"margin": margin, "alpha": options.alpha}
+    facts: dict[str, Any] = {"margin": margin, "alpha": options.alpha}
+    verdict: Gate | Gates | SequentialGate
     if options.sequential is not None:
-        look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
-        _show_verdict(look, options, read.notes, {"measure": look.measure, **facts})
-        passes = look.passes
+        verdict = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
+        facts["measure"] = verdict.measure
     else:
         comparisons = _compare_systems(options, reader, read, base, new)
         how |= {"power": options.power, "no_rare_failures": options.margin.no_rare_failures}
         verdict = gate(base, new, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
-        about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
-        _show_verdict(verdict, options, read.notes, {**about, **facts, "power": options.power})
-        passes = verdict.passes
-    return 0 if passes else NOT_PASSED
+        facts |= {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
+        facts["power"] = options.power
+    return Result(
+        (str(verdict),),
+        verdict.to_frame(),
+        read.notes,
+        facts={"passes": verdict.passes, **facts},
+        answers=True,
+        code=0 if verdict.passes else NOT_PASSED,
+    )
 
 
 def _compare_systems(
@@ -110,19 +116,3 @@ def _read_one(options: Options, path: Path) -> xr.DataArray:
             remedy="give a file per system, or one file with --baseline and --new",
         )
     return scores
-
-
-def _show_verdict(
-    verdict: Gate | Gates | SequentialGate,
-    options: Options,
-    notes: tuple[str, ...],
-    facts: dict[str, Any],
-) -> None:
-    emit_table(
-        verdict.to_frame(),
-        options,
-        title=str(verdict),
-        notes=notes,
-        facts={"passes": verdict.passes, **facts},
-        answers=True,
-    )

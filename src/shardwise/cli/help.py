@@ -22,12 +22,12 @@ TAGLINE = "Find out which systems are really different, and what you may claim."
 
 def show_help(words: Sequence[str], stream: TextIO) -> None:
     """Write the help of the program, of a group of commands or of a command."""
-    found = COMMANDS[words[0]] if words else COMMANDS
-    if isinstance(found, dict) and words:
-        found = found.get(words[1], found) if len(words) > 1 else found
+    command = COMMANDS[words[0]] if words else COMMANDS
+    if isinstance(command, dict) and words:
+        command = command.get(words[1], command) if len(words) > 1 else command
     console = Console(file=io.StringIO() if not stream.isatty() else stream, highlight=False)
-    if isinstance(found, Command):
-        _print_command(found, console)
+    if isinstance(command, Command):
+        _print_command(command, console)
     else:
         _print_group(list(words[:1]), console)
     if isinstance(console.file, io.StringIO):

@@ -18,7 +18,7 @@ from shardwise.cli.conditions import Situation
 from shardwise.cli.options import MOMENTS, parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.core.claim import pluralize_noun
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
 from shardwise.core.measure import DECLARED
@@ -540,18 +540,13 @@ def fill_gaps(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str,
     undefined, missing = undefined_cells(scores), missing_cells(scores)
     holes, lost = int(undefined.sum()), int(missing.sum())
     named = isinstance(policy, str)
-    notes = _note_gaps(
-        0 if fill == "leave" else holes, fill, lost, "left out" if named else f"filled with {fill}"
-    )
+    how = "left out" if named else f"filled with {fill}"
+    shown = [f"{format_count(holes, 'undefined cell')}: {fill}"] if holes and fill != "leave" else []
+    shown += [f"{format_count(lost, 'missing score')} {how}"] if lost else []
+    notes = ("; ".join(shown),) if shown else ()
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes
     return fill_undefined(scores, policy), notes
-
-
-def _note_gaps(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
-    notes = [f"{holes} undefined {'cell' if holes == 1 else pluralize_noun('cell')}: {fill}"] if holes else []
-    notes += [f"{lost} missing {'score' if lost == 1 else pluralize_noun('score')} {how}"] if lost else []
-    return ("; ".join(notes),) if notes else ()
 
 
 def parse_bootstrap(method: str) -> dict[str, Any] | None:

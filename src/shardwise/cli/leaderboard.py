@@ -1,37 +1,49 @@
-"""shardwise leaderboard: the systems, best first, with the range of ranks that each may have."""
+"""shardwise leaderboard and paper: the systems, best first, on the screen, on a page or in the files of a paper."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-import xarray as xr
+import pandas as pd
 
-from shardwise.analysis.analysis import PairResult
+from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
-from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors, list_files
+from shardwise.cli.analyzing import (
+    analyze_measures,
+    check_choices,
+    compare_by_factors,
+    list_files,
+    test_margin,
+)
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table, write_text
+from shardwise.cli.output import Result, render_table
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
 from shardwise.core.arguments import validate_choice
-from shardwise.writing.answer import write_range
+from shardwise.io.atomic import write_atomically
+from shardwise.writing.answer import write_answer, write_range, write_scope
+from shardwise.writing.paper import write_paper
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
 
-def rank_systems(options: Options) -> None:
-    """Rank the systems and print them, or write them to a file."""
+def rank_systems(options: Options) -> Result:
+    """Rank the systems."""
     check_choices(options)
     validate_choice(options.table, "table", ("", "fragment"))
     reader = InputReader(options).check()
     read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
-        board, pairs = _rank_by_factors(pick_measure(read), options)
+        scores = pick_measure(read)
+        _, pairs = compare_by_factors(scores, options)
+        baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
+        result = PairResult(pairs=pairs, alpha=options.alpha)
+        board = rank_pairs(result, str(scores.name or "score"), baselines, options.baseline)
         notes = (*read.notes, *pairs.notes)
     else:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
@@ -50,19 +62,9 @@ def rank_systems(options: Options) -> None:
         near_best = _list_near_best(pairs, board.systems, options)
         board = replace(board, margin=float(options.margin), near_best=near_best)
     if options.chosen_format is Format.html:
-        answer = "\n".join(answer_leaderboard(board)[:2])
         page = board.to_html(page=not options.table)
-        write_text(page, options.out, quiet=options.quiet, answer=answer)
-    else:
-        _show_board(board, notes, options)
-
-
-def _rank_by_factors(scores: xr.DataArray, options: Options) -> tuple[Leaderboard, Comparisons]:
-    """Rank by a mixed model with random factors."""
-    _, pairs = compare_by_factors(scores, options)
-    baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
-    result = PairResult(pairs=pairs, alpha=options.alpha, measure=str(scores.name or "score"))
-    return rank_pairs(result, result.measure, baselines, options.baseline), pairs
+        return Result(answer_leaderboard(board)[:2], page=page, answers=True)
+    return _show_board(board, notes, options)
 
 
 def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:
@@ -75,8 +77,8 @@ def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options
     return tuple(name for name in systems if name in shown)
 
 
-def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> None:
-    """Print or write the table: rounded in text, LaTeX and Markdown, else with all digits."""
+def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> Result:
+    """Return the table: rounded in text, LaTeX and Markdown, else with all digits."""
     whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)
@@ -99,11 +101,46 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) ->
         facts["margin"] = board.margin
         near = {board.systems[0], *board.near_best}
         frame["near_best"] = [name in near for name in board.systems]
-    emit_table(
-        frame,
-        options,
-        title=f"{answer}\n{scope}",
-        notes=tuple(note for note in (*explained, *notes, step) if note),
-        facts=facts,
-        answers=True,
+    return Result((answer, scope), frame, (*explained, *notes, step), facts=facts, answers=True)
+
+
+WIDTHS = {"": None, "narrow": 1, "wide": 2}
+"""Columns of a page that the table takes, by the words of the option."""
+
+
+def write_files(options: Options) -> list[Result]:
+    """Write the files, and say what they hold."""
+    check_choices(options)
+    validate_choice(options.table, "table", tuple(WIDTHS))
+    reader = InputReader(options).check()
+    read = reader.read_input()
+    with on_cluster(options.cluster, options.quiet) as executor:
+        analyses = analyze_measures(options, reader, read, executor=executor)
+    files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
+    rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
+    rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
+    if options.quiet and options.format is Format.text:
+        return []
+    first = analyses[0]
+    facts = {
+        "folder": str(options.out),
+        "procedure": first.procedure.name,
+        "claim": first.comparisons.claim,
+        "measures": [analysis.measure for analysis in analyses],
+        "lower_is_better": analyses[0].comparisons.lower_is_better,
+        "baselines": list(first.baselines),
+        "alpha": first.alpha,
+    }
+    lines = (write_answer(first), write_scope(first))
+    return [Result(lines, pd.DataFrame(rows), first.notes, facts=facts)]
+
+
+def _write_margin(options: Options, analysis: Analysis) -> dict[str, str]:
+    """Write the test of every pair against the margin as a LaTeX table."""
+    tested = test_margin(analysis.comparisons, options)
+    assert tested is not None
+    path = options.out / "margin.tex"
+    write_atomically(
+        path, render_table(tested.table, Format.latex, title=str(tested)).encode("utf-8", "backslashreplace")
     )
+    return {"file": str(path), "holds": f"differences against a margin of {options.margin:g}"}

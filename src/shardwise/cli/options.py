@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from shardwise.cli import completing
 from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
 from shardwise.core import arguments
@@ -251,8 +250,8 @@ class Param:
         What must be true for it to have an effect, beside what the group needs.
     check : callable or None
         Refuses a value.
-    complete : callable or None
-        Returns the values that the shell offers.
+    complete : str
+        What the shell offers for it: measures, methods, models or conventions.
     call, argument : str
         Function of the library that takes it as an argument, read or analyze, and the argument's name where it is
         another.
@@ -292,7 +291,7 @@ class Param:
     most: float | None = None
     only_with: tuple[Condition, ...] = ()
     check: Callable[[Any], Any] | None = None
-    complete: Callable[[str], list[str]] | None = field(default=None, compare=False)
+    complete: str = ""
     call: str = ""
     argument: str = ""
     variable: str = ""
@@ -352,14 +351,14 @@ class Param:
         """Return the values of the words by the names of their rows; commas within a value stay in it."""
         rows = {row.word or row.key: row for row in self.words}
         between = re.compile(rf",(?=(?:{'|'.join(map(re.escape, rows))})(?:[=,]|$))")
-        found: dict[str, list[str]] = {}
+        typed: dict[str, list[str]] = {}
         for piece in (piece.strip() for text in texts for piece in between.split(text)):
             word, equals, value = piece.partition("=")
             row = rows.get(word.strip()) or rows.get("=")
             if row is None or (row.word != "=" and (row.kind is bool) == bool(equals)):
                 raise refuse_unknown(self.name, piece, [row.spell_word() for row in self.words], what="word")
-            found.setdefault(row.name, []).append(piece if row.word == "=" else value.strip())
-        values = {row.name: row.parse_texts(found[row.name]) for row in self.words if row.name in found}
+            typed.setdefault(row.name, []).append(piece if row.word == "=" else value.strip())
+        values = {row.name: row.parse_texts(typed[row.name]) for row in self.words if row.name in typed}
         return GivenWords(",".join(texts), values)
 
     def _parse_text(self, text: str) -> Any:
@@ -466,7 +465,7 @@ _ROWS = (
         help="A qrels file and runs (files, folders, patterns), or scores: tables (CSV, TSV, JSONL, Parquet, xlsx) and "
         "logs of evaluation tools (lm-eval, inspect …)."),
     Param("measure", INPUT, default=[], short="-m", metavar="NAME", common=True,
-        complete=completing.complete_measures, shared=True, web="compare calibrate",
+        complete="measures", shared=True, web="compare calibrate",
         help="Measure, such as AP, P@10 or nDCG@20; of a table, the column. Default for runs: AP."),
     Param("columns", INPUT, default=[], metavar="ROLE=COLUMN", common=True, only_with=(when.SCORES,),
         web="compare calibrate",
@@ -492,7 +491,7 @@ _ROWS = (
         Param("log", INPUT, default=False, kind=bool, only_with=(when.IN_MEMORY,),
             help="logarithms of scores, for costs and latencies that few items dominate"),
     )),
-    Param("like", INPUT, metavar="PROGRAM,WORD", complete=completing.complete_conventions, shared=True,
+    Param("like", INPUT, metavar="PROGRAM,WORD", complete="conventions", shared=True,
         help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, "
         "sample_eval, NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures.", words=(
         Param("preset", INPUT, default="default", metavar="PROGRAM", only_with=(when.RUNS,), word="="),
@@ -554,11 +553,11 @@ _ROWS = (
         check=_check_levels("alpha"), shared=True, web="compare calibrate", call="analyze",
         help="Significance level."),
     Param("method", METHOD, default="", metavar="NAME", common=True, only_with=(NOT_METHODS, OF_REPEATS),
-        complete=completing.complete_methods, web="compare calibrate", chooses=True, call="analyze",
+        complete="methods", web="compare calibrate", chooses=True, call="analyze",
         help="Method, such as moderated, 't holm' or 'MD6 hsd topic'; a correction for --model: hsd, bh …; 'bootstrap "
         "marginal kde'; 'repeats nested' for two systems. Default: recommended."),
     Param("model", METHOD, default="", metavar="NAME", only_with=(when.IN_MEMORY, when.NO_FACTORS,
-        when.unless_table("models")), complete=completing.complete_models, shared=True, web="compare", chooses=True,
+        when.unless_table("models")), complete="models", shared=True, web="compare", chooses=True,
         call="analyze",
         help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'."),
     Param("random", METHOD, default=[], metavar="FACTOR", only_with=(when.SCORES, when.IN_MEMORY, when.WHOLE_ITEMS),
@@ -636,7 +635,7 @@ _ROWS = (
             help="cost of one answer of one system to one item"),
     )),
     Param("scenario", SIMULATION, default=[], metavar="NAME",
-        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage), or "
+        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage) or "
         "halves:N (each half of the topics against the other). Default: those that suit the scores."),
     Param("depth", SIMULATION, default=1000, kind=int, metavar="N", least=1,
         help="Documents that a system retrieves for a topic."),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,62 +24,95 @@ from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
 from shardwise.core.text import escape_controls, guard_frame, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
-from shardwise.writing.names import escape_tex
+from shardwise.writing.table import TypedColumn, render_html, set_table
 
-LONG = 45
-"""Rows of LaTeX that fit on one page."""
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd; }}
-.number {{ text-align: right; }}
+th, td {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }}
+.w {{ text-align: left; }}
 </style></head><body>
 {body}
 </body></html>
 """
 
 
-def emit_table(
-    frame: pd.DataFrame,
-    options: Options,
-    *,
-    title: str = "",
-    notes: tuple[str, ...] = (),
-    lasting: tuple[str, ...] = (),
-    facts: dict[str, Any] | None = None,
-    answers: bool = False,
-) -> None:
-    """Print the result of a command, or write it to its file whole or not at all, and say so.
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command returns, to be written in any format.
 
     Parameters
     ----------
-    frame : DataFrame
-        The table.
-    options : Options
-        Those of the command: format, file, and whether to be quiet.
-    title, notes : str, tuple of str
-        Lines above and below the table; there are no notes with ``--quiet``.
+    lines : tuple of str
+        Sentences, the answer first.
+    table : DataFrame or None
+        The rows; where there are none, the lines are all that is printed.
+    notes : tuple of str
+        Below the table, unless ``--quiet``.
     lasting : tuple of str
         Notes that are always there.
-    facts : dict, optional
+    facts : dict
         What JSON holds besides.
+    chart : callable or None
+        Draws it, where ``--chart`` asks for that.
     answers : bool
-        Whether the title is the answer, which is printed beside a file too.
+        Whether the lines are the answer, which is printed beside a file too.
+    page : str
+        The result in HTML, where it has a page of its own.
+    written : tuple of Path
+        Files that were written.
+    code : int
+        Exit code.
     """
-    shown = lasting if options.quiet else (*notes, *lasting)
+
+    lines: tuple[str, ...] = ()
+    table: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    chart: Callable[[], Any] | None = None
+    answers: bool = False
+    page: str = ""
+    written: tuple[Path, ...] = ()
+    code: int = 0
+
+
+def emit(result: Result, options: Options) -> int:
+    """Print a result, or write it to its file whole or not at all and say so; return its exit code."""
+    if result.chart is not None and options.chart is not None:
+        # Loaded here, since most results are not drawn.
+        from shardwise.plot.saving import save_chart
+
+        save_chart(result.chart(), options.chart)
+    for path in result.written:
+        announce_file(path, quiet=options.quiet)
+    title = "\n".join(line for line in result.lines if line)
+    notes = tuple(filter(None, result.lasting if options.quiet else (*result.notes, *result.lasting)))
     # Moments, and the files of a command whose format is set by itself, are other files.
-    own = options.command.rows["format"].default is not None or options.keeps_moments
-    out = None if own else options.out
-    if options.chosen_format is Format.text and out is None and sys.stdout.isatty():
-        _print_table(open_terminal(), frame, title, shown)
-        return
-    text = render_table(
-        frame, options.chosen_format, title=title, notes=shown, facts=facts, command=options.command.title
-    )
-    write_text(text, out, quiet=options.quiet, answer=title if answers else "")
+    format = options.command.rows.get("format")
+    separate = format is None or format.default is not None or options.keeps_moments
+    out = None if separate else options.out
+    if result.page:
+        write_text(result.page, out, quiet=options.quiet, answer=title if result.answers else "")
+    elif result.table is None:
+        if not options.quiet:
+            open_terminal().print(title, markup=False)
+    elif options.chosen_format is Format.text and out is None and sys.stdout.isatty():
+        _print_table(open_terminal(), result.table, title, notes)
+    else:
+        text = render_table(
+            result.table,
+            options.chosen_format,
+            title=title,
+            notes=notes,
+            facts=result.facts,
+            command=options.command.title,
+        )
+        write_text(text, out, quiet=options.quiet, answer=title if result.answers else "")
+    return result.code
 
 
 def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str = "") -> None:
@@ -119,7 +153,7 @@ def render_table(
     *,
     title: str = "",
     notes: tuple[str, ...] = (),
-    facts: dict[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> str:
     """Return a table as text of the given format; JSON names the command."""
@@ -130,12 +164,26 @@ def render_table(
         return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))
     if format is Format.csv:
         return str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
+    above = [_shorten_line(line) for line in title.split("\n")] if title else []
+    below = [shorten_name(note, 400) for note in notes]
+    columns = _type_columns(frame)
     if format is Format.latex:
-        return _render_latex(frame, title)
+        return "".join([*(f"% {line}\n" for line in above), set_table(columns)])
     if format is Format.markdown:
-        return _render_markdown(frame, title, notes)
+        sides = ["---" if column.kind == "text" else "---:" for column in columns]
+        shown = zip(*(column.show() for column in columns), strict=True)
+        cells: list[Iterable[str]] = [[str(column.head) for column in columns], *shown]
+        top, *rows = [f"| {' | '.join(map(_escape_markdown, row))} |" for row in cells]
+        title = "  \n".join(map(_escape_markdown, above))
+        listed = [f"- {_escape_markdown(note)}" for note in below]
+        lines = [*([title, ""] if title else []), top, f"| {' | '.join(sides)} |", *rows]
+        return "\n".join([*lines, *(["", *listed] if listed else []), ""])
     if format is Format.html:
-        return _render_html(frame, title, notes)
+        first, *others = [escape(line) for line in above if line] or [""]
+        body = [f"<h1>{first}</h1>"] if first else []
+        body += [*(f"<p>{line}</p>" for line in others), render_html(columns)]
+        body += [f"<p><small>{escape(note)}</small></p>" for note in below]
+        return PAGE.format(title=first or "shardwise", body="\n".join(body))
     console = Console(width=500, color_system=None)
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
@@ -198,11 +246,10 @@ def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple
     for line in title.split("\n") if title else ():
         console.print(Text(_shorten_line(line), style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    heads = shorten_names(map(str, frame.columns))
-    for name, column in frame.items():
-        numeric = pd.api.types.is_numeric_dtype(column)
-        table.add_column(Text(heads[str(name)]), justify="right" if numeric else "left")
-    for cells in _format_rows(frame):
+    columns = _type_columns(frame)
+    for column in columns:
+        table.add_column(Text(str(column.head)), justify="left" if column.kind == "text" else "right")
+    for cells in zip(*(column.show() for column in columns), strict=True):
         table.add_row(*map(Text, cells))
     console.print(table)
     for note in notes:
@@ -216,107 +263,33 @@ def _shorten_line(text: str) -> str:
     return re.sub(r"\S{61,}", lambda name: labels[name[0]], line)
 
 
-def _format_rows(frame: pd.DataFrame) -> Iterator[list[str]]:
-    """Cells of each row as text; names are cut so that no two of the table look alike."""
-    labels = _label_texts(frame)
-    for row in frame.itertuples(index=False):
-        cells = zip(map(str, frame.columns), row, strict=True)
-        yield [
-            labels[value] if isinstance(value, str) else _format_cell(name, value) for name, value in cells
+def _type_columns(frame: pd.DataFrame) -> list[TypedColumn]:
+    """Return the columns of a table as people read them; names are cut so that no two of the table look alike."""
+    texts = [name for name, column in frame.items() if not pd.api.types.is_numeric_dtype(column)]
+    labels = shorten_names(value for name in texts for value in frame[name] if isinstance(value, str))
+    heads = shorten_names(map(str, frame.columns))
+    columns = []
+    for name, column in frame.items():
+        cells = [
+            labels[value] if isinstance(value, str) else _format_cell(str(name), value) for value in column
         ]
-
-
-def _label_texts(frame: pd.DataFrame) -> dict[str, str]:
-    """Every text of a table as it is shown there."""
-    columns = (column for _, column in frame.items() if not pd.api.types.is_numeric_dtype(column))
-    return shorten_names(value for column in columns for value in column if isinstance(value, str))
+        kind = "text" if name in texts else "figure"
+        columns.append(TypedColumn(heads[str(name)], cells, kind))
+    return columns
 
 
 def _format_cell(column: str, value: Any) -> str:
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        if np.isnan(number):
-            return "–"
-        if number == 0 and column in {"p", "p_adjusted"}:
-            return "<1e-300"
-        if column == "df":
-            return f"{number:.5g}"
-        return f"{number:.4f}" if number == 0 or 1e-4 <= abs(number) < 1e5 else f"{number:.3g}"
-    return shorten_name(str(value))
-
-
-def _render_latex(frame: pd.DataFrame, title: str) -> str:
-    """A booktabs table, a longtable where it does not fit on a page; the title is a comment above it."""
-    kind = "tabular" if len(frame) <= LONG else "longtable"
-    columns = "".join("r" if pd.api.types.is_numeric_dtype(column) else "l" for _, column in frame.items())
-    head = " & ".join(escape_tex(str(name)) for name in frame.columns) + r" \\"
-    lines = [f"% {_shorten_line(line)}" for line in title.split("\n")] if title else []
-    lines += [rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", head, r"\midrule"]
-    lines += [r"\endhead", r"\bottomrule", r"\endfoot"] if kind == "longtable" else []
-    labels = _label_texts(frame)
-    for row in frame.itertuples(index=False):
-        cells = (
-            escape_tex(labels[value], len(labels[value]))
-            if isinstance(value, str)
-            else _tex_cell(str(name), value)
-            for name, value in zip(frame.columns, row, strict=True)
-        )
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule"] if kind == "tabular" else []
-    return "\n".join([*lines, rf"\end{{{kind}}}"]) + "\n"
-
-
-def _tex_cell(column: str, value: Any) -> str:
-    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
-        return escape_tex(str(value))
-    shown = _format_cell(column, value)
-    if "e" in shown and np.isfinite(float(value)):
-        digits, power = shown.lstrip("<").split("e")
-        times = "" if digits == "1" and shown[0] == "<" else rf"{digits} \times "
-        return f"${'<' * (shown[0] == '<')}{times}10^{{{int(power)}}}$"
-    if shown == "–":
-        return "--"
-    return f"${shown}$" if shown.startswith("-") else shown
-
-
-def _render_markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
-    """A table with bars between columns, the title above and the notes below it; names stand as they are written."""
-    numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
-    lines = [
-        _render_row(shorten_names(map(str, frame.columns)).values()),
-        _join_cells("---:" if number else "---" for number in numeric),
-    ]
-    lines += map(_render_row, _format_rows(frame))
-    above = "  \n".join(_escape_markdown(_shorten_line(line)) for line in title.split("\n"))
-    below = [f"- {_escape_markdown(shorten_name(note, 400))}" for note in notes]
-    return "\n".join([*([above, ""] if above else []), *lines, *(["", *below] if below else [])]) + "\n"
-
-
-def _render_html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
-    """A page with the table, the title above and the notes below it."""
-    numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
-    marks = [' class="number"' if number else "" for number in numeric]
-    heads = shorten_names(map(str, frame.columns))
-    names = zip(map(str, frame.columns), marks, strict=True)
-    head = "".join(f"<th{mark}>{escape(heads[name])}</th>" for name, mark in names)
-    rows = []
-    for cells in _format_rows(frame):
-        columns = zip(cells, marks, strict=True)
-        rows.append("".join(f"<td{mark}>{escape(cell)}</td>" for cell, mark in columns))
-    lines = [escape(_shorten_line(line)) for line in title.split("\n") if line]
-    above = [f"<h1>{lines[0]}</h1>", *(f"<p>{line}</p>" for line in lines[1:])] if lines else []
-    below = [f"<p><small>{escape(shorten_name(note, 400))}</small></p>" for note in notes]
-    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
-    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
-    return PAGE.format(title=lines[0] if lines else "shardwise", body="\n".join([*above, table, *below]))
-
-
-def _render_row(cells: Iterable[str]) -> str:
-    return _join_cells(map(_escape_markdown, cells))
-
-
-def _join_cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    """Return a number with four digits after the point, fewer of degrees of freedom."""
+    if not isinstance(value, float | np.floating):
+        return shorten_name(str(value))
+    number = float(value)
+    if np.isnan(number):
+        return "–"
+    if number == 0 and column in {"p", "p_adjusted"}:
+        return "<1e-300"
+    if column == "df":
+        return f"{number:.5g}"
+    return f"{number:.4f}" if number == 0 or 1e-4 <= abs(number) < 1e5 else f"{number:.3g}"
 
 
 def _escape_markdown(text: str) -> str:

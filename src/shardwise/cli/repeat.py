@@ -14,10 +14,9 @@ import pandas as pd
 
 from shardwise.analysis.provenance import hash_files, list_versions
 from shardwise.cli.commands import list_commands
-from shardwise.cli.config import AnalysisFile, to_toml
 from shardwise.cli.options import TABLE
-from shardwise.cli.output import announce_file, emit_table
-from shardwise.cli.parsing import Options
+from shardwise.cli.output import Result
+from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
@@ -35,8 +34,8 @@ ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
 
-def repeat_report(options: Options) -> int:
-    """Make the report of a report again, print whether they agree, and return the exit code that says so."""
+def repeat_report(options: Options) -> Result:
+    """Make the report of a report again; whether they agree comes with the exit code that says so."""
     report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
@@ -54,29 +53,38 @@ def repeat_report(options: Options) -> int:
             paths = _locate_inputs(before, str(report), inputs)
             files = _take_files(table, paths, str(report))
             if not quiet:
-                sys.stderr.write(f"{escape_controls(_describe_files(list(paths.values()), out))}\n")
+                # What will be read and written is said before anything is.
+                listed = list(paths.values())
+                more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+                line = f"reads {', '.join(listed[:5])}{more}; writes {'no file' if out is None else out}"
+                sys.stderr.write(f"{escape_controls(line)}\n")
             result = str(Path(folder) / "result.txt")
             arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
         arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
-        _run_command(command, arguments)
+        # Loaded here, since it loads this module.
+        from shardwise.cli.main import run_command
+
+        if run_command([command, *arguments]) == STOPPED:
+            raise KeyboardInterrupt
         after = read_report(made)
         if out is not None:
             write_atomically(out, made.read_bytes())
     frame = compare_reports(before, after)
     verdict, code = _write_verdict(frame)
+    versions = before.get("versions")
+    then, now = versions if isinstance(versions, dict) else {}, list_versions()
     changes = [
-        f"{name} {then or 'absent'} then, {now or 'absent'} now"
-        for name, then, now in _list_changed(before.get("versions"), list_versions())
+        f"{name} {then.get(name) or 'absent'} then, {now.get(name) or 'absent'} now"
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
     ]
     used = len(before["inputs"]) if command != "demo" else 0
     note = f"{used} inputs are unchanged" if used else "the inputs were simulated again"
     facts = {"same": code == 0, "versions_differ": bool(changes)}
-    emit_table(frame, options, title=verdict, notes=(note,), lasting=tuple(changes), facts=facts)
-    if out is not None:
-        announce_file(out, quiet=quiet)
-    return code
+    written = () if out is None else (out,)
+    return Result((verdict,), frame, (note,), tuple(changes), facts, written=written, code=code)
 
 
 def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
@@ -142,12 +150,6 @@ def _locate_inputs(before: Mapping[str, Any], where: str, folder: Path | None) -
     return paths
 
 
-def _describe_files(files: list[str], out: Path | None) -> str:
-    """What will be read and written, before anything is."""
-    more = f" and {len(files) - 5} more" if len(files) > 5 else ""
-    return f"reads {', '.join(files[:5])}{more}; writes {out if out is not None else 'no file'}"
-
-
 def _list_candidates(path: Path, folder: Path | None, report_folder: Path) -> Iterator[Path]:
     """Where a file may be: in the folder named, with as much of its path as is there; else as then, or beside it."""
     if folder is None:
@@ -195,14 +197,6 @@ def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> 
             )
             arguments += [f"--{key}", text]
     return arguments
-
-
-def _run_command(command: str, arguments: list[str]) -> None:
-    """Run one of our own commands."""
-    from shardwise.cli.main import run_command  # not above: it loads this module
-
-    if run_command([command, *arguments]) == STOPPED:
-        raise KeyboardInterrupt
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:
@@ -271,13 +265,3 @@ def _write_verdict(frame: pd.DataFrame) -> tuple[str, int]:
     if worst > 0.0:
         return f"the same but for rounding: {total} figures, none off by more than {worst:.1g} of its size", 0
     return f"the same: {total} figures agree to the last stored digit", 0
-
-
-def _list_changed(then: Any, now: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Versions that are not what they were."""
-    old = {str(k): str(v) for k, v in then.items()} if isinstance(then, dict) else {}
-    return [
-        (name, old.get(name, ""), now.get(name, ""))
-        for name in {**old, **now}
-        if old.get(name) != now.get(name)
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format, Margin, parse_words
-from shardwise.cli.output import emit_table
+from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
@@ -30,24 +30,13 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.planning.plans import p_value_spread
 from shardwise.planning.variances import variance_components
-from shardwise.plot.saving import save_chart
 
 DEFAULT_MARGIN = Margin("0.01")
 """Margin of settings that may be no worse than the baseline, where none is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatTable:
-    """A table to be written, with the lines above it, what else JSON holds, and how it is drawn."""
-
-    frame: pd.DataFrame
-    title: str
-    facts: dict[str, Any]
-    chart: Callable[[], Any]
-
-
-def show_repeats(options: Options, read: Read) -> None:
-    """Print or write a table of repeated scores.
+def show_repeats(options: Options, read: Read) -> Result:
+    """Return a table of repeated scores.
 
     Parameters
     ----------
@@ -78,19 +67,12 @@ def show_repeats(options: Options, read: Read) -> None:
     table, notes = fill_gaps(scores, options.fill)
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
-    if options.chart is not None:
-        save_chart(shown.chart(), options.chart)
+    assert shown.table is not None
     noun = _name_repeat(table)
     words = (
         {"instance": noun, "instances": pluralize_noun(noun)} if options.chosen_format is Format.text else {}
     )
-    emit_table(
-        shown.frame.rename(columns=words),
-        options,
-        title=shown.title,
-        notes=(*read.notes, *notes),
-        facts=shown.facts,
-    )
+    return replace(shown, table=shown.table.rename(columns=words), notes=(*read.notes, *notes))
 
 
 def _system_names(table: xr.DataArray, options: Options) -> list[str]:
@@ -115,7 +97,7 @@ def _choose_pair(table: xr.DataArray, options: Options) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _show_pair(table: xr.DataArray, options: Options) -> RepeatTable:
+def _show_pair(table: xr.DataArray, options: Options) -> Result:
     """Two systems by one of the methods for repeats."""
     a, b = (table.sel(system=name) for name in _choose_pair(table, options))
     how: Any = {"method": "mixed", "design": "unified"} | (parse_words(options.method, "repeats") or {})
@@ -138,15 +120,13 @@ def _show_pair(table: xr.DataArray, options: Options) -> RepeatTable:
         "model": how["design"],
         "measure": measure,
         "alpha": options.alpha,
-        **({} if options.margin is None else {"margin": float(options.margin), "side": options.margin.side}),
+        **options.margin_facts,
     }
     drawn = pairs if tested is None else tested
-    return RepeatTable(
-        frame, "\n".join(line for line in lines if line), facts, lambda: drawn.plot(measure=measure)
-    )
+    return Result(tuple(lines), frame, facts=facts, chart=lambda: drawn.plot(measure=measure))
 
 
-def _show_seeds(table: xr.DataArray, options: Options) -> RepeatTable:
+def _show_seeds(table: xr.DataArray, options: Options) -> Result:
     """The test of each repeat by itself (J15 Fig. 7)."""
     a, b = _choose_pair(table, options)
     frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
@@ -155,23 +135,29 @@ def _show_seeds(table: xr.DataArray, options: Options) -> RepeatTable:
     noun = _name_repeat(table)
     title = f"each {noun} of {a} against {b} by itself: {summary}"
     facts = {"a": a, "b": b, "alpha": options.alpha}
-    return RepeatTable(
-        frame, title, facts, lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}")
+    return Result(
+        (title,),
+        frame,
+        facts=facts,
+        chart=lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}"),
     )
 
 
-def _show_spread(table: xr.DataArray, options: Options) -> RepeatTable:
+def _show_spread(table: xr.DataArray, options: Options) -> Result:
     """How much p depends on which repeats one has (J15 Fig. 9)."""
     a, b = _choose_pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
     noun = _name_repeat(table)
     title = f"p of {a} against {b} by the number of {pluralize_noun(noun)}, resampled with replacement"
-    return RepeatTable(
-        frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
+    return Result(
+        (title,),
+        frame,
+        facts={"a": a, "b": b},
+        chart=lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun),
     )
 
 
-def _show_shares(table: xr.DataArray, options: Options) -> RepeatTable:
+def _show_shares(table: xr.DataArray, options: Options) -> Result:
     """Where the variance comes from."""
     parts, nouns = _estimate_components(table, _system_names(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
@@ -185,10 +171,12 @@ def _show_shares(table: xr.DataArray, options: Options) -> RepeatTable:
         for term, v in parts.items()
     ]
     drawn = partial(plot.component_chart, parts, nouns=nouns)
-    return RepeatTable(pd.DataFrame(rows), str(seeds_or_samples(table)), {"where": parts.where}, drawn)
+    return Result(
+        (str(seeds_or_samples(table)),), pd.DataFrame(rows), facts={"where": parts.where}, chart=drawn
+    )
 
 
-def _show_settings(table: xr.DataArray, options: Options) -> RepeatTable:
+def _show_settings(table: xr.DataArray, options: Options) -> Result:
     """The smallest setting not worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
     if len(options.baseline) != 1:
         raise InputError("settings need a baseline", remedy=("name it with ", Option("baseline")))
@@ -206,8 +194,11 @@ def _show_settings(table: xr.DataArray, options: Options) -> RepeatTable:
         results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
     series = smallest_setting(results, float(margin), side, method=margin.verdict, alpha=options.alpha)
     facts = {"claim": series.claim, "margin": float(margin), "side": side, "smallest": series.smallest}
-    return RepeatTable(
-        series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score"))
+    return Result(
+        (str(series),),
+        series.table,
+        facts=facts,
+        chart=lambda: series.plot(measure=str(table.name or "score")),
     )
 
 
@@ -225,7 +216,7 @@ def _estimate_components(table: xr.DataArray, names: list[str]) -> VarianceCompo
     return variance_components(chosen_systems)
 
 
-TABLES: dict[str, Callable[[xr.DataArray, Options], RepeatTable]] = {
+TABLES: dict[str, Callable[[xr.DataArray, Options], Result]] = {
     "seeds": _show_seeds,
     "spread": _show_spread,
     "shares": _show_shares,

@@ -13,7 +13,7 @@ import xarray as xr
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.design import split_paths
-from shardwise.cli.output import open_terminal, show_progress
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
@@ -64,25 +64,9 @@ def parse_related(path: Path | None) -> dict[str, list[str]] | None:
     return {team: runs for team, runs in sets.items() if len(runs) > 1}
 
 
-def parse_corpus(text: str | None) -> int | str | None:
-    """Return the size of a corpus, or the file that lists it.
-
-    Parameters
-    ----------
-    text : str, optional
-        What was typed.
-
-    Returns
-    -------
-    int, str or None
-        As `split` takes it.
-    """
-    return int(text) if text is not None and text.isdecimal() else text
-
-
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "sets": parse_related,
-    "corpus": parse_corpus,
+    "corpus": lambda text: int(text) if text is not None and text.isdecimal() else text,
     "fill": inputs.parse_fill,
     "baseline": lambda names: next(iter(names), None),
 }
@@ -118,7 +102,7 @@ def list_choices(paper: str, options: Options) -> dict[str, Any]:
     return choices
 
 
-def replicate_one(options: Options) -> None:
+def replicate_one(options: Options) -> Result:
     """Check the claims of one paper.
 
     Parameters
@@ -130,12 +114,10 @@ def replicate_one(options: Options) -> None:
     # wrong options are refused before the long work
     choices = list_choices(paper, options)
     replication = _run_paper(paper, _read_data(paper, options), choices, options, options.out)
-    if not options.quiet:
-        open_terminal().print(str(replication), markup=False)
-        open_terminal().print(f"written to {options.out / paper}.html and .md", markup=False)
+    return Result((str(replication), f"written to {options.out / paper}.html and .md"))
 
 
-def replicate_all(options: Options) -> None:
+def replicate_all(options: Options) -> Result:
     """Check the claims of all papers, and write one page that opens them.
 
     Parameters
@@ -155,13 +137,9 @@ def replicate_all(options: Options) -> None:
         raise InputError(f"no paper can use these data: {next(iter(refusals.values()))}")
     page = write_overview(replications, refusals)
     write_atomically(options.out / "index.html", page.encode("utf-8", "backslashreplace"))
-    if not options.quiet:
-        out = open_terminal()
-        for replication in replications:
-            out.print(f"{replication.paper}: {answer_replication(replication)}", markup=False)
-        for paper, reason in refusals.items():
-            out.print(f"{paper}: not made: {reason}", markup=False)
-        out.print(f"written to {options.out / 'index.html'}", markup=False)
+    lines = [f"{replication.paper}: {answer_replication(replication)}" for replication in replications]
+    lines += [f"{paper}: not made: {reason}" for paper, reason in refusals.items()]
+    return Result((*lines, f"written to {options.out / 'index.html'}"))
 
 
 def _run_paper(paper: str, data: Any, choices: dict[str, Any], options: Options, folder: Path) -> Replication:

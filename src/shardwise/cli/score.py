@@ -11,32 +11,39 @@ import xarray as xr
 
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader
-from shardwise.cli.output import announce_file, emit_table
+from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.core.scores import direction_of
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
 
-def score_runs(options: Options) -> None:
-    """Score runs, print the means, and write all scores where ``--out`` says."""
+def score_runs(options: Options) -> Result:
+    """Score runs, return the means, and write all scores where ``--out`` says."""
     reader = InputReader(options, tables=False, unfinished=True).check()
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
         in_parts = executor is not None or reader.exceeds_memory
         read = reader.score_in_parts(executor, store) if in_parts else reader.read_input()
     scores = read.scores
-    if options.out is not None:
-        if not (in_parts and store):
-            write_scores(scores, options.out)
-        announce_file(options.out, quiet=options.quiet)
+    if options.out is not None and not (in_parts and store):
+        write_scores(scores, options.out)
     sizes = scores.sizes
     title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
         split = _format_count(sizes.get("split", 1), f"{options.kind.partition(':')[0]} split")
         title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
     table, holes = average_scores(scores)
-    emit_table(table, options, title=title, notes=read.notes, lasting=_describe_undefined(scores, holes))
+    # A run that lacks a topic has its own note.
+    counts = {name: int(scores[name].attrs.get("undefined", n)) for name, n in holes.items()}
+    lasting = tuple(
+        f"{name}: {count} of {scores[name].size} cells are undefined (no relevant document there)"
+        " and are left out of the means"
+        for name, count in counts.items()
+        if count
+    )
+    written = () if options.out is None else (options.out,)
+    return Result((title,), table, read.notes, lasting, written=written)
 
 
 def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -95,16 +102,3 @@ def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
 
 def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def _describe_undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
-    """Say how many cells have no score because no document is relevant; a run that lacks a topic has its own note."""
-    counts = {
-        name: values.attrs.get("undefined", holes[str(name)]) for name, values in scores.data_vars.items()
-    }
-    return tuple(
-        f"{name}: {count} of {scores[name].size} cells are undefined (no relevant document there)"
-        " and are left out of the means"
-        for name, count in counts.items()
-        if count
-    )

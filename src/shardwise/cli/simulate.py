@@ -1,4 +1,4 @@
-"""shardwise simulate: a TREC-like collection as files."""
+"""shardwise simulate and demo: a TREC-like collection as files, and the whole analysis of one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from pathlib import Path
 
 import pandas as pd
 
+from shardwise import plot
+from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.provenance import hash_files
+from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit_table
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
+from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
+from shardwise.core.text import guard_frame
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, render_files, simulate_collection
+from shardwise.plot.saving import save_chart
+from shardwise.scoring.scoring import score
+from shardwise.sharding.split import split
+from shardwise.writing.answer import write_answer, write_pairs, write_scope
+from shardwise.writing.downloads import systems_frame
+from shardwise.writing.html import write_report
+from shardwise.writing.numbers import format_ranks
+from shardwise.writing.tables import show_table, tabulate_systems
 
 
-def simulate_campaign(options: Options) -> None:
-    """Write a simulated campaign, and print the true quality of each system."""
+def simulate_campaign(options: Options) -> list[Result]:
+    """Write a simulated campaign, and return the true quality of each system."""
     made = simulate_collection(
         topics=options.topics,
         systems=options.systems,
@@ -30,11 +45,13 @@ def simulate_campaign(options: Options) -> None:
     ours = Ours.claim_folder(options.out, names_of(made))
     runs, qrels = write_files(made, ours)
     ours.record_files()
-    if not options.quiet or options.format is not Format.text:
-        frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
-        title = f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
-        facts = {"runs": str(runs), "qrels": str(qrels), "seed": options.seed}
-        emit_table(frame, options, title=title, facts=facts)
+    if options.quiet and options.format is Format.text:
+        return []
+    frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
+    title = (
+        f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
+    )
+    return [Result((title,), frame, facts={"runs": str(runs), "qrels": str(qrels), "seed": options.seed})]
 
 
 LIST = ".shardwise-made"
@@ -117,3 +134,79 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
             with refuse_unwritable(folder / name):
                 move_in(draft / name, folder / name)
     return folder / "runs", folder / "qrels.txt"
+
+
+FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
+
+
+def run_demo(options: Options) -> list[Result]:
+    """Analyse a simulated campaign, and say where its files are."""
+    out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
+    with show_progress("simulating, reading, scoring", quiet):
+        made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
+        ours = Ours.claim_folder(out, [*names_of(made), *FILES])
+        runs, qrels = write_files(made, ours)
+        files = [runs / f"{system}.run" for system in sorted(made.systems)]
+        collection = read_collection(files, qrels, jobs=jobs)
+        splits = split(collection, 5, seed=seed, corpus=made.corpus)
+        scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
+        write_scores(scores, out / "scores.csv")
+    with show_progress("report: simulating tables, comparing splits", quiet) as bar:
+        content = write_report(
+            out / "report.html",
+            scores["AP"],
+            notes=(*collection.notes, *splits.notes),
+            inputs=[qrels, *files],
+            seed=seed,
+            recipe=options.make_recipe(Situation(options)),
+            progress=bar,
+        )
+    here, like = (claim.pairs for claim in content.claims)
+    chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
+    save_chart(chart, out / "intervals.html")
+    save_chart(chart, out / "intervals.png")
+    write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
+    ours.record_files()
+    undefined = int(scores["AP"].isel(split=0).isnull().sum())
+    if format is not Format.text:
+        facts = {
+            "claims": {"here": here.claim, "like": like.claim},
+            "folder": str(out),
+            "seed": seed,
+            "kendall_tau": _format_tau(content, made),
+        }
+        return [Result((write_answer(content),), systems_frame(content), facts=facts)]
+    return [] if quiet else _show_answer(content, made, options, undefined)
+
+
+def _show_answer(
+    content: Analysis, made: SimulatedCollection, options: Options, undefined: int
+) -> list[Result]:
+    """Return the answer, the systems, the ANOVA table, and where the files are."""
+    here, like = content.claims
+    leaders = show_table(tabulate_systems(like.pairs, content.alpha), content.alpha, content.decimals)
+    leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
+    ranks = here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]]
+    leaders["rank, these topics"] = format_ranks(ranks)
+    lines = (write_answer(content), write_scope(content), *write_pairs(content))
+    size = content.fit.scores.size
+    cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
+    tau = f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
+    fit, out = content.fit, options.out
+    return [
+        Result(lines, leaders, (cells,)),
+        Result((tau,)),
+        Result((f"\nANOVA, {fit.model.title}",), fit.table.reset_index(names="term")),
+        Result(
+            (
+                f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html",
+                f"Next: open {out}/report.html in a browser",
+            )
+        ),
+    ]
+
+
+def _format_tau(content: Analysis, made: SimulatedCollection) -> float:
+    truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
+    means = content.claims[0].pairs.estimates
+    return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))

@@ -24,7 +24,7 @@ from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
@@ -487,7 +487,14 @@ def summary_over_splits(
         )
     figures: dict[str, list[float]] = {}
     if whole is not None:
-        reference = _by_system(whole)
+        reference = whole
+        if isinstance(whole, xr.DataArray):
+            if whole.dims != ("system",):
+                raise InputError(
+                    f"the ranking of the whole collection has the dimensions {whole.dims}",
+                    remedy=("give a mean per system", Either(", as in scores.mean('topic')", "")),
+                )
+            reference = dict(zip(map(str, whole["system"].values), whole.values.tolist(), strict=True))
         figures["tau"] = [
             kendall_tau(dict(zip(c.estimates.labels, c.means.tolist(), strict=True)), reference)
             for c in comparisons
@@ -497,20 +504,19 @@ def summary_over_splits(
     figures["significant"] = [float(c.reject(alpha).sum()) for c in comparisons]
     figures["share_significant"] = [n / len(comparisons[0]) for n in figures["significant"]]
     common = int(unanimous(comparisons).reject(alpha).sum())
-    rows = {name: _summarize_values(np.array(values), level) for name, values in figures.items()}
+    rows = {
+        name: {
+            "mean": float(np.mean(values)),
+            "half_width": half_width(np.array(values), level),
+            "least": min(values),
+            "most": max(values),
+        }
+        for name, values in figures.items()
+    }
     mean_significant = rows["significant"]["mean"]
     rows["common"] = {"mean": float(common)}
     rows["share_common"] = {"mean": common / mean_significant if mean_significant else float("nan")}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half_width", "least", "most"])
-
-
-def _summarize_values(values: Floats, level: float) -> dict[str, float]:
-    return {
-        "mean": float(values.mean()),
-        "half_width": half_width(values, level),
-        "least": float(values.min()),
-        "most": float(values.max()),
-    }
 
 
 def half_width(values: Floats, level: float = 0.95) -> float:
@@ -524,16 +530,3 @@ def half_width(values: Floats, level: float = 0.95) -> float:
         return float("nan")
     t = student_critical(1.0 - level, values.size - 1.0)
     return float(t * values.std(ddof=1) / np.sqrt(values.size))
-
-
-def _by_system(whole: Ranking) -> Ranking:
-    if isinstance(whole, xr.DataArray):
-        if whole.dims != ("system",):
-            raise InputError(
-                f"the ranking of the whole collection has the dimensions {whole.dims}",
-                remedy=("give a mean per system", Either(", as in scores.mean('topic')", "")),
-            )
-        return {
-            str(name): float(value) for name, value in zip(whole["system"].values, whole.values, strict=True)
-        }
-    return whole

@@ -24,7 +24,7 @@ from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import as_scores, level_names
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.fit import BootstrapFit, bootstrap_anova
+from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.scoring.undefined import fill_undefined
 
 FIGURES = ("AA", "AD", "PA", "PD", "PAA", "PPA")

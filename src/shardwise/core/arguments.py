@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -163,37 +162,48 @@ def map_parallel(
     [1, 2, 3]
     """
     total, done = sum(map(steps, tasks)), 0
-    count = min(count_workers(jobs), len(tasks))
-    pool = executor or _start_threads(count)
-    if pool is None:
-        for task in tasks:
-            result = work(task)
-            done += steps(task)
-            if progress is not None:
-                progress(done, total)
-            yield result
-        return
-    work = work if isinstance(pool, ThreadPoolExecutor) else _pickle_work(work)
-    coming, rest = deque[Future[Result]](), iter(tasks)
+    pool = executor or _start_threads(min(count_workers(jobs), len(tasks)))
+    results = map(work, tasks) if pool is None else _run_ahead(pool, work, iter(tasks), ahead or len(tasks))
     try:
         for task in tasks:
-            # an executor of processes starts them as work is submitted
-            with nullcontext() if executor is None else protect_children():
-                coming.extend(
-                    pool.submit(work, other) for other in islice(rest, (ahead or len(tasks)) - len(coming))
-                )
-            result = _await_result(coming.popleft())
+            result = next(results)
             done += steps(task)
             if progress is not None:
                 progress(done, total)
             yield result
             del result  # whoever takes one need not hold it until the next is there
     finally:
-        for future in coming:
-            future.cancel()
-        if executor is None:
+        if pool is not None and executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_ahead(
+    pool: Executor, work: Callable[[Task], Result], tasks: Iterator[Task], ahead: int
+) -> Iterator[Result]:
+    """Yield the results of tasks in their order, while a pool works on so many of them.
+
+    What the making of a task raises is heard after the results of those before it.
+    """
+    coming, failed = deque[Future[Result]](), None
+    threads = isinstance(pool, ThreadPoolExecutor)
+    work = work if threads else _pickle_work(work)
+    try:
+        while coming or failed is None:
+            try:
+                # an executor of processes starts them as work is submitted
+                with nullcontext() if threads else protect_children():
+                    while failed is None and len(coming) < ahead:
+                        coming.append(pool.submit(work, next(tasks)))
+            except Exception as error:  # StopIteration, too
+                failed = error
+            if coming:
+                yield _await_result(coming.popleft())
+        if not isinstance(failed, StopIteration):
+            raise failed
+    finally:
+        for future in coming:
+            future.cancel()
 
 
 def _start_threads(count: int) -> ThreadPoolExecutor | None:
@@ -255,30 +265,16 @@ def stream_results(
 ) -> Iterator[Result]:
     """Yield the results of tasks in their order; threads work while the next tasks are being made, few of them ahead.
 
-    What the making of a task raises is heard after the results of those before it, however many threads there are.
-
     >>> list(stream_results(abs, iter([-1, 2, -3]), jobs=2))
     [1, 2, 3]
     """
     count = count_workers(jobs)
-    pool, coming = _start_threads(count), deque[Future[Result]]()
-    if pool is None:
-        yield from map(work, tasks)
-        return
-    failed: Exception | None = None
+    pool = _start_threads(count)
     try:
-        while coming or failed is None:
-            try:
-                while failed is None and len(coming) <= count:
-                    coming.append(pool.submit(work, next(tasks)))
-            except Exception as error:  # StopIteration, too
-                failed = error
-            if coming:
-                yield _await_result(coming.popleft())
-        if not isinstance(failed, StopIteration):
-            raise failed
+        yield from map(work, tasks) if pool is None else _run_ahead(pool, work, tasks, count + 1)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass

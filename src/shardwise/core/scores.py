@@ -73,8 +73,8 @@ class Scores:
         What the scores are of: name, range and direction, with how they are known.
 
     >>> scores = Scores.of({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
-    >>> scores.dims, scores.systems, scores.human is None
-    (('topic', 'system'), ('gpt', 'llama'), True)
+    >>> level_names(scores.array, "system"), scores.human is None
+    (('gpt', 'llama'), True)
     >>> scores.measure.range, scores.measure.lower_is_better
     ((0.0, 1.0), False)
     """
@@ -105,44 +105,14 @@ class Scores:
         return data if isinstance(data, Scores) else cls(as_scores(data, **options))
 
     @property
-    def dims(self) -> tuple[str, ...]:
-        """Dimensions in the canonical order."""
-        return layout_of(self.array)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Number of levels of every dimension."""
-        return sizes_of(self.array)
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return level_names(self.array, "system")
-
-    @property
     def nouns(self) -> dict[str, str]:
         """The user's words for dimensions, where they differ from ours."""
         return nouns_of(self.array)
 
     @property
-    def range(self) -> tuple[float, float] | None:
-        """Lowest and highest score there can be, where they are known."""
-        return self.measure.range
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether small scores are good."""
-        return self.measure.lower_is_better
-
-    @property
     def repeats(self) -> str:
         """What instances are, "seeds" or "samples", where the reader of the files knows it."""
         return str(self.array.attrs.get(REPEATS, ""))
-
-    @property
-    def averaged(self) -> str:
-        """What was averaged before the gate, in words; empty where nothing was."""
-        return str(self.array.attrs.get(AVERAGED, ""))
 
     @property
     def human(self) -> Floats | None:
@@ -249,8 +219,9 @@ def declare_measure(
     scores: xr.DataArray, range: Sequence[float] | None, lower_is_better: bool | None
 ) -> xr.DataArray:
     """Return scores that carry their range and direction: those declared, or what their name and values say."""
-    known = measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
-    return note_measure(scores, known)
+    return note_measure(
+        scores, measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
+    )
 
 
 def turn_scores(scores: xr.DataArray) -> xr.DataArray:
@@ -401,23 +372,17 @@ def as_scores(
     if scores.dtype != np.float64:
         scores = scores.astype(np.float64)
     _check_dimensions(scores, tuple(needs), only)
-    if isinstance(scores.data, np.ndarray) and np.isinf(scores.data).any():
-        raise InputError("the scores hold infinite values", remedy="correct or remove them")
-    _check_size(scores)
+    if isinstance(scores.data, np.ndarray) and scores.size:
+        largest = float(np.nanmax(np.abs(scores.data), initial=0.0))
+        if np.isinf(largest):
+            raise InputError("the scores hold infinite values", remedy="correct or remove them")
+        # their squares would be infinite, or underflow
+        if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+            raise InputError(
+                f"the largest score is {largest:.3g}, which cannot be squared with numbers of this precision",
+                remedy=f"{'divide' if largest > LARGEST else 'multiply'} all scores by a power of ten",
+            )
     return declare_measure(scores, range, lower_is_better)
-
-
-def _check_size(scores: xr.DataArray) -> None:
-    """Refuse scores whose squares are infinite or underflow."""
-    values = scores.data
-    if not isinstance(values, np.ndarray) or not values.size:
-        return
-    largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
-        raise InputError(
-            f"the largest score is {largest:.3g}, which cannot be squared with numbers of this precision",
-            remedy=f"{'divide' if largest > LARGEST else 'multiply'} all scores by a power of ten",
-        )
 
 
 def _label_data(
@@ -447,16 +412,13 @@ def _label_data(
     return xr.DataArray(values, dims=("topic", "system"))
 
 
-def _is_unlabelled(frame: Any) -> bool:
-    """Return whether rows and columns of a pandas frame are merely counted from 0, and all cells are numbers."""
-    counted = (type(getattr(frame, name, None)).__name__ == "RangeIndex" for name in ("index", "columns"))
-    return all(counted) and all(kind.kind in "fiub" for kind in frame.dtypes)
-
-
 def _as_array(data: Any) -> Any:
     """Return an array of numbers, or None where there is no array; a data frame without labels is one."""
-    if type(data).__name__ == "DataFrame" and _is_unlabelled(data):
-        data = data.to_numpy()
+    if type(data).__name__ == "DataFrame":
+        # rows and columns that are merely counted from 0
+        counted = (type(getattr(data, name, None)).__name__ == "RangeIndex" for name in ("index", "columns"))
+        if all(counted) and all(kind.kind in "fiub" for kind in data.dtypes):
+            data = data.to_numpy()
     leaf = data
     while isinstance(leaf, list | tuple) and leaf:
         leaf = leaf[0]
@@ -529,10 +491,15 @@ def _rename_dimensions(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArr
 
 def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) -> None:
     dimensions = [str(d) for d in scores.dims]
+    named = (
+        f"the scores have the dimensions {', '.join(dimensions)}"
+        if dimensions
+        else "the scores have no dimensions"
+    )
     absent = [d for d in needs if d not in dimensions]
     if absent:
         raise InputError(
-            f"the scores have {_format_dimensions(dimensions)}, but no {' and no '.join(absent)}",
+            f"{named}, but no {' and no '.join(absent)}",
             remedy=(
                 Either("name the dimensions ", "give a table with the columns "),
                 ", ".join(needs),
@@ -542,7 +509,7 @@ def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) 
     extra = [d for d in dimensions if d not in needs]
     if only and extra:
         raise InputError(
-            f"the scores have {_format_dimensions(dimensions)}, and {extra[0]} is unexpected here",
+            f"{named}, and {extra[0]} is unexpected here",
             remedy=Either(
                 f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})",
                 f"give a table of one {extra[0]}, or of means over it",
@@ -559,20 +526,8 @@ def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) 
             )
 
 
-def _format_dimensions(names: Sequence[str]) -> str:
-    return f"the dimensions {', '.join(names)}" if names else "no dimensions"
-
-
 def level_names(scores: xr.DataArray, dimension: str) -> tuple[str, ...]:
-    """Return the names of the levels of a dimension, or their numbers where they have none.
-
-    Parameters
-    ----------
-    scores
-        A labelled array.
-    dimension
-        One of its dimensions.
-    """
+    """Return the names of the levels of a dimension, or their numbers where they have none."""
     return tuple(map(str, scores.get_index(dimension).tolist()))
 
 
@@ -651,15 +606,7 @@ def require_complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = 
 
 
 def average_dimensions(scores: xr.DataArray, over: Sequence[str]) -> xr.DataArray:
-    """Return scores averaged over dimensions, refusing those that are not there.
-
-    Parameters
-    ----------
-    scores
-        A labelled array.
-    over
-        Dimensions to average over, such as shard or instance.
-    """
+    """Return scores averaged over dimensions, refusing those that are not there."""
     for name in over:
         if name not in scores.dims or name in {"topic", "system"}:
             raise InputError(

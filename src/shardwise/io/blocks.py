@@ -30,7 +30,6 @@ from shardwise.io.tables.facts import Columns, Reading
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import first_line, make_sheet
 
-ROWS = 16_384  # items of a block; of a long table rows
 AHEAD = 4  # batches that Arrow reads while others are worked on
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
@@ -50,7 +49,7 @@ class Blocks:
 
 
 def open_blocks(
-    source: Any, *, columns: Columns | None = None, systems: Sequence[str] = (), rows: int = ROWS
+    source: Any, *, columns: Columns | None = None, systems: Sequence[str] = (), rows: int
 ) -> Blocks:
     """Open scores for reading block by block.
 

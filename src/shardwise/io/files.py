@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,14 @@ def list_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
         if path.suffix == ".zst":
             require_extra("zst", path)
     return list(files)
+
+
+def are_paths(data: Any) -> bool:
+    """Tell whether something is a path or a list of them."""
+    kinds = (str, os.PathLike)
+    return isinstance(data, kinds) or (
+        isinstance(data, Sequence) and bool(data) and all(isinstance(item, kinds) for item in data)
+    )
 
 
 def bare_name(path: Path) -> str:

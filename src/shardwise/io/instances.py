@@ -21,7 +21,7 @@ from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, list_files
 from shardwise.io.natural_order import natural_key
 from shardwise.io.scores import read_scores
-from shardwise.io.tables.tensor import count_gaps
+from shardwise.io.tables.records import count_gaps
 
 ONLY = "1"  # name of the instance of a system whose file names have none
 FOLDER = "{system}/{instance}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ import pyarrow as pa
 from shardwise.core.errors import Either, InputError
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log
-from shardwise.io.tables.json_rows import sheet_of_json
+from shardwise.io.tables.formats import sheet_of_json
 from shardwise.io.tables.sheet import Sheet, make_sheet, sheet_of_frame
 
 _TREC_EVAL = re.compile(
@@ -164,11 +163,3 @@ def _is_metric(value: Any) -> bool:
 
 def _is_ranx(value: Any, kind: str) -> bool:
     return type(value).__module__.split(".")[0] == "ranx" and type(value).__name__ == kind
-
-
-def are_paths(data: Any) -> bool:
-    """Tell whether something is a path or a list of them."""
-    kinds = (str, os.PathLike)
-    return isinstance(data, kinds) or (
-        isinstance(data, Sequence) and bool(data) and all(isinstance(item, kinds) for item in data)
-    )

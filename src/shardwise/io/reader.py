@@ -17,7 +17,7 @@ from shardwise.core.arguments import Progress, count_workers, map_parallel
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.io.files import UNCHECKED, bare_name, lacks_checksum, list_files, read_text
+from shardwise.io.files import UNCHECKED, are_paths, bare_name, lacks_checksum, list_files, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import (
     RunTable,
@@ -182,7 +182,7 @@ def _parse_input(
     qrels = from_ir_datasets(qrels)
     if isinstance(qrels, str | os.PathLike) and is_json(Path(qrels)):
         qrels = read_json_ranking(Path(qrels))
-    texts = {path: read_text(path) for path in list_files(qrels)} if _are_paths(qrels) else {}
+    texts = {path: read_text(path) for path in list_files(qrels)} if are_paths(qrels) else {}
     labelled_texts = texts
     if conventions.comments == "skip":
         labelled_texts = {path: blank_comments(text) for path, text in texts.items()}
@@ -272,18 +272,8 @@ def blank_comments(text: bytes) -> bytes:
     return re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", text) if b"#" in text else text
 
 
-def _are_paths(value: Any) -> bool:
-    if isinstance(value, str | os.PathLike):
-        return True
-    return (
-        isinstance(value, list | tuple)
-        and bool(value)
-        and all(isinstance(v, str | os.PathLike) for v in value)
-    )
-
-
 def _run_sources(runs: Any) -> list[Path | RunTable]:
-    if _are_paths(runs):
+    if are_paths(runs):
         return [json_run(path) if is_json(path) else path for path in list_files(runs)]
     if (
         isinstance(runs, Iterable)
@@ -291,7 +281,7 @@ def _run_sources(runs: Any) -> list[Path | RunTable]:
         and not hasattr(runs, "columns")
     ):
         items = runs if type(runs).__module__.startswith("ranx") else list(runs)
-        return list(list_files(items)) if _are_paths(items) else list(run_tables(items))
+        return list(list_files(items)) if are_paths(items) else list(run_tables(items))
     return list(run_tables(runs))
 
 

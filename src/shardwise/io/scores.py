@@ -27,6 +27,7 @@ from shardwise.io.collection import Collection
 from shardwise.io.files import (
     UNCHECKED,
     PathLike,
+    are_paths,
     bare_name,
     compress_text,
     lacks_checksum,
@@ -36,18 +37,23 @@ from shardwise.io.files import (
 )
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
-from shardwise.io.objects import are_paths, read_object
+from shardwise.io.objects import read_object
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns
-from shardwise.io.tables.json_rows import UnknownJson, read_json
+from shardwise.io.tables.formats import UnknownJson, parquet_bytes, read_json, read_parquet, read_workbook
 from shardwise.io.tables.numerals import Decimal
-from shardwise.io.tables.parquet import parquet_bytes, read_parquet
-from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, make_records
+from shardwise.io.tables.records import (
+    ITEM_LABELS,
+    Missing,
+    Records,
+    Wishes,
+    count_gaps,
+    make_dataset,
+    make_records,
+)
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.tensor import count_gaps, make_dataset
 from shardwise.io.tables.votes import read_votes
-from shardwise.io.tables.workbook import read_workbook
 from shardwise.io.votes import Votes, join_votes
 
 Layout = Literal["long", "wide"]
@@ -185,7 +191,7 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
             return _pick_measure(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
             return _pick_measure(_load_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
-        contents = read_files(paths, wishes)
+        contents = _read_files(paths, wishes)
     votes = _find_votes(contents, wishes)
     if votes is not None:
         return _pick_measure(late.call_bound("votes", votes, ridge=ridge), measure, votes.source)
@@ -347,60 +353,39 @@ def are_score_files(paths: Sequence[Path]) -> bool:
         Files or folders.
     """
     endings = (*_PARQUET, *_EXCEL, *_LINES, ".eval", ".json", ".csv")
-    tables = all(
-        path.is_dir() or Path(bare_name(path)).suffix.lower() in endings or _prints_scores(path)
-        for path in paths
-    )
-    return tables and not registry.are_rankings(paths)
+    for path in paths:
+        ending = Path(bare_name(path)).suffix.lower()
+        if path.is_dir() or ending in endings:
+            continue
+        if not path.is_file() or ending in _NETCDF:
+            return False
+        # what trec_eval or ir_measures print may have any ending
+        with path.open("rb") as stream:
+            if not is_evaluation(stream.read(1 << 14)):
+                return False
+    return not registry.are_rankings(paths)
 
 
-def _prints_scores(path: Path) -> bool:
-    """Tell whether a file holds what trec_eval or ir_measures print, which may have any ending."""
-    if not path.is_file() or Path(bare_name(path)).suffix.lower() in _NETCDF:
-        return False
-    with path.open("rb") as stream:
-        return is_evaluation(stream.read(1 << 14))
-
-
-def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Content]:
-    """Read files by what they hold; files of means beside logs are passed over.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    wishes
-        What the caller says of tables: decimal mark, sheet of a workbook.
-    """
+def _read_files(paths: Sequence[Path], wishes: Wishes) -> list[Content]:
+    """Read files by what they hold; files of means beside logs are passed over."""
     contents: list[Content] = []
     means_only: list[InputError] = []
     for path in paths:
         try:
-            contents.append(read_file(path, wishes or Wishes()))
+            content = read_file(path, wishes)
         except registry.MeansOnly as error:
             means_only.append(error)
+            continue
+        if isinstance(content, Sheet) and path.is_file() and lacks_checksum(path):
+            content = replace(content, notes=(*content.notes, UNCHECKED))
+        contents.append(content)
     if means_only and not any(isinstance(content, list) for content in contents):
         raise means_only[0]
     return contents
 
 
 def read_file(path: Path, wishes: Wishes) -> Content:
-    """Return what a file holds, by its ending and its first bytes: a sheet, or logs.
-
-    Parameters
-    ----------
-    path
-        The file.
-    wishes
-        What the caller says of tables.
-    """
-    content = _read_content(path, wishes)
-    if isinstance(content, Sheet) and path.is_file() and lacks_checksum(path):
-        return replace(content, notes=(*content.notes, UNCHECKED))
-    return content
-
-
-def _read_content(path: Path, wishes: Wishes) -> Content:
+    """Return what a file holds, by its ending and its first bytes: a sheet, logs or votes."""
     ending = Path(bare_name(path)).suffix.lower()
     if ending in _NETCDF:
         raise InputError(
@@ -445,7 +430,11 @@ def _make_parts(
     """Return scores of all sources; logs are named together, so that models keep apart."""
     if all(isinstance(content, list) for content in contents):
         logs = [log for content in contents if isinstance(content, list) for log in content]
-        logs = _keep_logs(logs, wishes.tasks)
+        known = dict.fromkeys(log.task for log in logs)
+        absent = [task for task in wishes.tasks if task not in known]
+        if absent:
+            raise refuse_unknown("task", absent[0], known)
+        logs = [log for log in logs if not wishes.tasks or log.task in wishes.tasks]
         if systems and len(systems) != len(logs):
             raise _refuse_names(systems, len(logs), "log")
         return join_logs(logs, systems, wishes)
@@ -471,15 +460,6 @@ def _refuse_names(systems: Sequence[str], count: int, what: str) -> InputError:
         remedy=f"name one a {what}",
         argument="system",
     )
-
-
-def _keep_logs(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
-    """Return the logs of the tasks that were asked for."""
-    known = dict.fromkeys(log.task for log in logs)
-    absent = [task for task in tasks if task not in known]
-    if absent:
-        raise refuse_unknown("task", absent[0], known)
-    return [log for log in logs if not tasks or log.task in tasks]
 
 
 def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:

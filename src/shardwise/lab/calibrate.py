@@ -26,7 +26,7 @@ from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_n
 from shardwise.lab.scenarios.from_scores import topic_means
 from shardwise.lab.trial import Figures, Trial, number_baselines, plan_looks
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
-from shardwise.methods.anova.variance_components import complete_table, variance_components
+from shardwise.methods.anova.fit import complete_table, variance_components
 from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
 
 CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {

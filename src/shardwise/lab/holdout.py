@@ -36,7 +36,7 @@ from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.trial import Figures, decide_tables, join_figures
-from shardwise.methods.anova.variance_components import complete_table
+from shardwise.methods.anova.fit import complete_table
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.stats.balanced import error_df
 from shardwise.stats.student import NOISE

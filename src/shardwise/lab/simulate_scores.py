@@ -19,7 +19,7 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import Scenario, check_layout, effects_of, normal_scenario
 from shardwise.lab.scenarios.bounded import correlation_root, margins_scenario, normal_scores
 from shardwise.lab.scenarios.margins import distribution_margins, fit_margins
-from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
+from shardwise.methods.anova.fit import complete_table, components_of, variance_components
 
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]
 KINDS = ("normal", "beta", "discrete", "kernel", "auto")

@@ -187,45 +187,32 @@ def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
     ):
         error_rate = str(method_rates["error_rate"].iloc[0])
 
-        def worst_row(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
-            """Find the scenario that speaks most against a method, and what it shows; nothing where there is none."""
-            part = method_rates[(method_rates["figure"] == figure) & method_rates[column]]  # noqa: B023
-            if part.empty:
-                return None, ""
+        row: dict[str, Any] = {"claim": claim, "method": method, "error_rate": error_rate}
+        for name, figure, column in (
+            ("", FIGURE[error_rate], "for_alarms"),
+            ("level", "level", "for_alarms"),
+            ("coverage", COVERED[error_rate], "for_intervals"),
+            ("best", "best", "for_alarms"),
+            ("power", "found", "for_alarms"),
+        ):
+            # the scenario that speaks most against the method, and what it shows; nothing where there is none
+            part = method_rates[(method_rates["figure"] == figure) & method_rates[column]]
             states = [
-                judge_interval(low, high, alpha) if high_is_bad else judge_interval(1 - high, 1 - low, alpha)
+                judge_interval(1 - high, 1 - low, alpha) if name else judge_interval(low, high, alpha)
                 for low, high in zip(part["low"], part["high"], strict=True)
             ]
-            state = max(states, key=STATES.index)
-            shown = part[[s == state for s in states]].sort_values("rate", ascending=high_is_bad)
-            return shown.iloc[-1], state
-
-        alarm, state = worst_row(FIGURE[error_rate], "for_alarms", True)
-        if alarm is None:
-            continue
-        covered, shown = worst_row(COVERED[error_rate], "for_intervals")
-        row = {"claim": claim, "method": method, "error_rate": error_rate, "meant": bool(alarm["meant"])}
-        row |= {
-            **_rename_figures(alarm, "rate", "low", "high"),
-            "null": _name_scenario(alarm),
-            "status": state,
-        }
-        row |= _rename_figures(worst_row("level", "for_alarms")[0], "level", "level_low", "level_high")
-        row |= _rename_figures(covered, "coverage", "coverage_low", "coverage_high")
-        row |= {"coverage_null": _name_scenario(covered), "intervals": shown}
-        row |= _rename_figures(worst_row("best", "for_alarms")[0], "best", "best_low", "best_high")
-        rows.append(
-            row | _rename_figures(worst_row("found", "for_alarms")[0], "power", "power_low", "power_high")
-        )
+            state = max(states, key=STATES.index, default="")
+            chosen = np.array([s == state for s in states], dtype=bool)
+            shown = part[chosen].sort_values("rate", ascending=not name)
+            worst = shown.iloc[-1] if len(shown) else dict.fromkeys(("rate", "low", "high"), np.nan)
+            scenario = f"{worst['null']}{', some differ' * int(worst['planted'])}" if len(shown) else ""
+            if not name:
+                row |= {"meant": bool(len(shown)) and bool(worst["meant"])}
+                row |= {"rate": worst["rate"], "low": worst["low"], "high": worst["high"]}
+                row |= {"null": scenario, "status": state}
+            else:
+                row |= {name: worst["rate"], f"{name}_low": worst["low"], f"{name}_high": worst["high"]}
+                row |= {"coverage_null": scenario, "intervals": state} if name == "coverage" else {}
+        if row["status"]:
+            rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _rename_figures(row: Any, *names: str) -> dict[str, float]:
-    return {
-        name: np.nan if row is None else row[key]
-        for name, key in zip(names, ("rate", "low", "high"), strict=True)
-    }
-
-
-def _name_scenario(row: Any) -> str:
-    return "" if row is None else row["null"] + ", some differ" * int(row["planted"])

@@ -512,33 +512,21 @@ def parse_procedure(
     claim = claim if over is None else Claim.of(over)
     if claim not in method.claims:
         known = " or ".join(known.name for known in method.claims)
-        raise InputError(
-            f"{method.name} cannot support the claim {over!r}",
-            remedy=f"use {known}",
-            argument="method",
-            value=name,
-        )
+        problem = f"{method.name} cannot support the claim {over!r}"
+        raise InputError(problem, remedy=f"use {known}", argument="method", value=name)
     offered = method.corrections_for(claim)
     if correction is None:
         usual_ones = (method.default_correction, JOINT, "hsd", "holm", *offered)
         correction = next(name for name in usual_ones if name in offered)
     if correction not in offered:
         remedy = f"use {', '.join(filter(None, offered))}" if any(offered) else "name it without a correction"
-        raise InputError(
-            f"{method.name} cannot take {correction}",
-            remedy=remedy,
-            argument="method",
-            value=name,
-            choices=offered,
-        )
+        problem = f"{method.name} cannot take {correction}"
+        raise InputError(problem, remedy=remedy, argument="method", value=name, choices=offered)
     rules = method.split_rules(correction, claim)
     if rule and rule not in rules:
-        raise InputError(
-            f"{method.name} {correction} cannot take the rule {rule!r}",
-            remedy=f"use {', '.join(rules)}" if rules else "leave the rule out",
-            argument="method",
-            value=name,
-        )
+        remedy = f"use {', '.join(rules)}" if rules else "leave the rule out"
+        problem = f"{method.name} {correction} cannot take the rule {rule!r}"
+        raise InputError(problem, remedy=remedy, argument="method", value=name)
     return Procedure(method, correction, claim, rule)
 
 

@@ -22,8 +22,8 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import DETERMINISTIC, as_scores, level_names, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.methods.anova.variance_components import components_of, mean_squares
-from shardwise.methods.anova.variance_components import variance_components as estimate_components
+from shardwise.methods.anova.fit import components_of, mean_squares
+from shardwise.methods.anova.fit import variance_components as estimate_components
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread

@@ -15,7 +15,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.methods.bootstrap.fit import BootstrapFit
+from shardwise.methods.bootstrap.method import BootstrapFit
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.mixed.posterior import Posterior
 from shardwise.plot import forms

@@ -13,7 +13,7 @@ from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
 from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
 from shardwise.scoring.formulas import Ranked, StratumRanked, SubtopicRanked
-from shardwise.scoring.kernels.arguments import (
+from shardwise.scoring.kernels import (
     RankingArrays,
     StratumGrades,
     SubtopicGrades,

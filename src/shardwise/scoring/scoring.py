@@ -18,7 +18,7 @@ from shardwise.core.scores import UNBOUNDED
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
 from shardwise.scoring.families import find_barren_topics, make_families
-from shardwise.scoring.kernels.arguments import TopicRange, freeze_array
+from shardwise.scoring.kernels import TopicRange, freeze_array
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
 

@@ -112,8 +112,16 @@ def score_runs(
     )
     parts = tuple(tuple(files[first : first + size]) for first in range(0, len(files), size))
     common = _Reading(qrels, tuple(wanted), conventions, reading, jobs=1 if executor else jobs)
-    steps = _Steps(progress, len(files) * (1 if split is None else 2))
-    run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": steps}
+    looks = 1 if split is None else 2
+    seen = 0
+
+    def report(done: int, _: int) -> None:
+        """Report progress over both looks."""
+        if progress is not None:
+            progress(seen + done, looks * len(files))
+
+    run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": report}
+    run["steps"] = lambda task: len(task.files)
     run["ahead"] = 2 * count_parallel_tasks(executor) if executor is not None and out is not None else None
     tasks = [replace(common, files=part, scored=split is None) for part in parts]
     with ExitStack() as held:
@@ -121,7 +129,7 @@ def score_runs(
         first: list[_Look] = []
         waiting = _Kept(draft)
         changes = {"changed_systems": 0, "largest_change": 0.0}
-        for look in map_parallel(_first_look, tasks, steps=_count_files, **run):
+        for look in map_parallel(_first_look, tasks, **run):
             if look.scores is not None:
                 waiting.add(look.scores)
                 changes["changed_systems"] += look.scores.attrs.get("changed_systems", 0)
@@ -139,25 +147,27 @@ def score_runs(
             )
         else:
             made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
-            steps.before = len(files)
+            seen = len(files)
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
-            scored = map_parallel(_second_look, tasks, steps=_count_files, **run)
+            scored = map_parallel(_second_look, tasks, **run)
         attrs = {"notes": "; ".join(notes), "conventions": conventions.sentence}
         attrs |= changes if changes["changed_systems"] else {}
-        lacking = _Lacking(parsed, parts) if conventions.missing == "leave" else None
+        leaves = conventions.missing == "leave"
         if draft is None:
             scores, empty = zip(*scored, strict=True)
             together = xr.concat(scores, "system", combine_attrs="override").assign_coords(
                 system=list(systems)
             )
             together = follow_policy(together.assign_attrs(attrs), wanted, empty[0], policy)
-            return together if lacking is None else lacking.leave_out(together, parsed.runs)
+            return _leave_out(together, parsed.runs) if leaves else together
         each: Iterator[xr.Dataset] = (
             follow_policy(scores.assign_attrs(attrs), wanted, barren, policy, len(systems))
             for scores, barren in scored
         )
-        if lacking is not None:
-            each = (lacking.leave_out(scores, next(lacking.waiting)) for scores in each)
+        if leaves:
+            ends = np.cumsum([0, *map(len, parts)]).tolist()
+            runs_of_parts = [parsed.runs[a:b] for a, b in itertools.pairwise(ends)]
+            each = (_leave_out(scores, some) for scores, some in zip(each, runs_of_parts, strict=True))
         write_parts(each, systems, draft / NEW, _validate_store(out))
     return open_store(_validate_store(out))
 
@@ -177,21 +187,14 @@ def _validate_store(out: PathLike | None) -> Path:
     return path
 
 
-class _Lacking:
-    """Which run has no documents for which topic, file after file."""
-
-    def __init__(self, parsed: ParsedInput, parts: Sequence[tuple[Path, ...]]) -> None:
-        sizes = np.cumsum([0, *map(len, parts)]).tolist()
-        self.waiting = iter([parsed.runs[a:b] for a, b in itertools.pairwise(sizes)])
-
-    def leave_out(self, scores: xr.Dataset, runs: Sequence[ParsedRun]) -> xr.Dataset:
-        """Take the scores away of runs on topics that they lack."""
-        topics = [str(topic) for topic in scores["topic"].values]
-        held = np.array([[topic in have for topic in topics] for have in (set(run.topics) for run in runs)])
-        if held.all():
-            return scores
-        present = xr.DataArray(held, {"topic": topics}, ("system", "topic"))
-        return scores.map(lambda values: values.where(present).transpose(*values.dims), keep_attrs=True)
+def _leave_out(scores: xr.Dataset, runs: Sequence[ParsedRun]) -> xr.Dataset:
+    """Take the scores away of runs on topics for which they have no documents."""
+    topics = [str(topic) for topic in scores["topic"].values]
+    held = np.array([[topic in have for topic in topics] for have in (set(run.topics) for run in runs)])
+    if held.all():
+        return scores
+    present = xr.DataArray(held, {"topic": topics}, ("system", "topic"))
+    return scores.map(lambda values: values.where(present).transpose(*values.dims), keep_attrs=True)
 
 
 class _Kept:
@@ -248,21 +251,6 @@ class _Look:
     barren: Bools
     names: tuple[Bytes, Ints]
     scores: xr.Dataset | None = field(default=None)
-
-
-class _Steps:
-    """Progress over both looks."""
-
-    def __init__(self, report: Progress | None, total: int) -> None:
-        self.report, self.total, self.before = report, total, 0
-
-    def __call__(self, done: int, _: int) -> None:
-        if self.report is not None:
-            self.report(self.before + done, self.total)
-
-
-def _count_files(task: _Reading) -> int:
-    return len(task.files)
 
 
 def _first_look(task: _Reading) -> _Look:

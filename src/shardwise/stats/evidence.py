@@ -145,21 +145,6 @@ class Certainty(NamedTuple):
         """
         return self._one_sided(mu, 1.0)
 
-    def p_below(self, mu: Floats | float) -> Floats:
-        """Compute one-sided p-values against differences of at least μ, the mirror image of `p_above`.
-
-        Parameters
-        ----------
-        mu : array or float
-            The smallest difference of the null hypothesis, in the units of the scores.
-
-        Returns
-        -------
-        array
-            p-values; 1/2 where nothing could have shown a gain.
-        """
-        return self._one_sided(mu, -1.0)
-
     def p_gain(self, edge: float) -> Floats:
         """Compute one-sided p-values against gains of at most an edge: "no worse" at -margin, "better" at 0 or more.
 
@@ -203,7 +188,7 @@ class Certainty(NamedTuple):
         array
             p-values.
         """
-        return np.maximum(self.p_above(-margin), self.p_below(margin))
+        return np.maximum(self.p_above(-margin), self._one_sided(margin, -1.0))
 
     def _one_sided(self, mu: Floats | float, sign: float) -> Floats:
         """p-values against sign·(difference - μ) ≤ 0."""

@@ -21,6 +21,7 @@ LONG = 45
 TEXTS: dict[str, Callable[[Any, int], str]] = {
     "text": lambda value, digits: str(value),
     "cell": lambda value, digits: str(value),
+    "figure": lambda value, digits: str(value),
     "number": lambda value, digits: format_number(float(value), digits),
     "signed": lambda value, digits: format_signed(float(value), digits),
     "interval": lambda ends, digits: format_interval(ends[0], ends[1], digits),
@@ -37,8 +38,9 @@ class TypedColumn:
     """A column of a table: its heading, its values, and their kind: one of `TEXTS`, "p", "tex", or a format.
 
     A heading of several levels spans its neighbours of the same name. Texts stand on the left, and cells, which are
-    text too, on the right as numbers do. A p-value at the resolution of resamples is only known to be as small; cells
-    of kind "tex" are LaTeX already, as headings are where a table is set in LaTeX.
+    text too, on the right as numbers do; figures are numbers that were written before. A p-value at the resolution of
+    resamples is only known to be as small; cells of kind "tex" are LaTeX already, as headings are where a table is set
+    in LaTeX.
     """
 
     head: str | tuple[str, ...]
@@ -69,14 +71,23 @@ def show_columns(columns: Sequence[TypedColumn]) -> pd.DataFrame:
     return pd.DataFrame({str(column.head): column.show() for column in columns})
 
 
-def set_table(columns: Sequence[TypedColumn], caption: str, label: str) -> str:
-    """Return a table in LaTeX with booktabs, a longtable where it does not fit on a page."""
-    sides, head, rows = _set_lines(columns)
+def set_table(columns: Sequence[TypedColumn], caption: str = "", label: str = "") -> str:
+    """Return a table in LaTeX with booktabs, a longtable where it does not fit on a page; without a caption no float.
+
+    Headings are LaTeX where there is a caption, and texts where there is none.
+    """
+    sides, head, rows = _set_lines(columns, not caption)
     if len(rows) <= LONG:
-        return set_float("table", r"\centering", caption, label, set_tabular(columns))
-    start = [rf"\begin{{longtable}}{{@{{}}{sides}@{{}}}}", rf"\caption{{{caption}}}\label{{{label}}}\\"]
-    heads = [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
-    return "\n".join([*start, *heads, *rows, r"\end{longtable}", ""])
+        tabular = set_tabular(columns, escape_heads=not caption)
+        return (
+            set_float("table", r"\centering", caption, label, tabular)
+            if caption
+            else "\n".join([*tabular, ""])
+        )
+    start = [rf"\begin{{longtable}}{{@{{}}{sides}@{{}}}}"]
+    start += [rf"\caption{{{caption}}}\label{{{label}}}\\", *head, r"\endfirsthead"] if caption else []
+    ends = [*head, r"\endhead", r"\bottomrule", r"\endfoot"]
+    return "\n".join([*start, *ends, *rows, r"\end{longtable}", ""])
 
 
 def set_float(kind: str, layout: str, caption: str, label: str, lines: Sequence[str]) -> str:

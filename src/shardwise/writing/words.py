@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.power import POWER, Power
 from shardwise.core.claim import format_count
-from shardwise.lab.recorded import RecordedRates
-from shardwise.lab.statements import StatementCheck
-from shardwise.lab.verdict import Verdict
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_number, format_percent
+
+if TYPE_CHECKING:
+    from shardwise.lab.recorded import RecordedRates
+    from shardwise.lab.statements import StatementCheck
+    from shardwise.lab.verdict import Verdict
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",

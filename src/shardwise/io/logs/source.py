@@ -13,7 +13,7 @@ from typing import Any
 
 from shardwise.core.errors import InputError
 from shardwise.io.files import bare_name, read_text
-from shardwise.io.tables.json_rows import parse_json_lines
+from shardwise.io.tables.formats import parse_json_lines
 from shardwise.io.tables.sheet import first_line, strip_endings
 
 HEAD = 1 << 16  # bytes of a file that tell what it is

@@ -10,31 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Literal
 
 import numpy as np
 
-from shardwise.io.tables import signs
-from shardwise.io.tables.facts import FEW, MOST_ARMS, Facts, is_kept_beside
-from shardwise.io.tables.sheet import FIRST
-from shardwise.io.tables.words import (
-    ARMS,
-    NAMELESS,
-    PEOPLE,
-    REPEATS,
-    SUMMARIES,
-    find_measure,
-    is_bookkeeping,
-    is_numbered,
-    is_score,
-    is_text,
-    is_value,
-    share_of_items,
-    share_of_models,
-    simplify_header,
-    split_words,
-)
+from shardwise.core.arrays import Floats
+from shardwise.io.tables import signs, words
+from shardwise.io.tables.facts import FEW, Facts
+from shardwise.io.tables.sheet import FIRST, MOST_ARMS, Column
 
 FEATURES = """
 # what headers say
@@ -114,6 +98,8 @@ ENOUGH = 3.0  # points that a reading needs
 MOST_PAIRS = 8  # pairs of columns whose crossing is looked at
 MOST_LABELS = 16  # columns of labels that may be crossed
 FAR_APART = 1.0  # powers of ten within which numbers are of one scale
+GROUPING = {"task", "cluster", "slice"}
+"""What items may belong to."""
 
 Shape = Literal["long", "wide", "turned", "folds", "measures", "means"]
 
@@ -143,9 +129,8 @@ def list_candidates(facts: Facts) -> list[Candidate]:
     """Return all readings of a table that agree with what the caller says, best first."""
     if not facts.sheet.rows:
         return []
-    candidates = [] if facts.single else [*_list_long(facts)]
-    candidates += _list_wide(facts)
-    return sorted(candidates, key=lambda candidate: -candidate.points)
+    long = [] if facts.single else [*_list_long(facts)]
+    return sorted([*long, *_list_wide(facts)], key=lambda candidate: -candidate.points)
 
 
 def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
@@ -153,82 +138,73 @@ def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
 
     One whose items are groups of the best one's items, such as their domains, is no other reading, either.
     """
-    if best.shape != other.shape:
+    if best.shape != other.shape or not (best.shape != "long" or facts.are_alike(best.system, other.system)):
         return False
-    if best.shape != "long" and None in (best.item, other.item):
-        return True
-    if not facts.are_alike(best.system, other.system):
-        return False
-    if facts.are_alike(best.item, other.item):
+    if facts.are_alike(best.item, other.item) or (best.shape != "long" and None in (best.item, other.item)):
         return True
     if best.item is None or other.item is None or other.item in facts.taken:
         return False
-    return (
-        not other.unique and not are_both_items(facts, best, other) and facts.is_nested(best.item, other.item)
-    )
+    nested = not other.unique and facts.is_nested(best.item, other.item)
+    return nested and not are_both_items(facts, best, other)
 
 
 def are_both_items(facts: Facts, best: Candidate, other: Candidate) -> bool:
     """Tell whether the headers of two columns say alike that they hold the items."""
-    names = [best.item, other.item]
-    plain = all(
-        name is not None and facts.is_plain(name) and "topic" in facts.words(name)[:1] for name in names
-    )
-    return plain and (best.shape, best.system) == (other.shape, other.system)
+    if None in (best.item, other.item) or (best.shape, best.system) != (other.shape, other.system):
+        return False
+    columns = [facts[str(candidate.item)] for candidate in (best, other)]
+    return all(column.plain and column.roles[:1] == ("topic",) for column in columns)
 
 
-# headers and names ---------------------------------------------------------------------------------------------------
+def _first_that_holds(*signs_for: tuple[str, object]) -> dict[str, float]:
+    """Return the first feature of some that holds."""
+    return dict.fromkeys([name for name, holds in signs_for if holds][:1], 1.0)
 
 
-def _rate_item(facts: Facts, name: str) -> dict[str, float]:
+def _rate_item(facts: Facts, column: Column) -> dict[str, float]:
     """Return what speaks for a column as that of the items: its header, and how its labels look."""
-    if facts.roles.get("topic") == name:
-        return {"item, as the caller says": 1.0}
-    roles, names = facts.words(name), facts.columns[name].first_names
-    features = {
-        "names of items look so": share_of_items(names) - share_of_models(names),
-        "names of items are numbered": float(is_numbered(names)),
+    roles, names = column.roles, column.first_names
+    by_header = _first_that_holds(
+        ("item, as the caller says", facts.given.get("topic") == column.name),
+        ("item by its word", roles[:1] == ("topic",) and column.plain),
+        ("item by a word that means more", roles[:1] == ("topic",)),
+        ("item by the second meaning of a word", "topic" in roles),
+        ("task or cluster as item", {"task", "cluster"} & set(roles)),
+        ("slice as item", "slice" in roles),
+        ("numbers that no word names as item", _is_count(facts, column)),
+        ("other word for the item", roles),
+        ("text or bookkeeping as item", column.is_wordy or words.is_bookkeeping(column.name)),
+    )
+    if {"item, as the caller says", "numbers that no word names as item"} & by_header.keys():
+        return by_header
+    return {
+        "names of items look so": words.share_of_items(names) - words.share_of_models(names),
+        "names of items are numbered": float(words.is_numbered(names)),
+        **by_header,
     }
-    if "topic" in roles:
-        plain = "item by its word" if facts.is_plain(name) else "item by a word that means more"
-        features[plain if roles[0] == "topic" else "item by the second meaning of a word"] = 1.0
-    elif {"task", "cluster"} & set(roles):
-        features["task or cluster as item"] = 1.0
-    elif "slice" in roles:
-        features["slice as item"] = 1.0
-    elif _is_count(facts, name):
-        return {"numbers that no word names as item": 1.0}
-    elif roles:
-        features["other word for the item"] = 1.0
-    elif is_text(name) or is_bookkeeping(name):
-        features["text or bookkeeping as item"] = 1.0
-    return features
 
 
-def _rate_system(facts: Facts, name: str) -> dict[str, float]:
+def _rate_system(facts: Facts, column: Column) -> dict[str, float]:
     """Return what speaks for a column as that of the systems."""
-    if facts.roles.get("system") == name:
+    if facts.given.get("system") == column.name:
         return {"system, as the caller says": 1.0}
-    roles, names = facts.words(name), facts.columns[name].first_names
+    roles, names = column.roles, column.first_names
     looks = [label for label in names if not label.isdecimal()]
-    features = {
-        "names of systems look so": share_of_models(names) - (share_of_items(looks) if looks else 0.0)
-    }
-    if "system" in roles:
-        features["system by its word" if facts.is_plain(name) else "system by a word that means more"] = 1.0
-    elif roles:
-        features["other word for the system"] = 1.0
-    elif facts.columns[name].is_numeric:
-        features["system of numbers"] = 1.0
-    if "system" not in roles and (is_text(name) or is_kept_beside(name)):
-        features["text or bookkeeping as system"] = float(not roles)
-    return features
+    return {
+        "names of systems look so": words.share_of_models(names) - words.share_of_items(looks),
+        "text or bookkeeping as system": float(not roles and (column.is_wordy or column.is_beside)),
+    } | _first_that_holds(
+        ("system by its word", "system" in roles and column.plain),
+        ("system by a word that means more", "system" in roles),
+        ("other word for the system", roles),
+        ("system of numbers", column.is_numeric),
+    )
 
 
 # long tables ---------------------------------------------------------------------------------------------------------
 
 
-def list_values(facts: Facts) -> list[str]:
+def _list_values(facts: Facts) -> list[str]:
     """Return columns that may hold the scores of a long table."""
     if "value" in facts.named:
         return list(facts.named["value"])
@@ -236,262 +212,189 @@ def list_values(facts: Facts) -> list[str]:
         return [str(facts.measure)]
     if not facts.numbers:
         # words where scores should be, which are refused as such
-        return [name for name in facts.columns if is_score(name) and not facts.columns[name].blank]
-    scores = [name for name in facts.numbers if is_score(name)]
-    plain = [name for name in facts.numbers if not facts.words(name) and not is_kept_beside(name)]
-    return scores or plain or [name for name in facts.numbers if not facts.words(name)]
+        return [name for name, column in facts.columns.items() if column.is_score and not column.blank]
+    unnamed = [name for name in facts.numbers if not facts[name].roles]
+    scores = [name for name in facts.numbers if facts[name].is_score]
+    return scores or [name for name in unnamed if not facts[name].is_beside] or unnamed
 
 
-def _may_label(facts: Facts, name: str) -> bool:
+def _may_label(facts: Facts, column: Column) -> bool:
     """Tell whether a column may name items or systems."""
-    column = facts.columns[name]
-    if name in facts.taken or name == facts.measure:
-        return name in (facts.roles.get("topic"), facts.roles.get("system"))
-    if facts.words(name)[:1] in (("measure",), ("shard",), ("split",)):
+    if column.name in facts.taken or column.name == facts.measure:
+        return column.name in (facts.given.get("topic"), facts.given.get("system"))
+    if column.roles[:1] in (("measure",), ("shard",), ("split",)):
         return False
     if column.blank:
-        return facts.words(name)[:1] == ("topic",)
-    if is_score(name) and column.is_numeric:
+        return column.roles[:1] == ("topic",)
+    if column.is_score and column.is_numeric:
         return False
-    return bool(facts.words(name)) or not column.is_numeric or column.dates or _may_count(facts, name)
+    return bool(column.roles) or not column.is_numeric or column.dates or _may_count(column)
 
 
-def _may_count(facts: Facts, name: str) -> bool:
+def _may_count(column: Column) -> bool:
     """Tell whether numbers that no word names may be labels: they repeat, and are whole or called after a size."""
-    column = facts.columns[name]
-    return 1 < column.distinct <= facts.sheet.rows / 2 and (column.whole or is_kept_beside(name))
+    return 1 < column.distinct <= len(column.data) / 2 and (column.whole or column.is_beside)
+
+
+def _is_count(facts: Facts, column: Column) -> bool:
+    return not column.roles and column.name not in facts.taken and column.is_numeric
 
 
 def _list_long(facts: Facts) -> Iterator[Candidate]:
     """List pairs of columns that may be items and systems, and columns of systems whose rows have no names."""
-    values = list_values(facts)
+    values = _list_values(facts)
     if not values:
         return
-    labels = [name for name in facts.columns if _may_label(facts, name)][:MOST_LABELS]
-    items = {name: _rate_item(facts, name) for name in labels}
-    systems = {name: _rate_system(facts, name) for name in labels}
-    pairs = [
-        Candidate(
-            "long",
-            item,
-            system,
-            features={**items[item], **systems[system], **_rate_counts(facts, item, system)},
-        )
-        for item, system in permutations(labels, 2)
-        if _may_pair(facts, item, system, values)
-    ]
+    labels = [column for column in facts.columns.values() if _may_label(facts, column)][:MOST_LABELS]
+    items = {column: _rate_item(facts, column) for column in labels}
+    systems = {column: _rate_system(facts, column) for column in labels}
+    pairs = []
+    for item, system in permutations(labels, 2):
+        if not _may_pair(facts, item, system, values):
+            continue
+        ratio = np.log2(item.distinct / max(1, system.distinct)) / 2.0
+        counts = {
+            "more items than systems": float(np.clip(ratio, -1.5, 1.5)),
+            "hundreds of systems": float(system.distinct > 500),
+        }
+        features = {**items[item], **systems[system], **counts}
+        pairs.append(Candidate("long", item.name, system.name, features=features))
     pairs.sort(key=lambda candidate: -candidate.points)
     likely = [pair for pair in pairs if pair.points >= pairs[0].points - AHEAD - 3.0][:MOST_PAIRS]
     crossed = [_cross_pair(facts, pair, values) for pair in likely]
     yield from crossed
     paired = any(pair.unique and not pair.apart and pair.points > 0.0 for pair in crossed)
-    if "topic" not in facts.named and not paired and not facts.by_word("measure"):
-        yield from _list_unnamed_rows(facts, systems, values)
-
-
-def _list_unnamed_rows(
-    facts: Facts, systems: dict[str, dict[str, float]], values: Sequence[str]
-) -> Iterator[Candidate]:
-    """List columns of systems, or of groups of an experiment, whose rows nothing names: each row is an item."""
-    for name, features in systems.items():
-        column = facts.columns[name]
-        worded = "system" in facts.words(name) and facts.is_plain(name)
-        forced = name == facts.roles.get("system")
-        if (
-            (worded or forced)
-            and 1 < column.distinct <= min(MOST_ARMS, facts.sheet.rows / 2)
-            and not column.is_numeric
-        ):
-            group = float(simplify_header(name) in ARMS or split_words(name)[-1] in ARMS)
+    if "topic" in facts.named or paired or facts.by_word("measure"):
+        return
+    # systems, or groups of an experiment, whose rows nothing names: each row is an item
+    for column, features in systems.items():
+        worded = "system" in column.roles and column.plain
+        several = 1 < column.distinct <= min(MOST_ARMS, facts.sheet.rows / 2) and not column.is_numeric
+        if several and (worded or column.name == facts.given.get("system")):
+            group = float(column.header in words.ARMS or words.split_words(column.name)[-1] in words.ARMS)
             features = {**features, "rows without names": 1.0, "group of an experiment": group}
-            yield Candidate("long", None, name, features=features, scores=tuple(values), apart=True)
+            yield Candidate("long", None, column.name, features=features, scores=tuple(values), apart=True)
 
 
-def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bool:
+def _may_pair(facts: Facts, item: Column, system: Column, values: Sequence[str]) -> bool:
     """Tell whether two columns may be items and systems: items repeat, as each has scores of several systems."""
-    if facts.roles.get("topic", item) != item or facts.roles.get("system", system) != system:
+    names, rows = (item.name, system.name), facts.sheet.rows
+    if (facts.given.get("topic", item.name), facts.given.get("system", system.name)) != names:
         return False
-    if {item, system} >= set(values):
+    forced = system.name in facts.taken
+    known = "system" in system.roles or forced
+    if set(names) >= set(values) or item.roles[:1] == ("instance",):
         return False
-    items, systems, rows = facts.columns[item], facts.columns[system], facts.sheet.rows
-    words = facts.words(item), facts.words(system)
-    forced = system == facts.roles.get("system")
-    known = "system" in words[1] or forced
-    if words[0][:1] == ("instance",) or (words[1][:1] == ("instance",) and not known):
+    if system.roles[:1] == ("instance",) and not known:
         return False
-    if systems.distinct == 1:
-        return known and (not systems.is_numeric or facts.is_plain(system) or forced)
-    if rows in (items.distinct, systems.distinct):
+    if system.distinct == 1:
+        return known and (not system.is_numeric or system.plain or forced)
+    if rows in (item.distinct, system.distinct):
         # every item once: people who met one system each, or words that say that this is long
-        if not (known and ("topic" in words[0][:1] or item == facts.roles.get("topic"))):
+        if not (known and ("topic" in item.roles[:1] or item.name in facts.taken)):
             return False
-        plain = facts.is_plain(item) and facts.is_plain(system) and any(map(is_score, values))
-        once = systems.distinct == rows and items.distinct > 1
-        several = len(values) > 1 and not any(map(is_score, values))
-        return (plain or not once) and (not several or simplify_header(item) in PEOPLE)
+        scored = any(map(words.is_score, values))
+        once = system.distinct == rows and item.distinct > 1
+        plain = item.plain and system.plain and scored
+        return (plain or not once) and (len(values) == 1 or scored or item.header in words.PEOPLE)
+    crossed = rows >= 6 and item.distinct * system.distinct == rows == facts.count(*names)
     if _is_count(facts, item) or (_is_count(facts, system) and not known):
-        enough = known or items.distinct * systems.distinct == rows
-        return rows >= 6 and enough and facts.count(item, system) == rows and not _find_key(facts, item)[2]
-    return (
-        known
-        or bool(words[1])
-        or not (is_text(system) or is_kept_beside(system))
-        or _cross_completely(facts, item, system)
-    )
-
-
-def _cross_completely(facts: Facts, a: str, b: str) -> bool:
-    """Tell whether two columns have every combination of their labels, once."""
-    rows = facts.sheet.rows
-    product = facts.columns[a].distinct * facts.columns[b].distinct
-    return rows >= 6 and product == rows == facts.count(a, b)
-
-
-def _is_count(facts: Facts, name: str) -> bool:
-    return not facts.words(name) and name not in facts.taken and facts.columns[name].is_numeric
-
-
-def _rate_counts(facts: Facts, item: str, system: str) -> dict[str, float]:
-    """Return what speaks for a pair by the number of items and systems: mostly there are more items."""
-    systems = facts.columns[system].distinct
-    ratio = facts.columns[item].distinct / max(1, systems)
-    return {
-        "more items than systems": float(np.clip(np.log2(ratio) / 2.0, -1.5, 1.5)),
-        "hundreds of systems": float(systems > 500),
-    }
+        every = crossed or (known and rows >= 6 and facts.count(*names) == rows)
+        return every and not _find_key(facts, item.name)[2]
+    return known or bool(system.roles) or not (system.is_wordy or system.is_beside) or crossed
 
 
 def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candidate:
     """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
-    item, system = str(pair.item), str(pair.system)
-    sheet = facts.sheet
-    scores = tuple(name for name in values if name not in (item, system))
-    repeat, task, unique = _find_key(facts, item, system)
-    factor = None if unique else _find_factor(facts, item, system)
-    items, systems = facts.columns[item].distinct, facts.columns[system].distinct
-    share = min(1.0, facts.count(item, system) / (items * systems))
-    apart = systems > 1 and facts.count(item, system) == items
-    known = "system" in facts.words(system) or system in facts.taken
-    worded = {"topic", "task", "cluster", "slice"} & set(facts.words(item)) or item in facts.taken
-    plain = facts.is_plain(item) and facts.is_plain(system) and "topic" in facts.words(item) and known
-    listed = repeat is not None and sheet.columns[repeat].unique and repeat not in facts.taken
-    people = apart and simplify_header(item) in PEOPLE
-    tasks = [facts.columns[name].distinct for name in facts.by_word("task") if name not in (item, system)]
-    unnamed = 0 if any(map(is_score, scores)) else min(2, max(0, len(scores) - 2))
-    nested = [
-        name
-        for name in sheet.columns
-        if name not in (item, system)
-        and "system" in facts.words(name)
-        and facts.is_plain(name)
-        and facts.is_nested(system, name)
-    ]
-    features = pair.features | {
-        "all items have all systems": float(share > 0.95),
-        "many items have many systems": float(0.5 < share <= 0.95),
-        "few items have several systems": float(share < 0.2 and not plain),
-        "items and systems cross completely": float(_cross_completely(facts, item, system)),
-        "several scores of one cell": float(not unique and not people and factor is None),
-        "several scores of one cell, by a column that no word names": float(factor is not None),
-        "more systems than items, and nothing says that they are systems": float(
-            systems > items and not known and pair.features.get("names of systems look so", 0.0) <= 0.0
-        ),
-        "more tasks than items": float(not worded and max(tasks, default=0) > items),
-        "one system beside a column of several": float(
-            systems == 1 and any(_names_systems(facts, name, pair) for name in sheet.columns)
-        ),
-        "items that no word names and not all systems have": float(not worded and (share < 0.9 or listed)),
-        "runs of a system as systems": float(
-            bool(nested) and not facts.is_plain(system) and system not in facts.taken
-        ),
-        "items are described by other columns": float(_is_described(facts, item, system)),
-        "several numbers beside systems that no word names": float(len(scores) > 1 and not known)
-        * (1 + unnamed),
+    item, system, rows = facts[str(pair.item)], facts[str(pair.system)], facts.sheet.rows
+    names = (item.name, system.name)
+    others = [column for column in facts.columns.values() if column.name not in names]
+    scores = tuple(name for name in values if name not in names)
+    repeat, task, unique = _find_key(facts, *names)
+    factor = None if unique else _find_factor(facts, names)
+    cells = facts.count(*names)
+    share = min(1.0, cells / (item.distinct * system.distinct))
+    apart = system.distinct > 1 and cells == item.distinct
+    known = "system" in system.roles or system.name in facts.taken
+    worded = {"topic", *GROUPING} & set(item.roles) or item.name in facts.taken
+    plain = item.plain and system.plain and "topic" in item.roles and known
+    listed = repeat is not None and facts[repeat].unique and repeat not in facts.taken
+    tasks = [facts[name].distinct for name in facts.by_word("task") if name not in names]
+    unnamed = 0 if any(map(words.is_score, scores)) else min(2, max(0, len(scores) - 2))
+    systems = [column.name for column in others if "system" in column.roles and column.plain]
+    nested = any(facts.is_nested(system.name, name) for name in systems)
+    texts = [column for column in others if column.name not in facts.taken and not column.is_numeric]
+    texts = [column for column in texts if 1 < column.distinct <= item.distinct]
+    described = not item.unique and any(
+        facts.count(item.name, column.name) == item.distinct
+        and facts.count(system.name, column.name) > system.distinct
+        for column in texts[:MOST_PAIRS]
+    )
+    held = {
+        "all items have all systems": share > 0.95,
+        "many items have many systems": 0.5 < share <= 0.95,
+        "few items have several systems": share < 0.2 and not plain,
+        "items and systems cross completely": rows >= 6 and item.distinct * system.distinct == rows == cells,
+        "several scores of one cell": not unique
+        and not (apart and item.header in words.PEOPLE)
+        and factor is None,
+        "several scores of one cell, by a column that no word names": factor is not None,
+        "more systems than items, and nothing says that they are systems": system.distinct > item.distinct
+        and not known
+        and pair.features.get("names of systems look so", 0.0) <= 0.0,
+        "more tasks than items": not worded and max(tasks, default=0) > item.distinct,
+        "one system beside a column of several": system.distinct == 1 and _leaves_out_systems(facts, pair),
+        "items that no word names and not all systems have": not worded and (share < 0.9 or listed),
+        "runs of a system as systems": nested and not system.plain and system.name not in facts.taken,
+        "items are described by other columns": described,
+        "several numbers beside systems that no word names": (len(scores) > 1 and not known) * (1 + unnamed),
     }
-    return replace(
-        pair,
-        repeat=repeat,
-        task=task,
-        scores=scores,
-        features=features,
-        unique=unique,
-        factor=factor,
-        apart=apart,
-    )
-
-
-def _is_described(facts: Facts, item: str, system: str) -> bool:
-    """Tell whether texts of other columns go with the items, and not with the systems."""
-    if facts.columns[item].unique:
-        return False
-    texts = [
-        name
-        for name, column in facts.columns.items()
-        if name not in (item, system, *facts.taken)
-        and not column.is_numeric
-        and 1 < column.distinct <= facts.columns[item].distinct
-    ]
-    return any(
-        facts.count(item, name) == facts.columns[item].distinct
-        and facts.count(system, name) > facts.columns[system].distinct
-        for name in texts[:MOST_PAIRS]
-    )
+    features = pair.features | {name: float(times) for name, times in held.items()}
+    return Candidate("long", *names, repeat, task, scores, features, unique, factor, apart)
 
 
 def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:
     """Return the repeat and the slice that, with items and perhaps systems, tell all rows apart, and whether any do."""
-    rows = facts.sheet.rows
-    fixed = [
-        name
-        for role in ("task", "measure", "shard", "split")
-        for name in facts.by_word(role)
-        if name not in names
-    ]
-    slices = [name for name in facts.by_word("slice") if name not in names]
-    forced = facts.roles.get("instance")
+    rows, forced = facts.sheet.rows, facts.given.get("instance")
+    roles = ("task", "measure", "shard", "split")
+    keys = [*names, *(name for role in roles for name in facts.by_word(role) if name not in names)]
     if forced is not None:
-        return forced, None, facts.count(*names, *fixed, forced) == rows
-    if facts.count(*names, *fixed) == rows:
-        return None, None, True
-    for task in (None, *slices):
-        keys = [*names, *fixed, *([task] if task is not None else [])]
-        if task is not None and facts.count(*keys) == rows:
-            return None, task, True
-        for repeat in _list_repeats(facts, names):
-            if facts.count(*keys, repeat) == rows:
+        return forced, None, facts.count(*keys, forced) == rows
+    repeats = _list_repeats(facts, names)
+    for task in (None, *(name for name in facts.by_word("slice") if name not in names)):
+        more = keys if task is None else [*keys, task]
+        for repeat in (None, *repeats):
+            if facts.count(*more, *([] if repeat is None else [repeat])) == rows:
                 return repeat, task, True
     return None, None, False
 
 
-def _find_factor(facts: Facts, item: str, system: str) -> str | None:
+def _find_factor(facts: Facts, names: tuple[str, str]) -> str | None:
     """Return a column of another name that, with repeats, tells several scores of a cell apart; or None."""
-    rows = facts.sheet.rows
-    repeats = [(), *((name,) for name in _list_repeats(facts, (item, system)))]
+    repeats = [(), *((name,) for name in _list_repeats(facts, names))]
     for name, column in facts.columns.items():
-        if name in (item, system) or facts.words(name) or name in facts.taken:
+        if name in (*names, *facts.taken) or column.roles or column.blank or column.unique or column.constant:
             continue
-        if column.blank or column.unique or column.constant:
+        if column.is_numeric and (column.is_score or not _may_count(column)):
             continue
-        if column.is_numeric and (is_score(name) or not _may_count(facts, name)):
-            continue
-        if any(name not in more and facts.count(item, system, name, *more) == rows for more in repeats):
+        if any(name not in more and facts.count(*names, name, *more) == facts.sheet.rows for more in repeats):
             return name
     return None
 
 
 def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
     """Return columns that may tell repeats apart by their names, surest first."""
-    others = [name for name in facts.columns if name not in names]
-    worded = [name for name in others if "instance" in facts.words(name)]
-    swing = [
-        name
-        for name in others
-        if name not in worded
-        and not facts.is_plain(name)
-        and "system" in facts.words(name)
-        and facts.is_nested(name, names[-1])
+    others = [column for name, column in facts.columns.items() if name not in names]
+    worded = [column for column in others if "instance" in column.roles]
+    runs = [
+        column
+        for column in others
+        if column not in worded
+        and not column.plain
+        and "system" in column.roles
+        and facts.is_nested(column.name, names[-1])
     ]
-    return sorted(worded, key=lambda name: not facts.is_plain(name)) + swing
+    return [column.name for column in [*sorted(worded, key=lambda column: not column.plain), *runs]]
 
 
 # wide tables, and others with a row for each item or system ----------------------------------------------------------
@@ -499,186 +402,165 @@ def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
 
 def _list_wide(facts: Facts) -> Iterator[Candidate]:
     """List columns that may name the rows, with what the columns of numbers may be then."""
-    sheet = facts.sheet
-    forced = facts.roles.get("topic")
-    for item in (*(name for name in sheet.columns if _may_name_rows(facts, name)), None):
-        if (forced is not None and item != forced) or (item is None and _has_row_names(facts)):
+    forced = facts.given.get("topic")
+    naming = [column for column in facts.columns.values() if _may_name_rows(facts, column)]
+    named = any(c.roles[:1] == ("topic",) or (c.name == facts.first and c.unique) for c in naming)
+    for column in (*naming, *([] if named else [None])):
+        item = None if column is None else column.name
+        if forced is not None and item != forced:
             continue
-        repeat, task, unique = _find_key(facts, item) if item is not None else (None, None, True)
-        if item is not None and "topic" not in facts.words(item)[:1] and item != forced:
+        repeat, task, unique = (None, None, True) if item is None else _find_key(facts, item)
+        if column is not None and column.roles[:1] != ("topic",) and item != forced:
             tasks = [name for name in facts.by_word("task") if name != item]
-            if not unique or (tasks and facts.count(*tasks) == sheet.rows):
+            if not unique or (tasks and facts.count(*tasks) == facts.sheet.rows):
                 continue
-        scores = list_score_columns(facts, item, repeat)
+        scores = facts.named.get("value") or tuple(
+            name
+            for name, other in facts.columns.items()
+            if name not in (item, repeat, *facts.taken) and _may_score(facts, other)
+        )
         if not scores:
             continue
-        rows = {} if item is None else _rate_item(facts, item)
-        if item is None:
-            rows = {"no column of names" if len(scores) == len(sheet.columns) else "rows without names": 1.0}
-        elif item == facts.first and not facts.words(item):
-            rows |= {"first column as item": 1.0, "text or bookkeeping as item": 0.0}
+        if column is None:
+            every = len(scores) == len(facts.columns)
+            rows = {"no column of names" if every else "rows without names": 1.0}
+        else:
+            rows = _rate_item(facts, column)
+            if item == facts.first and not column.roles:
+                rows |= {"first column as item": 1.0, "text or bookkeeping as item": 0.0}
         rows["several scores of one cell"] = float(not unique)
         rows["rows have names of their own"] = float(item is not None and unique)
-        base = Candidate("wide", item, None, repeat, task, scores, rows, unique)
-        yield from _list_shapes(facts, base)
+        yield from _list_shapes(facts, Candidate("wide", item, None, repeat, task, scores, rows, unique))
 
 
 def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
     """List what the columns of numbers may be, beside a column that names the rows."""
-    names, rows = base.scores, base.features
-    plain = [name for name in names if not is_kept_beside(name)] or list(names)
-    measured = sum(map(is_score, names)) / len(names)
+    names, rows, item = base.scores, base.features, None if base.item is None else facts[base.item]
+    side_columns = [name for name in names if facts[name].is_beside]
+    plain = [name for name in names if name not in side_columns] or list(names)
+    scored = [name for name in names if facts[name].is_score]
     heads = list(names[:FIRST])
-    looks = share_of_models(heads) - share_of_items(heads)
-    sharing = rate_sharing(facts, plain)
-    stem = len({tuple(split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
+    looks = words.share_of_models(heads) - words.share_of_items(heads)
+    sharing = rate_sharing([facts[name].values for name in plain])
+    stem = len({tuple(words.split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
     ratio = facts.sheet.rows / len(names)
-    shape = 1.0 if ratio >= 2.0 or base.item is None else -1.0 if ratio < 0.5 else 0.0
+    shape = 1.0 if ratio >= 2.0 or item is None else -1.0 if ratio < 0.5 else 0.0
     counted = are_counted(names)
+    called = {tuple(words.split_words(name)) for name in names}
     columns = {
         "columns share a measure": sharing,
         "nothing says that columns share a measure": float(sharing <= 0.0 and looks <= 0.0 and not stem),
-        "columns are measures": measured,
-        "columns are statistics of others": _share_statistics(names),
-        "columns are kept beside scores": sum(map(is_kept_beside, names)) / len(names),
+        "columns are measures": len(scored) / len(names),
+        "columns are statistics of others": sum(
+            w[-1] in words.SUMMARIES and w[:-1] in called for w in called if w
+        )
+        / len(names),
+        "columns are kept beside scores": len(side_columns) / len(names),
     }
     dropped = {
-        "a column of systems is left out": float(
-            any(_names_systems(facts, name, base) for name in facts.columns)
-        ),
-        "columns of labels are left out": float(min(3, len(_list_dropped(facts, base)))),
+        "a column of systems is left out": float(_leaves_out_systems(facts, base)),
+        "columns of labels are left out": float(min(3, _count_dropped(facts, base))),
         "labels that cross are left out": float(_is_crossed(facts, base)),
     }
-    wide = {
-        "columns look like systems": looks,
-        "columns are counted": float(counted),
-        "a column says that it holds the scores": float(len(names) > 1 and any(map(is_value, names))),
-        "shape": shape,
-    }
+    measures_of_one = "measures of one system"
     if not facts.single:
+        value = len(names) > 1 and any(map(words.is_value, names))
+        wide = {
+            "columns look like systems": looks,
+            "columns are counted": float(counted),
+            "a column says that it holds the scores": float(value),
+            "shape": shape,
+        }
         yield replace(base, features={**rows, **columns, **dropped, **wide})
-    if base.item is None:
-        if facts.single or all(map(is_score, names)):
-            yield replace(base, shape="measures", features={**rows, **dropped, "measures of one system": 1.0})
+    if item is None:
+        if facts.single or len(scored) == len(names):
+            yield replace(base, shape="measures", features={**rows, **dropped, measures_of_one: 1.0})
         return
     if counted and not facts.single:
         # numbers may be the names of items, too, unless a word or the shape says that rows are items
-        sure = facts.is_plain(base.item) or not names[0].isdecimal() or shape > 0.0
-        yield replace(
-            base, shape="folds", features={**rows, **dropped, "measures of one system": float(sure)}
-        )
+        sure = item.plain or not names[0].isdecimal() or shape > 0.0
+        yield replace(base, shape="folds", features={**rows, **dropped, measures_of_one: float(sure)})
     chosen = facts.measure in names or "value" in facts.named
-    measures = measured or len(names) == 1
-    if facts.single or chosen or (measures and all(is_score(n) or is_kept_beside(n) for n in names)):
+    measures = (scored or len(names) == 1) and all(name in scored or name in side_columns for name in names)
+    if facts.single or chosen or measures:
         # also one that names the same system throughout
-        systems = [
-            name
-            for name in facts.by_word("system")
-            if name != base.item and (facts.is_plain(name) or "instance" in facts.words(name))
-        ]
-        features = {**rows, **dropped, "measures of one system": 1.0 + 2.0 * (chosen and not systems)}
+        others = [facts[name] for name in facts.by_word("system") if name != item.name]
+        systems = [column for column in others if column.plain or "instance" in column.roles]
+        features = {**rows, **dropped, measures_of_one: 1.0 + 2.0 * (chosen and not systems)}
         features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
         features["several scores of one cell"] = 2.0 * (not base.unique)
         yield replace(base, shape="measures", features=features)
-    if (
-        not facts.columns[base.item].unique
-        or _is_count(facts, base.item)
-        or facts.single
-        or chosen
-        or "topic" in facts.named
-    ):
+    if not item.unique or _is_count(facts, item) or facts.single or chosen or "topic" in facts.named:
         return
-    items = [
-        name for name in facts.by_word("topic") if facts.is_plain(name) and name not in (base.item, *names)
-    ]
+    items = [name for name in facts.by_word("topic") if facts[name].plain and name not in (item.name, *names)]
     dropped["a column of items is left out"] = float(bool(items))
-    labels = facts.columns[base.item].first_names
-    turned = _rate_rows(facts, base.item) | {
-        "names of systems look so": (share_of_models(labels) - share_of_items(labels)) * 4 / 3,
-        "columns look like systems": -looks,
-        "columns are numbered rather than rows": float(is_numbered(heads)) - float(is_numbered(labels)),
-        "shape": -shape,
-    }
+    labels, roles = item.first_names, item.roles
+    likeness = words.share_of_models(labels) - words.share_of_items(labels)
+    by_header = _first_that_holds(
+        ("system, as the caller says", facts.given.get("system") == item.name),
+        ("system by its word", "system" in roles and item.plain),
+        ("system by a word that means more", "system" in roles),
+        ("rows named as items", ("topic" in roles and item.plain) or GROUPING & set(roles)),
+        ("rows named otherwise than systems", True),
+    ) | {"names of systems look so": likeness * 4 / 3}
     if len(plain) > 1:
-        yield replace(base, shape="turned", system=base.item, features={**turned, **columns, **dropped})
-    means = {
-        name: turned.get(name, 0.0) for name in (*_rate_rows(facts, base.item), "names of systems look so")
-    }
-    named = sum(is_score(name) or is_kept_beside(name) for name in names) / len(names)
-    lost = "a column of items is left out"
-    means |= {"rows hold means": max(named, -sharing), lost: dropped[lost]}
-    named = "system" in facts.words(base.item) or base.item in facts.taken
-    if means["rows hold means"] >= 0.5 and (named or means["names of systems look so"] > 0.0):
-        yield replace(base, shape="means", system=base.item, features=means)
+        turned = by_header | {
+            "columns look like systems": -looks,
+            "columns are numbered rather than rows": float(words.is_numbered(heads))
+            - float(words.is_numbered(labels)),
+            "shape": -shape,
+        }
+        yield replace(base, shape="turned", system=item.name, features={**turned, **columns, **dropped})
+    means = max(sum(name in scored or name in side_columns for name in names) / len(names), -sharing)
+    if means >= 0.5 and ("system" in roles or item.name in facts.taken or likeness > 0.0):
+        lost = {"a column of items is left out": dropped["a column of items is left out"]}
+        yield replace(
+            base, shape="means", system=item.name, features={**by_header, **lost, "rows hold means": means}
+        )
 
 
-def _rate_rows(facts: Facts, name: str) -> dict[str, float]:
-    """Return what the header of the rows' names says for their being systems."""
-    if facts.roles.get("system") == name:
-        return {"system, as the caller says": 1.0}
-    roles = facts.words(name)
-    if "system" in roles:
-        return {"system by its word" if facts.is_plain(name) else "system by a word that means more": 1.0}
-    named = ("topic" in roles and facts.is_plain(name)) or {"task", "cluster", "slice"} & set(roles)
-    return {"rows named as items" if named else "rows named otherwise than systems": 1.0}
-
-
-def _may_name_rows(facts: Facts, name: str) -> bool:
+def _may_name_rows(facts: Facts, column: Column) -> bool:
     """Tell whether a column may name the rows: by its word, as the first, or as its cells are texts that all differ."""
-    column = facts.columns[name]
+    name, roles = column.name, column.roles
     if name in facts.taken or column.blank:
-        return name in (facts.roles.get("topic"), facts.roles.get("system")) and not column.blank
-    roles = facts.words(name)
+        return name in (facts.given.get("topic"), facts.given.get("system")) and not column.blank
     if roles[:1] in (("measure",), ("shard",), ("split",), ("instance",)):
         return False
     if not column.is_numeric or column.dates:
-        return column.unique or bool({"topic", "task", "slice", "cluster"} & set(roles))
-    if is_score(name):
+        return column.unique or bool({"topic", *GROUPING} & set(roles))
+    if column.is_score:
         return False
-    if "topic" in roles and (facts.is_plain(name) or name == facts.first or column.unique):
-        return name == facts.first or not _is_scored(facts, name)
-    if {"task", "cluster", "slice"} & set(roles):
+    if "topic" in roles and (column.plain or name == facts.first or column.unique):
+        return name == facts.first or not _is_scored(facts, column)
+    if GROUPING & set(roles):
         return column.whole
-    if name != facts.first:
+    if name != facts.first or not column.unique:
         return False
-    return (
-        column.unique and facts.is_plain(name)
-        if "system" in roles
-        else not roles and _numbers_rows(facts, name)
-    )
+    return column.plain if "system" in roles else not roles and _numbers_rows(facts, column)
 
 
-def _has_row_names(facts: Facts) -> bool:
-    """Tell whether a column names the rows by its word, or as the first: then they have names."""
-    return any(
-        _may_name_rows(facts, name)
-        and ("topic" in facts.words(name)[:1] or (name == facts.first and facts.columns[name].unique))
-        for name in facts.columns
-    )
-
-
-def _numbers_rows(facts: Facts, name: str) -> bool:
+def _numbers_rows(facts: Facts, column: Column) -> bool:
     """Tell whether numbers in the first column name the rows: they go up, or differ in kind from the scores."""
-    column = facts.columns[name]
     values = column.values
-    if share_of_models([name]) or not column.unique or not np.isfinite(values).all() or len(values) < 3:
+    others = [facts[other].values for other in facts.numbers if other != column.name]
+    if words.share_of_models([column.name]) or not np.isfinite(values).all() or not others:
         return False
+    if len(values) < 3:
+        # of two rows, 1 and 2 count them if the other numbers share a scale
+        counts = len(values) == 2 and values[0] in (0.0, 1.0) and values[1] == values[0] + 1.0
+        return counts and len(others) > 1 and rate_sharing(others) > 0.0
     rises = bool((np.diff(values) > 0).all())
     if not column.counts:
-        return rises and is_kept_beside(name)
-    others = [facts.columns[other].values for other in facts.numbers if other != name]
-    return rises or (
-        bool(others)
-        and (signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others))
-    )
+        return rises and column.is_beside
+    apart = signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others)
+    return rises or apart
 
 
-def _is_scored(facts: Facts, name: str) -> bool:
+def _is_scored(facts: Facts, column: Column) -> bool:
     """Tell whether a column with a word for items or systems holds numbers as other columns do: it is a system."""
-    column = facts.columns[name]
     if not column.is_numeric or column.words or column.counts:
         return False
-    plain = [facts.columns[other] for other in facts.numbers if other != name and not facts.words(other)]
+    plain = [facts[name] for name in facts.numbers if name != column.name and not facts[name].roles]
     others = [other.values for other in plain]
     if not others or signs.is_of_another_scale(column.values, others):
         return False
@@ -687,55 +569,38 @@ def _is_scored(facts: Facts, name: str) -> bool:
     return not column.whole or bool(alike)
 
 
-def list_score_columns(facts: Facts, item: str | None, repeat: str | None) -> tuple[str, ...]:
-    """Return the columns of numbers of a table with a row for each item."""
-    if "value" in facts.named:
-        return facts.named["value"]
-    names = [name for name in facts.columns if name not in (item, repeat, *facts.taken)]
-    return tuple(name for name in names if _may_score(facts, name))
-
-
-def _may_score(facts: Facts, name: str) -> bool:
+def _may_score(facts: Facts, column: Column) -> bool:
     """Tell whether a column may hold scores, perhaps with words among them."""
-    column, roles = facts.columns[name], facts.words(name)
-    if name in facts.sheet.empty:
+    roles = column.roles
+    if column.name in facts.sheet.empty:
         return True
     if not column.is_numeric:
-        if column.blank or column.dates or is_text(name) or is_kept_beside(name) or roles:
+        if column.blank or column.dates or column.is_wordy or column.is_beside or roles:
             return False
-        finite = float(np.isfinite(column.values).mean())
-        return finite >= 0.1 and finite * len(column.data) >= 2
-    if not roles or roles == ("measure",) or not facts.is_plain(name):
+        finite = int(np.isfinite(column.values).sum())
+        return finite >= max(2.0, 0.1 * len(column.data))
+    if not roles or roles == ("measure",) or not column.plain:
         return True
     if roles[0] in ("topic", "system"):
-        return _is_scored(facts, name)
+        return _is_scored(facts, column)
     return roles[0] != "instance" and not column.whole
 
 
-def rate_sharing(facts: Facts, names: Sequence[str]) -> float:
+def rate_sharing(columns: Sequence[Floats]) -> float:
     """Return how far the numbers of columns are of one scale: 1 where nearly all are, -1 where many are not."""
-    arrays = [facts.columns[name].values for name in names[: 4 * FIRST]]
-    tops = np.array([np.quantile(np.abs(v[np.isfinite(v)]), 0.95) for v in arrays if np.isfinite(v).any()])
+    finite = [values[np.isfinite(values)] for values in columns[: 4 * FIRST]]
+    tops = np.array([np.quantile(np.abs(values), 0.95) for values in finite if len(values)])
     tops = np.sort(tops[tops > 0.0])
     if len(tops) < 2 or tops[-1] <= 1.0:
         return 1.0
-    finite = [v[np.isfinite(v)] for v in arrays]
-    varied = [v for v in finite if len(np.unique(v)) > 1] if facts.sheet.rows >= 2 * FEW else []
+    varied = [v for v in finite if len(np.unique(v)) > 1] if len(columns[0]) >= 2 * FEW else []
     verdicts = [bool(np.isin(v, (0.0, 0.5, 1.0)).all()) for v in varied]
     whole = [float((v == np.round(v)).mean()) for v in varied if v.max() > 1.0 or (v % 1.0 > 0.0).all()]
     if (any(verdicts) and not all(verdicts)) or (0.0 in whole and 1.0 in whole):
         return -1.0
     logs = np.log10(tops)
-    share = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs)) / len(
-        logs
-    )
-    return 1.0 if share >= 0.75 else -1.0
-
-
-def _share_statistics(names: Sequence[str]) -> float:
-    """Return the share of columns that are called after another column and a statistic: loss, loss__MIN, loss__MAX."""
-    words = {tuple(split_words(name)) for name in names}
-    return sum(w[-1] in SUMMARIES and w[:-1] in words for w in words if w) / len(names)
+    near = max(np.searchsorted(logs, low + FAR_APART, side="right") - k for k, low in enumerate(logs))
+    return 1.0 if near / len(logs) >= 0.75 else -1.0
 
 
 def are_counted(names: Sequence[str]) -> bool:
@@ -744,75 +609,66 @@ def are_counted(names: Sequence[str]) -> bool:
     >>> are_counted(["0", "1", "2"]), are_counted(["seed 1", "seed 2", "seed 3"]), are_counted(["2019", "2020", "2021"])
     (True, True, False)
     """
-    parts = [split_words(name) for name in names]
-    if len(names) < 3 or not all(words and words[-1].isdecimal() for words in parts):
+    parts = [words.split_words(name) for name in names]
+    if len(names) < 3 or not all(part and part[-1].isdecimal() for part in parts):
         return False
-    stems = {tuple(words[:-1]) for words in parts}
-    numbers = [int(words[-1]) for words in parts]
-    repeated = stems == {()} or stems <= {(word,) for word in REPEATS}
-    return (
-        len(stems) == 1
-        and repeated
-        and numbers[0] in (0, 1)
-        and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    stems = {" ".join(part[:-1]) for part in parts}
+    numbers = [int(part[-1]) for part in parts]
+    counting = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return len(stems) == 1 and stems <= {"", *words.REPEATS} and counting
+
+
+def _leaves_out_systems(facts: Facts, base: Candidate) -> bool:
+    """Tell whether a column that a reading leaves out names systems, by its word."""
+    used = (base.item, base.system, base.repeat, *base.scores, *facts.taken)
+    return any(
+        "system" in column.roles and column.plain and not column.is_numeric and not column.constant
+        for name, column in facts.columns.items()
+        if name not in used
     )
 
 
-def _names_systems(facts: Facts, name: str, base: Candidate) -> bool:
-    """Tell whether a column that a reading leaves out names systems, by its word."""
-    if name in (base.item, base.system, base.repeat, *base.scores, *facts.taken):
-        return False
-    column = facts.columns[name]
-    worded = "system" in facts.words(name) and facts.is_plain(name)
-    return worded and not column.is_numeric and not column.constant
-
-
-def _list_dropped(facts: Facts, base: Candidate) -> list[str]:
-    """Return columns of labels that a reading leaves out, and that are neither text nor a slice."""
-    return [
-        name
-        for name, column in facts.columns.items()
-        if name not in (base.item, base.repeat, base.task, *base.scores, *facts.taken)
-        and not column.is_numeric
-        and not column.blank
-        and not column.dates
+def _count_dropped(facts: Facts, base: Candidate) -> int:
+    """Return how many columns of labels a reading leaves out that are neither text nor a slice."""
+    used = (base.item, base.repeat, base.task, *base.scores, *facts.taken)
+    known = {*GROUPING, "measure", "shard", "split", "instance"}
+    return sum(
+        not (column.is_numeric or column.blank or column.dates)
         and 1 < column.distinct <= facts.sheet.rows / 2
-        and not is_text(name)
-        and not is_kept_beside(name)
-        and not {"slice", "task", "cluster", "measure", "shard", "split", "instance"} & set(facts.words(name))
-    ]
+        and not (column.is_wordy or column.is_beside or known & set(column.roles))
+        for name, column in facts.columns.items()
+        if name not in used
+    )
 
 
 def _is_crossed(facts: Facts, base: Candidate) -> bool:
     """Tell whether two columns cross completely that a reading takes for scores, or leaves out: items and systems."""
     rows = facts.sheet.rows
-    keyed = base.repeat is not None and base.item is not None and base.unique
-    if rows < 6 or keyed:
+    if rows < 6 or (base.repeat is not None and base.item is not None and base.unique):
         return False
-    names = []
-    for name, column in facts.columns.items():
-        labels = not column.blank and (not column.is_numeric or (column.whole and not is_score(name)))
-        if labels and name not in facts.taken and 1 < column.distinct < rows and rows % column.distinct == 0:
-            names.append(name)
-    return any(
-        facts.columns[a].distinct * facts.columns[b].distinct == rows == facts.count(a, b)
-        for k, a in enumerate(names[:10])
-        for b in names[k + 1 : 10]
-    )
+    labels = [
+        column
+        for column in facts.columns.values()
+        if not column.blank
+        and (not column.is_numeric or (column.whole and not column.is_score))
+        and column.name not in facts.taken
+        and 1 < column.distinct < rows
+        and rows % column.distinct == 0
+    ]
+    pairs = combinations(labels[:10], 2)
+    return any(a.distinct * b.distinct == rows == facts.count(a.name, b.name) for a, b in pairs)
 
 
 def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) -> Candidate:
     """Return of candidates that name the items alike, the one whose items are called an id."""
-    if best.item is None or best.item in facts.taken or simplify_header(best.item).endswith("id"):
+    if best.item is None or best.item in facts.taken or facts[best.item].header.endswith("id"):
         return best
     for other in candidates:
-        word = simplify_header(other.item or "")
-        called = word.endswith("id") and word not in NAMELESS and "topic" in facts.words(other.item or "")
-        if (
-            called
-            and (other.shape, other.system) == (best.shape, best.system)
-            and facts.are_alike(best.item, other.item)
-        ):
+        column = facts[other.item] if other.item is not None else None
+        if column is None or not column.header.endswith("id") or column.header in words.NAMELESS:
+            continue
+        same = (other.shape, other.system) == (best.shape, best.system) and "topic" in column.roles
+        if same and facts.are_alike(best.item, other.item):
             return replace(best, item=other.item)
     return best
 
@@ -824,9 +680,7 @@ def name_measure(names: Sequence[str]) -> str:
     ('WER', 'hit3', '')
     """
     for part in (-1, 0):
-        ends = {split_words(name)[part] if split_words(name) else "" for name in names}
-        if len(names) > 1 and len(ends) == 1 and find_measure(next(iter(ends))):
-            word = next(iter(ends))
-            first = names[0]
-            return first[len(first) - len(word) :] if part else first[: len(word)]
+        ends = {words.split_words(name)[part] if words.split_words(name) else "" for name in names}
+        if len(names) > 1 and len(ends) == 1 and words.find_measure(word := ends.pop()):
+            return names[0][-len(word) :] if part else names[0][: len(word)]
     return ""

@@ -6,12 +6,11 @@ Short texts are read cell by cell, long ones by Arrow; what Arrow cannot read is
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,6 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 FEW_NAMES = 100  # different names among the first rows up to which they are read as codes
 LOOK = 200  # rows that tell how cells are separated
 _NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
-_TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
 _RULE = re.compile(r"[|:\-+=\s]+")
 _PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE | re.DOTALL)
 BLANKS = {"": re.compile(r"\s{2,}|\t"), " ": re.compile(r"\s+")}
@@ -45,7 +43,7 @@ _UNIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text is a table: what separates its cells, and where its rows begin."""
+    """How cells are a table: what separates them, the names of the columns, and where the rows begin."""
 
     delimiter: str  # "" and " " where blanks separate, "|" with outer bars for Markdown
     header: tuple[str, ...]
@@ -79,54 +77,61 @@ def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
         text = Padded.of_bytes(bytes(text.whole()).replace(b"\r", b"\n"))
         head = text.head()
     lines = decode_text(head, path, cut=True).split("\n")
-    if not any(line.strip() for line in lines):
+    lines = lines if len(head) == text.size else lines[:-1]
+    filled = [k for k, line in enumerate(lines) if line.strip()]
+    if not filled:
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
-    dialect = find_dialect(lines if len(head) == text.size else lines[:-1], path)
+    declared = re.fullmatch(r"\s*sep=(.)\s*", lines[filled[0]])
+    delimiter = declared[1] if declared else _find_delimiter(lines, path)
+    rows = islice(_split_rows(lines, delimiter, path, filled[0] + 1 if declared else 0), LOOK)
+    dialect = find_dialect(list(rows), path, delimiter)
     dialect = replace(dialect, notes=(*notes, *dialect.notes))
-    if text.size <= SHORT or dialect.delimiter in ("|", *BLANKS):
-        return _read_short(text, dialect, path, decimal)
-    return _read_long(text, dialect, path, decimal)
+    if text.size > SHORT and delimiter not in ("|", *BLANKS):
+        return _read_long(text, dialect, path, decimal)
+    return _read_short(text, dialect, path, decimal)
 
 
-def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
-    """Say how a text is a table, from its first lines.
+def find_dialect(rows: Sequence[tuple[int, Sequence[str]]], path: Path, delimiter: str = ",") -> Dialect:
+    """Say which of the first rows of a table are titles, names, units and data.
 
     Parameters
     ----------
-    lines
-        The first lines of the text.
+    rows
+        Number of the line and cells of each row.
     path
         The file, for errors.
+    delimiter
+        What separates the cells.
     """
-    start, notes = 0, []
-    declared = re.fullmatch(r"\s*sep=(.)\s*", next((line for line in lines if line.strip()), ""))
-    if declared:
-        start = next(k for k, line in enumerate(lines) if line.strip()) + 1
-    delimiter = declared[1] if declared else _find_delimiter(lines, path)
-    rows = list(islice(_split_rows(lines, delimiter, path, start), LOOK))
     if not rows:
         raise InputError("the first row has no names", where=str(path), remedy="add a header")
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     if width == 1:
         width = max(len(cells) for _, cells in rows)
-    # lines before the first full row are titles
+    # lines before the first full row are titles, and so is one text over columns that the next row names
     first = next(k for k, (_, cells) in enumerate(rows) if len(cells) >= width)
-    titles = [cells for _, cells in rows[:first]]
-    while first + 1 < len(rows) and _is_title(rows[first][1], rows[first + 1][1]):
-        titles.append(rows[first][1])
+    for (_, cells), (_, following) in pairwise(rows[first:]):
+        below = [cell.strip() for cell in following]
+        alone = len(cells) > 2 and len({cell.strip() for cell in cells} - {""}) == 1
+        if not alone or sum(map(bool, below)) < 2 or any(map(_is_value, below)):
+            break
         first += 1
-    texts = [" ".join(cell for cell in cells if cell.strip()).strip() for cells in titles]
-    notes += [f"title left out: {text[:60]}" for text in texts if text]
-    number, header = rows[first]
-    body = [cells for _, cells in rows[first + 1 :]]
-    header = _name_columns(header, width)
+    titles = [" ".join(cell for cell in cells if cell.strip()).strip() for _, cells in rows[:first]]
+    notes = [f"title left out: {title[:60]}" for title in titles if title]
+    number, cells = rows[first]
+    body = [row for _, row in rows[first + 1 :]]
+    header = [unguard_name(cell.strip()) for cell in cells]
+    if header[0].startswith("#") and len(header[0]) > 1:
+        header[0] = header[0].lstrip("# ").strip()
+    while len(header) > width and not header[-1]:
+        header.pop()
     if len(header) == 6 and header[1] in ("Q0", "0"):
         raise InputError(
             "is a run, not a table of scores",
             where=str(path),
             remedy="give the judgments first: qrels.txt and runs",
         )
-    if body and _is_second_header(header, body):
+    if len(body) > 1 and _is_second_header(header, body):
         raise InputError(
             "has two rows of headers",
             where=f"{path}:{number}",
@@ -135,14 +140,15 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
     if _is_headerless(header, body):
         names = tuple(str(k + 1) for k in range(len(header)))
         return Dialect(delimiter, names, number, number, tuple(notes), headerless=True)
-    skipped = 0
-    if body and _is_unit_row(header, body):
-        notes.append(f"row of units left out: {', '.join(dict.fromkeys(c for c in body[0] if c.strip()))}")
-        skipped = 1
-    first_line = rows[first + 1 + skipped][0] if first + 1 + skipped < len(rows) else number + 1 + skipped
+    # units: no label, no number where others have one, and no verdict that stands further down, too
+    units = {k: cell.strip() for k, cell in enumerate(body[0]) if cell.strip()} if len(body) > 1 else {}
+    again = any(unit == row[k].strip() for row in body[1:] for k, unit in units.items() if k < len(row))
+    unlabelled = bool(units) and len(body[0]) == len(header) and 0 not in units and not again
+    if unlabelled and all(_UNIT.fullmatch(unit) and not is_number(unit) for unit in units.values()):
+        notes.append(f"row of units left out: {', '.join(dict.fromkeys(units.values()))}")
+        first += 1
     # a quoted cell may begin on an earlier line than it ends
-    begins = rows[first + skipped][0] + 1
-    return Dialect(delimiter, tuple(header), number, min(begins, first_line), tuple(notes))
+    return Dialect(delimiter, tuple(header), number, rows[first][0] + 1, tuple(notes))
 
 
 def _find_delimiter(lines: Sequence[str], path: Path) -> str:
@@ -155,37 +161,28 @@ def _find_delimiter(lines: Sequence[str], path: Path) -> str:
     ranked = []
     for rank, mark in enumerate("\t;,|"):
         counts = [len(cells) for _, cells in islice(_split_rows(lines, mark, path), LOOK)]
-        if not counts:
-            continue
-        width, times = Counter(counts).most_common(1)[0]
+        width, times = Counter(counts).most_common(1)[0] if counts else (0, 0)
         if width > 1:
             ranked.append((counts.index(width), -times / len(counts), rank, mark))
-        elif max(counts) > 1 and counts[0] > 1:
+        elif counts and max(counts) > 1 and counts[0] > 1:
             ranked.append((len(counts), 0.0, rank, mark))
     mark = min(ranked)[3] if ranked else ""
-    if mark in ("", "\t") and _mixes_blanks(filled, mark):
-        return " "
-    return mark
-
-
-def _mixes_blanks(lines: Sequence[str], mark: str) -> bool:
-    """Tell whether blanks of any kind make rows of equal length where wide ones do not: a header has its own."""
-    counts = {len(BLANKS[""].split(line.strip())) for line in lines}
-    cells = [line.split() for line in lines]
-    widths = {len(row) for row in cells}
-    if len(counts) == 1 and counts != {1}:
-        return False
+    # blanks of any kind may make rows of equal length where wide ones do not: a header has its own
+    wide = {len(BLANKS[""].split(line.strip())) for line in filled}
+    cells = [line.split() for line in filled]
+    equal = len({len(row) for row in cells}) == 1 and len(cells[0]) > 1
+    if mark not in ("", "\t") or not equal or (len(wide) == 1 and wide != {1}):
+        return mark
     # a line of words above tabs may be a title, unless numbers follow
-    return len(widths) == 1 and widths != {1} and (not mark or any(map(_is_value, chain(*cells[1:2]))))
+    return " " if not mark or any(map(_is_value, chain(*cells[1:2]))) else mark
 
 
 def _split_rows(
-    lines: Iterable[str], delimiter: str, path: Path, start: int = 0
+    lines: Sequence[str], delimiter: str, path: Path, start: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row that is not blank; the number is that of the row's last line."""
-    lines = lines if start == 0 else list(lines)[start:]
     if delimiter == "|" or delimiter in BLANKS:
-        for number, line in enumerate(lines, start=start + 1):
+        for number, line in enumerate(lines[start:], start=start + 1):
             text = line.strip()
             if not text or (delimiter == "|" and _RULE.fullmatch(line)):
                 continue
@@ -196,7 +193,7 @@ def _split_rows(
                 wide = BLANKS[delimiter].split(text)
                 yield number, wide if len(wide) > 1 else text.split()
         return
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+    reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=delimiter)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
@@ -205,24 +202,6 @@ def _split_rows(
         raise InputError(
             f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
         ) from None
-
-
-def _name_columns(cells: Sequence[str], width: int) -> list[str]:
-    names = [unguard_name(cell.strip()) for cell in cells]
-    if names[0].startswith("#") and len(names[0]) > 1:
-        names[0] = names[0].lstrip("# ").strip()
-    while len(names) > width and not names[-1]:
-        names.pop()
-    return names
-
-
-def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
-    """Tell whether a full row is a title above the header: one text over columns that the next row names."""
-    filled = {cell.strip() for cell in cells if cell.strip()}
-    below = [cell.strip() for cell in following]
-    return (
-        len(filled) == 1 and len(cells) > 2 and sum(map(bool, below)) > 1 and not any(map(_is_value, below))
-    )
 
 
 def _is_value(cell: str) -> bool:
@@ -234,33 +213,20 @@ def _is_value(cell: str) -> bool:
 def _is_second_header(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row below names columns too: words in several columns that hold numbers further down."""
     first, rest = body[0], body[1:]
-    if not rest or len(first) != len(header):
+    if len(first) != len(header):
         return False
-    numeric = [
-        k for k in range(len(header)) if _share_of_values([row[k] for row in rest if k < len(row)]) > 0.9
-    ]
-    words = [
-        k
-        for k in numeric
-        if first[k].strip() and not _is_value(first[k]) and first[k].strip().lower() not in MISSING
-    ]
+    columns = [[row[k] for row in rest if k < len(row)] for k in range(len(header))]
+    numeric = [k for k, cells in enumerate(columns) if _share_of_values(cells) > 0.9]
+    words = [first[k].strip() for k in numeric if not _is_value(first[k])]
+    words = [word for word in words if word and word.lower() not in MISSING]
     repeated = len({header[k] for k in numeric}) < len(numeric)
-    units = all(_UNIT.fullmatch(first[k].strip()) for k in words)
+    units = all(map(_UNIT.fullmatch, words))
     return len(words) > 1 and len(words) == len(numeric) and (repeated or not units or bool(first[0].strip()))
 
 
 def _share_of_values(cells: Sequence[str]) -> float:
     filled = [cell for cell in cells if cell.strip().lower() not in MISSING]
     return sum(map(_is_value, filled)) / len(filled) if filled else 0.0
-
-
-def _is_unit_row(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first row below the header holds units: no label, and no number where others have one."""
-    first, rest = body[0], body[1:]
-    if not rest or len(first) != len(header) or first[0].strip():
-        return False
-    filled = [cell.strip() for cell in first if cell.strip()]
-    return bool(filled) and all(_UNIT.fullmatch(cell) and not is_number(cell) for cell in filled)
 
 
 def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -284,85 +250,107 @@ def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool
     values = parse_texts(list(dict.fromkeys(cell for k in numeric for cell in cells[k])), "").values
     values = values[np.isfinite(values)]
     outside = (named > 2 * values.max()) | (named < min(0.0, 2 * values.min()))
-    counting = np.array_equal(named, np.arange(len(named))) or np.array_equal(
-        named, np.arange(1, len(named) + 1)
-    )
-    fractions = not np.array_equal(values, np.round(values))
-    return not ((outside.all() and len(named) > 0) or (counting and fractions and len(named) > 1))
+    counting = len(named) > 1 and any(np.array_equal(named, np.arange(len(named)) + k) for k in (0, 1))
+    return not (outside.all() or (counting and not np.array_equal(values, np.round(values))))
 
 
 def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
     """Every cell as text, with the line of every row."""
     lines = decode_text(text.whole(), path).split("\n")
+    rows = _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1)
+    return sheet_of_cells(rows, dialect, path, decimal=decimal)
+
+
+def sheet_of_cells(
+    rows: Iterable[tuple[int, list[str]]], dialect: Dialect, path: Path, row: str = "", decimal: str = ""
+) -> Sheet:
+    """Make a sheet of the cells of every row, which has a number.
+
+    Parameters
+    ----------
+    rows
+        Number and cells of every row.
+    dialect
+        The names of the columns.
+    path
+        The file.
+    row
+        What stands before the number of a row of a workbook, to say where it is.
+    decimal
+        The decimal mark, where the caller says it.
+    """
     width, numbers, kept = len(dialect.header), [], []
-    for number, cells in _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1):
-        row = list(cells)
-        while len(row) > width and not row[-1].strip():
-            row.pop()
-        if len(row) != width:
+    for number, cells in rows:
+        while len(cells) > width and not cells[-1].strip():
+            cells.pop()
+        if len(cells) != width:
             raise InputError(
-                f"{format_count(len(row), 'column')} instead of {width}",
-                where=f"{path}:{number}",
+                f"{format_count(len(cells), 'column')} instead of {width}",
+                where=f"{path}:{row}{number}",
                 remedy="give every row as many columns as the header",
             )
         numbers.append(number)
-        kept.append(row)
+        kept.append(cells)
     if not kept:
-        raise InputError(
-            "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
-        )
-    table = pa.table(
-        [pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=list(dialect.header)
+        where = f"{path}" if row else f"{path}:{dialect.header_line}"
+        raise InputError("the table has no rows", where=where, remedy="give at least one topic")
+    columns = [pa.array(column, pa.string()) for column in zip(*kept, strict=True)]
+    table = pa.table(columns, names=list(dialect.header))
+    return _finish_sheet(
+        table, dialect, path, decimal, lambda k: f"{path}:{row}{numbers[k]}", typed=bool(row)
     )
-    return _finish_sheet(table, dialect, path, decimal, lambda row: f"{path}:{numbers[row]}")
 
 
 def _finish_sheet(
-    table: pa.Table, dialect: Dialect, path: Path, decimal: str, locate_row: Callable[[int], str]
+    table: pa.Table,
+    dialect: Dialect,
+    path: Path,
+    decimal: str,
+    place: Callable[[int], str],
+    *,
+    typed: bool = False,
 ) -> Sheet:
-    stated = [
-        name
-        for name, data in zip(table.column_names, table.columns, strict=True)
-        if pa.types.is_string(data.type) and set(data.slice(0, 50).to_pylist()) == {EMPTY}
-    ]
-    names = list(dialect.header)
-    twice = next((name for k, name in enumerate(names) if name and name in names[:k]), None)
-    if twice is not None:
-        raise InputError(
-            f"two columns are called {twice!r}", where=f"{path}:{dialect.header_line}", remedy="rename one"
-        )
+    """Make a sheet of a table of text, or of cells that were typed; a column of EMPTY alone holds missing scores."""
     sheet = make_sheet(
         table,
         str(path),
-        locate_row,
-        system=strip_endings(path),
+        place,
         decimal=decimal,
         mixed=dialect.delimiter == ";",
-        text=True,
+        text=not typed,
         notes=dialect.notes,
+        header=str(path) if typed else f"{path}:{dialect.header_line}",
     )
     empty = frozenset(
-        name for name in stated if name in sheet.columns and np.isnan(sheet.columns[name].values).all()
+        name
+        for name, column in sheet.columns.items()
+        if not typed
+        and pa.types.is_string(column.data.type)
+        and set(column.data.slice(0, 50).to_pylist()) == {EMPTY}
+        and np.isnan(column.values).all()
     )
     return replace(sheet, empty=empty, headerless=dialect.headerless)
 
 
 def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
     """Read by Arrow: labels as text, other columns as what they are."""
-    whole = text.whole()
-    start = _offset_of_line(whole, dialect.first_line)
+    whole, start, names = text.whole(), 0, list(dialect.header)
+    head = bytes(whole[: 1 << 22])
+    for _ in range(dialect.first_line - 1):
+        start = head.find(b"\n", start) + 1 or len(whole)
     body = whole[start:]
-    locate_row = _line_finder(whole, dialect, path)
-    if not bytes(body[: 1 << 16]).strip():
-        raise InputError(
-            "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
-        )
-    names = list(dialect.header)
-    types, whole_numbers = _choose_types(
-        names, bytes(body[: 1 << 16]).decode("utf-8", "replace"), dialect, path
-    )
+    first = bytes(body[: 1 << 16])
+    types, whole_numbers = _choose_types(names, first.decode("utf-8", "replace"), dialect, path)
+
+    def locate_row(row: int) -> str:
+        # found by reading up to it
+        lines = str(whole, "utf-8", "replace").split("\n")
+        rows = _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1)
+        return f"{path}:{next(islice(rows, row, None))[0]}"
+
     # cells that are no numbers further down are read again as text; what fails then, line by line
-    for kinds in (types, dict.fromkeys(names, pa.string())) if len(set(names)) == len(names) else ():
+    distinct = len(set(names)) == len(names) and bool(first.strip())
+    for kinds in (types, dict.fromkeys(names, pa.string())) if distinct else ():
         try:
             table = _read_arrow(body, names, dialect.delimiter, kinds)
         except pa.ArrowException:
@@ -375,17 +363,6 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
     return _read_short(text, dialect, path, decimal)
 
 
-def _offset_of_line(text: memoryview, line: int) -> int:
-    start = 0
-    content = bytes(text[: 1 << 22])
-    for _ in range(line - 1):
-        end = content.find(b"\n", start)
-        if end < 0:
-            return len(text)
-        start = end + 1
-    return start
-
-
 def _choose_types(
     names: Sequence[str], start: str, dialect: Dialect, path: Path
 ) -> tuple[dict[str, pa.DataType], set[str]]:
@@ -395,20 +372,17 @@ def _choose_types(
     types: dict[str, pa.DataType] = {}
     whole_numbers: set[str] = set()
     for k, name in enumerate(names):
-        cells = [row[k].strip() for row in rows if len(row) == len(names)]
-        filled = list(dict.fromkeys(cell for cell in cells if cell.lower() not in MISSING))
+        cells = dict.fromkeys(row[k].strip() for row in rows if len(row) == len(names))
+        filled = [cell for cell in cells if cell.lower() not in MISSING]
         plain = bool(filled) and all(map(is_number, filled))
-        odd = plain and bool(parse_texts(filled, "", mixed=dialect.delimiter == ";").problem)
+        plain = plain and not parse_texts(filled, "", mixed=dialect.delimiter == ";").problem
         whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
         label = bool(set(list_roles(name)) & LABELS) or (whole and not is_score(name) and len(filled) > 2)
-        if not label and plain and not odd:
-            if not whole:
-                types[name] = pa.float64()
+        if plain and not label:
+            types |= {} if whole else {name: pa.float64()}
             continue
-        types[name] = TEXT if len(filled) <= FEW_NAMES else pa.string()
-        if whole and not odd:
-            types[name] = pa.string()
-            whole_numbers.add(name)
+        types[name] = TEXT if len(filled) <= FEW_NAMES and not whole else pa.string()
+        whole_numbers |= {name} if whole else set()
     return types, whole_numbers
 
 
@@ -422,8 +396,8 @@ def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mappi
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=dict(types),
             null_values=_NULLS,
-            true_values=_TRUE,
-            false_values=_FALSE,
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
             timestamp_parsers=[],
             strings_can_be_null=False,
         ),
@@ -431,18 +405,6 @@ def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mappi
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
         raise pa.ArrowInvalid("no text")
     return table
-
-
-def _line_finder(text: memoryview, dialect: Dialect, path: Path) -> Callable[[int], str]:
-    """Return where a row stands in a long text, found by reading up to it."""
-
-    def locate_row(row: int) -> str:
-        lines = io.StringIO(str(text, "utf-8", "replace"))
-        stripped = (line.rstrip("\n") for line in lines)
-        rows = _split_rows(list(stripped), dialect.delimiter, path, dialect.first_line - 1)
-        return f"{path}:{next(number for k, (number, _) in enumerate(rows) if k == row)}"
-
-    return locate_row
 
 
 # what trec_eval -q and ir_measures --by_query print: three columns without a header, one system a file ---------------
@@ -477,33 +439,30 @@ def is_evaluation(text: bytes) -> bool:
 
 def read_evaluation(text: bytes, path: Path) -> Sheet:
     """Read measure, topic, value (trec_eval) or topic, measure, value (ir_measures)."""
-    rows: list[tuple[int, str, str, str]] = []
+    rows: list[tuple[int, list[str]]] = []
+    system = strip_endings(path)
     for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
         fields = line.split()
         if fields and len(fields) != 3:
-            remedy = "expected measure, topic, value as trec_eval -q prints"
-            where = f"{path}:{number}"
             raise InputError(
-                f"{format_count(len(fields), 'column')} instead of 3", where=where, remedy=remedy
+                f"{format_count(len(fields), 'column')} instead of 3",
+                where=f"{path}:{number}",
+                remedy="expected measure, topic, value as trec_eval -q prints",
             )
-        if fields:
-            rows.append((number, fields[0], fields[1], fields[2]))
-    system = next((value for _, name, _, value in rows if name == "runid"), strip_endings(path))
-    rows = [row for row in rows if row[1] not in _HEAD]
-    measure_first = _measure_first([row[1] for row in rows], [row[2] for row in rows])
-    named = [(line, b, a, value) if measure_first else (line, a, b, value) for line, a, b, value in rows]
-    named = [row for row in named if row[1] != _SUMMARY]
-    if not named:
-        raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
-    lines, topics, measures, values = zip(*named, strict=True)
-    line_of = np.array(lines)
-    table = pa.table({"topic": topics, "measure": measures, "value": values})
-    return make_sheet(table, str(path), lambda row: f"{path}:{line_of[row]}", system=system)
-
-
-def _measure_first(first: list[str], second: list[str]) -> bool:
-    """Tell whether measures stand in the first column: by the summary rows, else by which has fewer names."""
-    if (_SUMMARY in second) != (_SUMMARY in first):
-        return _SUMMARY in second
+        if fields and fields[0] in _HEAD:
+            system = fields[2] if fields[0] == "runid" else system
+        elif fields:
+            rows.append((number, fields))
+    first, second = ([fields[k] for _, fields in rows] for k in (0, 1))
+    # measures stand first by the rows of means, else by which column has fewer names
     few, many = len(set(first)), len(set(second))
-    return few < many or (few == many and not first[0][:1].isdigit())
+    measure_first = few < many or (few == many and not "".join(first[:1])[:1].isdigit())
+    if (_SUMMARY in second) != (_SUMMARY in first):
+        measure_first = _SUMMARY in second
+    topics, measures = (second, first) if measure_first else (first, second)
+    kept = [k for k, topic in enumerate(topics) if topic != _SUMMARY]
+    if not kept:
+        raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
+    columns = {"topic": topics, "measure": measures, "value": [fields[2] for _, fields in rows]}
+    table = pa.table({name: [cells[k] for k in kept] for name, cells in columns.items()})
+    return make_sheet(table, str(path), lambda row: f"{path}:{rows[kept[row]][0]}", system=system)

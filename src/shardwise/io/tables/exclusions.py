@@ -9,39 +9,21 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.io.tables import signs
-from shardwise.io.tables.facts import FEW, Doubt, Facts, Reading, is_kept_beside
+from shardwise.io.tables import signs, words
+from shardwise.io.tables.facts import FEW, Doubt, Reading
 from shardwise.io.tables.sheet import ENDS_IN_ID, Column, Sheet
-from shardwise.io.tables.words import (
-    BOOKKEEPING,
-    DELTAS,
-    PARTS_OF_DATA,
-    SUMMARIES,
-    SWING,
-    is_bookkeeping,
-    is_measure,
-    is_numbered,
-    is_score,
-    is_summary,
-    is_summary_header,
-    is_text,
-    list_roles,
-    share_of_items,
-    simplify_header,
-    split_words,
-)
 
 MARKS = ("_", "/", ".", ":", "|", " ", "-")  # between a system and what is measured
 
 
 def choose_systems(
-    facts: Facts, rest: Sequence[str], numbers: Sequence[str], *, named: bool
+    sheet: Sheet, rest: Sequence[str], numbers: Sequence[str], *, named: bool
 ) -> tuple[tuple[str, ...], dict[str, str], dict[str, tuple[str, str]]]:
     """Return the systems of a wide table, why other columns are none, and the measures if there are several.
 
     Parameters
     ----------
-    facts
+    sheet
         The table.
     rest
         Columns that are not labels of the rows.
@@ -50,13 +32,11 @@ def choose_systems(
     named
         Whether rows have names, so that columns may be measures of one system.
     """
-    sheet = facts.sheet
-    omitted: dict[str, str] = {}
     first = list(rest).index(numbers[0])
     for position, name in enumerate(rest):
         if name not in numbers:
-            _refuse_lost_system(sheet, name, after=position > first)
-            omitted[name] = sheet.columns[name].kind
+            _refuse_lost_system(sheet, sheet.columns[name], after=position > first)
+    omitted = {name: sheet.columns[name].kind for name in rest if name not in numbers}
     hollow = [n for n in numbers if n not in sheet.empty and np.isnan(sheet.columns[n].values).all()]
     if len(hollow) < len(numbers):
         omitted |= dict.fromkeys(hollow, "no scores")
@@ -66,41 +46,32 @@ def choose_systems(
         return tuple(kept), omitted | {name: "no score" for name in numbers if name not in kept}, parts
     omitted |= _omit_non_systems(sheet, numbers)
     kept = [name for name in numbers if name not in omitted]
-    measures = [name for name in kept if is_measure(name)]
+    measures = [name for name in kept if words.is_measure(name)]
     if measures and len(kept) > 1 and named:
-        others = [name for name in kept if name not in measures]
+        alone = len(measures) == len(kept)
         raise Doubt(
             f"{', '.join(measures[:3])} may be measures of one system, or systems",
-            [{"system": kept}, {"score": measures}] if not others else [{"system": kept}],
-            rename="" if not others else "give a file for each system",
+            [{"system": kept}, {"score": measures}] if alone else [{"system": kept}],
+            rename="" if alone else "give a file for each system",
         )
     return tuple(kept), omitted, {}
 
 
-def _refuse_lost_system(sheet: Sheet, name: str, *, after: bool) -> None:
+def _refuse_lost_system(sheet: Sheet, column: Column, *, after: bool) -> None:
     """Refuse a column without scores that may be a system, by its place and by what its cells are."""
-    column = sheet.columns[name]
-    if is_text(name) or is_kept_beside(name) or list_roles(name):
+    if column.is_wordy or column.is_beside or words.list_roles(column.name):
         return
+    problem = mend = ""
     if set(column.words) == {"=…"}:
-        raise Doubt(
-            f"column {name!r} holds formulas that were never computed",
-            mend="open the workbook in a spreadsheet program and save it",
-            exclude=name,
-        )
-    if column.dates:
+        problem = "formulas that were never computed"
+        mend = "open the workbook in a spreadsheet program and save it"
+    elif column.dates:
         first = (column.words or list(column.labels.names))[0]
-        raise Doubt(
-            f"column {name!r} holds dates where scores should be, such as {first!r}",
-            mend="format the cells as numbers",
-            exclude=name,
-        )
-    if after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:
-        raise Doubt(
-            f"column {name!r} holds no scores, but words such as {column.words[0]!r}",
-            mend="correct them",
-            exclude=name,
-        )
+        problem, mend = f"dates where scores should be, such as {first!r}", "format the cells as numbers"
+    elif after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:
+        problem, mend = f"no scores, but words such as {column.words[0]!r}", "correct them"
+    if problem:
+        raise Doubt(f"column {column.name!r} holds {problem}", mend=mend, exclude=column.name)
 
 
 def split_measures(names: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, str]]]:
@@ -111,19 +82,18 @@ def split_measures(names: Sequence[str]) -> tuple[list[str], dict[str, tuple[str
     >>> split_measures(["hit3_base", "hit3_new", "mrr_base", "mrr_new", "delta_hit3"])[1]["hit3_new"]
     ('new', 'hit3')
     """
-    plain = [name for name in names if DELTAS.isdisjoint(split_words(name))]
+    plain = [name for name in names if words.DELTAS.isdisjoint(words.split_words(name))]
     for last in (True, False):
         parts = {name: pair for name in plain if (pair := _split_name(name, last=last)) is not None}
-        kinds = {kind: [n for n in parts if parts[n][1] == kind] for _, kind in parts.values()}
-        scores = [kind for kind in kinds if is_score(kind)]
-        if len(parts) < len(plain) or not scores or len(kinds) < 2:
-            continue
+        kinds = {kind: {parts[n][0] for n in parts if parts[n][1] == kind} for _, kind in parts.values()}
+        scores = [kind for kind in kinds if words.is_score(kind)]
         # recall-tuned and f1-loss are two systems: a measure is that of several
-        shared = [kind for kind in scores if len({parts[name][0] for name in kinds[kind]}) > 1]
-        if not shared or all(parts[name][0].lower() in PARTS_OF_DATA for name in plain):
+        shared = len(kinds) > 1 and any(len(kinds[kind]) > 1 for kind in scores)
+        if len(parts) < len(plain) or not shared:
             continue
-        kept = [name for name in plain if parts[name][1] in scores]
-        return kept, {} if len(scores) == 1 else {name: parts[name] for name in kept}
+        if not all(parts[name][0].lower() in words.PARTS_OF_DATA for name in plain):
+            kept = [name for name in plain if parts[name][1] in scores]
+            return kept, {} if len(scores) == 1 else {name: parts[name] for name in kept}
     return list(names), {}
 
 
@@ -132,7 +102,11 @@ def _split_name(name: str, *, last: bool) -> tuple[str, str] | None:
     for mark in MARKS:
         head, separator, tail = name.rpartition(mark) if last else name.partition(mark)
         system, kind = (head, tail) if last else (tail, head)
-        if separator and system.strip() and (is_score(kind) or simplify_header(kind) in BOOKKEEPING):
+        if (
+            separator
+            and system.strip()
+            and (words.is_score(kind) or words.simplify_header(kind) in words.BOOKKEEPING)
+        ):
             return system.strip(), kind.strip()
     return None
 
@@ -155,14 +129,13 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             )
         return {}
     omitted: dict[str, str] = {}
-    values = {name: sheet.columns[name].values for name in numbers if name not in sheet.empty}
-    scores = {name: values[name] for name in plain if name in values and not sheet.columns[name].words}
-    for name in values:
-        others = {other: scores[other] for other in scores if other != name}
-        if not others or sheet.columns[name].words:
+    filled = [n for n in numbers if n not in sheet.empty and not sheet.columns[n].words]
+    for name in filled:
+        others = {other: sheet.columns[other].values for other in plain if other in filled and other != name}
+        if not others:
             continue
         sign = find_number_sign(sheet, name, others, worded=bool(worded[name]))
-        if worded[name] and sign:
+        if (worded[name] and sign) or sign.startswith("constant"):
             omitted[name] = sign
         elif worded[name] == "strong" and sheet.rows >= 2:
             without = [n for n in numbers if worded[n] != "strong"]
@@ -170,8 +143,6 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
                 f"column {name!r} may be a system, or a number beside the scores",
                 [{"system": without}, {"system": numbers}],
             )
-        elif sign.startswith("constant"):
-            omitted[name] = sign
         elif sign and not worded[name] and _is_sure(sheet, name, sign, others):
             rest = [other for other in numbers if other != name and other not in omitted]
             raise Doubt(
@@ -183,12 +154,16 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
 
 def find_word_sign(name: str) -> str:
     """Return how far a name says that a column is no system: "strong" if all of it does, "weak" if a part does."""
-    words, word = split_words(name), simplify_header(name)
-    if is_summary_header(name) or word in BOOKKEEPING or (words and all(w in BOOKKEEPING for w in words)):
+    parts, word = words.split_words(name), words.simplify_header(name)
+    if (
+        words.is_summary_header(name)
+        or word in words.BOOKKEEPING
+        or (parts and words.BOOKKEEPING.issuperset(parts))
+    ):
         return "strong"
-    if word in SWING and word not in ("run", "name", "tag", "version"):
+    if word in words.SWING and word not in ("run", "name", "tag", "version"):
         return "strong"
-    return "weak" if is_bookkeeping(name) or not DELTAS.isdisjoint(words) else ""
+    return "weak" if words.is_bookkeeping(name) or not words.DELTAS.isdisjoint(parts) else ""
 
 
 def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, worded: bool) -> str:
@@ -208,7 +183,11 @@ def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, w
     column = sheet.columns[name]
     values, rest = column.values, list(others.values())
     if column.constant and len(others) >= 2:
-        if _may_be_constant(column, rest):
+        # one that is always right may be a system, if its score is one that the others have, or all are shares
+        score = float(values[0])
+        low, high = (float(end([end(v) for v in rest])) for end in (np.nanmin, np.nanmax))
+        within = min(low, 0.0) <= score <= high or (low >= 0.0 and max(high, score) <= 1.0 and score >= 0.0)
+        if within and find_word_sign(name) != "strong" and not ENDS_IN_ID.search(name):
             return ""
         if sheet.rows >= FEW:
             return "constant, so no system unless columns names it"
@@ -224,8 +203,8 @@ def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, w
         return "a whole number beside fractions"
     if signs.is_year(values) and not all(map(signs.is_year, rest)):
         return "a year"
-    whole = all(np.array_equal(r[np.isfinite(r)], np.round(r[np.isfinite(r)])) for r in rest)
-    return "a number of its own in every row" if column.counts and not whole else ""
+    numbering = column.counts and not all(map(signs.is_whole, rest))
+    return "a number of its own in every row" if numbering else ""
 
 
 def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, Floats]) -> bool:
@@ -244,20 +223,8 @@ def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, Floats]) -
     return True
 
 
-def _may_be_constant(column: Column, others: Sequence[Floats]) -> bool:
-    """Tell whether a column that never changes may be a system, as one that is always right is.
-
-    Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
-    """
-    score = float(column.values[0])
-    if find_word_sign(column.name) == "strong" or ENDS_IN_ID.search(column.name) or not np.isfinite(score):
-        return False
-    low = min(float(np.nanmin(values)) for values in others)
-    high = max(float(np.nanmax(values)) for values in others)
-    return min(low, 0.0) <= score <= high or (low >= 0.0 and max(high, score) <= 1.0 and score >= 0.0)
-
-
 MANY = 2000  # items from which only plain words are looked for
+LONG = (1 << 16) + 1  # rows of a wide table from which only plain words are looked for
 EDGE = 8  # rows at an end of a table in which summaries stand
 
 
@@ -273,9 +240,9 @@ def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
     """
     if "topic" not in reading.roles or not reading.scores:
         return reading
-    wide = "system" not in reading.roles
-    reading = _drop_footnotes(reading) if wide else reading
-    dropped = _find_wide(reading, exclude) if wide else _find_long(reading, exclude)
+    if "system" not in reading.roles:
+        reading = _drop_footnotes(reading)
+    dropped = _find_summaries(reading, exclude)
     if not len(dropped):
         return reading
     sheet = reading.sheet
@@ -296,104 +263,70 @@ def _drop_footnotes(reading: Reading) -> Reading:
     labels = sheet.columns[reading.roles["topic"]].labels
     empty = np.all([np.isnan(sheet.columns[name].values[-EDGE:]) for name in reading.scores], axis=0)
     notes: list[str] = []
-    last = sheet.rows
-    while last > 2 and empty[last - sheet.rows - 1]:
-        name = labels.names[labels.codes[last - 1]]
-        if " " not in name.strip():
+    for hollow, code in zip(empty[::-1], labels.codes[:1:-1], strict=False):
+        if not hollow or " " not in labels.names[code].strip():
             break
-        notes.append(name)
-        last -= 1
+        notes.append(labels.names[code])
     if not notes:
         return reading
-    kept = sheet.without_rows(np.arange(last, sheet.rows))
+    kept = sheet.without_rows(np.arange(sheet.rows - len(notes), sheet.rows))
     note = f"rows without scores left out: {'; '.join(name[:40] for name in notes)}"
     return replace(reading, sheet=kept, notes=(*reading.notes, note))
 
 
-def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
-    """Return rows of a wide table that sum up others."""
-    sheet = reading.sheet
-    labels = sheet.columns[reading.roles["topic"]].labels
-    names = [labels.names[code] for code in labels.codes[: 1 << 16].tolist()]
-    rows = len(labels.codes)
-    edge = [*range(min(2, rows)), *range(max(2, rows - EDGE), rows)]
-    if rows > 1 << 16:
-        # of long tables by words alone
-        codes = {k for k, name in enumerate(labels.names) if name.lower() in SUMMARIES}
-        return np.flatnonzero(np.isin(labels.codes, list(codes)))
-    codes = {k for k, name in enumerate(labels.names) if not name or is_summary(name) or _sums_up(name)}
-    candidates = [row for row in range(rows) if labels.codes[row] in codes and names[row] not in exclude]
-    candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
-    table = np.column_stack([sheet.columns[name].values for name in reading.scores])
-    if not candidates:
-        candidates = _find_unlabelled(sheet, table, names) if names[-1] not in exclude else []
-    return np.array(_sift_rows(sheet, names, table, candidates, edge), dtype=np.int64)
+def _find_summaries(reading: Reading, exclude: Sequence[str]) -> Ints:
+    """Return rows that sum up others, by a word and by numbers or place; refuse where only one sign speaks.
 
-
-def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
-    """Return rows of a long table whose items sum up others."""
-    sheet = reading.sheet
-    items, systems = (sheet.columns[reading.roles[role]].labels for role in ("topic", "system"))
-    many = len(items.names) >= MANY
-    codes = [
-        k
-        for k, name in enumerate(items.names)
-        if (name.lower() in SUMMARIES if many else is_summary(name)) and name not in exclude
-    ]
-    if not codes or len(items.names) - len(codes) < 2:
+    Of a wide table every row is looked at, of a long one all rows of an item together.
+    """
+    sheet, wide = reading.sheet, "system" not in reading.roles
+    items = sheet.columns[reading.roles["topic"]].labels
+    units = np.arange(sheet.rows) if wide else items.codes
+    names = [items.names[code] for code in items.codes.tolist()] if wide else items.names
+    edge = {*range(min(2, sheet.rows)), *range(max(2, sheet.rows - EDGE), sheet.rows)} if wide else set()
+    asked = [name for name in items.names if name not in exclude]
+    if len(names) >= (LONG if wide else MANY):
+        known = {name for name in asked if name.lower() in words.SUMMARIES}
+        candidates = [k for k, name in enumerate(names) if name in known] if known else []
+    else:
+        known = {name for name in asked if words.is_summary(name) or (wide and not name)}
+        at_edge = known | {name for name in asked if _sums_up(name)}
+        candidates = [k for k, name in enumerate(names) if name in (at_edge if k in edge else known)]
+    if wide:
+        table = np.column_stack([sheet.columns[name].values for name in reading.scores])
+        if not candidates and names[-1] not in exclude and len(names) < LONG:
+            candidates = _find_unlabelled(sheet, table, names)
+    if not candidates or (not wide and len(names) - len(candidates) < 2):
         return np.zeros(0, dtype=np.int64)
-    table = np.full((len(items.names), len(systems.names)), np.nan)
-    table[items.codes, systems.codes] = sheet.columns[reading.scores[0]].values
-    others = np.flatnonzero(~np.isin(items.codes, codes))
-    outside = {}
-    for k in codes:
-        own_rows = np.flatnonzero(items.codes == k)
-        outside[k] = bool(own_rows.min() > others.max() or own_rows.max() < others.min())
-    rows = [items.find_row(name) for name in items.names]
-    dropped = _sift_rows(sheet, items.names, table, codes, (), rows, outside)
-    return np.flatnonzero(np.isin(items.codes, dropped))
-
-
-def _sift_rows(
-    sheet: Sheet,
-    names: Sequence[str],
-    table: Floats,
-    candidates: Sequence[int],
-    edge: Sequence[int],
-    rows: Sequence[int] = (),
-    outside: Mapping[int, bool] | None = None,
-) -> list[int]:
-    """Return those of some rows that sum up others, by a word and by numbers or place; refuse where one sign speaks."""
+    if not wide:
+        systems = sheet.columns[reading.roles["system"]].labels
+        table = np.full((len(names), len(systems.names)), np.nan)
+        table[units, systems.codes] = sheet.columns[reading.scores[0]].values
     body = np.delete(table, candidates, axis=0)
     body = np.where(np.isfinite(body), body, np.nan)
-    ordinary = [name for k, name in enumerate(names) if k not in candidates]
-    apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
-    many = signs.has_many_values(body)
+    ordinary = np.delete(np.array(names, dtype=object), candidates).tolist()
+    apart = words.is_numbered(ordinary) or words.share_of_items(ordinary[:50]) > 0.8
+    others = np.flatnonzero(~np.isin(units, candidates))
     dropped = []
     for k in candidates:
-        name, row = names[k], rows[k] if rows else k
+        name, rows = names[k], np.flatnonzero(units == k)
         statistic = signs.find_statistic(table[k], body) if len(body) > 1 else ""
-        if statistic in signs.LOOSE and not many:
+        if statistic in signs.LOOSE and not signs.has_many_values(body):
             # any right answer is the best of right and wrong ones
             statistic = ""
         if not name and not statistic:
-            raise InputError("a row has no name", where=sheet.place(row), remedy="fill it in")
-        # below or above all items, and not between them
-        at_end = (
-            outside[k]
-            if outside is not None
-            else all(j in candidates for j in range(k, len(names))) or all(j in candidates for j in range(k))
-        )
-        formulas = bool(np.isinf(table[k]).any())
-        if statistic or (at_end and (apart or formulas) and (is_summary(name) or _sums_up(name))):
+            raise InputError("a row has no name", where=sheet.place(int(rows[0])), remedy="fill it in")
+        outside = not len(others) or rows[0] > others[-1] or rows[-1] < others[0]
+        telling = apart or bool(np.isinf(table[k]).any())  # formulas that were never computed
+        if statistic or (outside and telling and (words.is_summary(name) or _sums_up(name))):
             dropped.append(k)
-        elif is_summary(name) or k in edge:
-            raise _doubt_row(sheet, row, name)
-    return dropped
+        elif words.is_summary(name) or k in edge:
+            raise _doubt_row(sheet, int(rows[0]), name, "may be an item, or sum up others")
+    return np.flatnonzero(np.isin(units, dropped))
 
 
 def _sums_up(name: str) -> bool:
-    return is_summary_header(name) and len(name.strip()) > 2
+    return words.is_summary_header(name) and len(name.strip()) > 2
 
 
 def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
@@ -402,7 +335,7 @@ def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[
     if last < 3 or not np.isfinite(table[last]).any():
         return []
     statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
-    if names[last].strip().lower() in SUMMARIES and statistic:
+    if names[last].strip().lower() in words.SUMMARIES and statistic:
         return [last]
     if table.shape[1] == 1:
         # one number may be a mean by chance, unless it has more digits than the scores
@@ -414,13 +347,12 @@ def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[
     several = table.shape[1] > 1 and signs.has_many_values(table)
     if not statistic or statistic in signs.LOOSE or not (several or apart):
         return []
-    if is_numbered([*names]):
-        raise _doubt_row(sheet, last, names[last], statistic)
+    if words.is_numbered([*names]):
+        raise _doubt_row(sheet, last, names[last], f"is the {statistic} of the rows above")
     return [last]
 
 
-def _doubt_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> Doubt:
-    what = f"is the {statistic} of the rows above" if statistic else "may be an item, or sum up others"
+def _doubt_row(sheet: Sheet, row: int, name: str, what: str) -> Doubt:
     return Doubt(
         f"row {name!r} {what}", exclude=name, rename="rename it if it is an item", where=sheet.place(row)
     )

@@ -11,20 +11,8 @@ import numpy as np
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option, Part
 from shardwise.core.scores import ROLE_OF, clean_noun
-from shardwise.io.tables.sheet import Column, Sheet
-from shardwise.io.tables.words import (
-    ARMS,
-    NAMELESS,
-    SAMPLED,
-    SWING,
-    ends_in_word,
-    is_bookkeeping,
-    is_score,
-    is_summary_header,
-    list_roles,
-    share_of_models,
-    simplify_header,
-)
+from shardwise.io.tables.sheet import Column, Labels, Sheet
+from shardwise.io.tables.words import NAMELESS, list_roles, simplify_header
 
 Columns = Mapping[str, str | Sequence[str]]
 
@@ -73,10 +61,9 @@ class Reading:
     scores: tuple[str, ...]  # of a long table measures, of a wide one systems
     wide: bool
     omitted: dict[str, str] = field(default_factory=dict)  # column -> why
-    flat: tuple[str, ...] = ()  # systems that have the same score everywhere
     parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
-    measure: str = ""  # of a wide table, where its columns share the name of one
+    folds: bool = False  # whether the columns of scores are repeats of one system
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property
@@ -87,15 +74,8 @@ class Reading:
             for role, name in self.roles.items()
             if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
         }
+        words |= {"instance": "repeat"} if self.folds else {}
         return {role: word for role, word in words.items() if word != role and not set(word) & {"#", "+"}}
-
-    @property
-    def repeats_kind(self) -> str:
-        """What repeats are by the name of their column: samples, seeds or, where it says nothing, unknown."""
-        if "instance" not in self.roles:
-            return ""
-        word = simplify_header(self.roles["instance"])
-        return "samples" if word in SAMPLED - {"epoch"} else "seeds" if "seed" in word else ""
 
 
 def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
@@ -193,7 +173,6 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
 
 LONGEST = 100  # characters of a name; what is longer is a text
 FEW = 5  # rows from which a constant column says something
-MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
 
 
 @dataclass(frozen=True)
@@ -207,7 +186,7 @@ class Facts:
     counted: dict[frozenset[str], int] = field(default_factory=dict)
 
     @cached_property
-    def roles(self) -> dict[str, str]:
+    def given(self) -> dict[str, str]:
         """The one column of each role that the caller names."""
         return {role: names[0] for role, names in self.named.items() if len(names) == 1}
 
@@ -217,87 +196,54 @@ class Facts:
         return frozenset(name for names in self.named.values() for name in names)
 
     @cached_property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns by name; the headers of those that the caller names say nothing."""
+        columns = self.sheet.columns.items()
+        return {name: column.unheard() if name in self.taken else column for name, column in columns}
+
+    @cached_property
     def numbers(self) -> tuple[str, ...]:
         """Columns that may hold scores."""
-        empty = self.sheet.empty
         return tuple(
-            name for name, column in self.sheet.columns.items() if name in empty or column.is_numeric
+            name for name, column in self.columns.items() if name in self.sheet.empty or column.is_numeric
         )
-
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """The columns by name."""
-        return self.sheet.columns
 
     @cached_property
     def first(self) -> str:
         """The first column."""
         return next(iter(self.sheet.columns))
 
-    @cached_property
-    def _words(self) -> dict[str, tuple[str, ...]]:
-        return {name: self._find_words(name) for name in self.sheet.columns}
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
 
     def count(self, *names: str) -> int:
         """Return how many different combinations of labels some columns have."""
         key = frozenset(names)
         if key not in self.counted:
-            self.counted[key] = count_keys([self.sheet.columns[name] for name in names])
+            self.counted[key] = _count_keys([self.columns[name].labels for name in names])
         return self.counted[key]
-
-    def words(self, name: str) -> tuple[str, ...]:
-        """Return what a column may be by its name, but for those that the caller names."""
-        return () if name in self.taken else self._words[name]
-
-    def _find_words(self, name: str) -> tuple[str, ...]:
-        """Return the roles of a header that the cells do not speak against."""
-        roles, column = list_roles(name), self.sheet.columns[name]
-        numeric = bool(roles) and column.is_numeric
-        arms = simplify_header(name) in ARMS and not numeric and 1 < column.distinct <= MOST_ARMS
-        if arms and ("system" in roles or share_of_models(column.first_names) >= 0.5):
-            return ("system",)
-        if roles[:1] == ("split",) and not numeric:
-            return ("slice",)
-        # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items
-        if numeric and ends_in_word(name) and not (roles == ("topic",) and column.counts):
-            return ()
-        return roles
 
     def by_word(self, role: str) -> list[str]:
         """Return columns whose first meaning is a role, the caller's before all others."""
-        if role in self.roles:
-            return [self.roles[role]]
-        return [name for name in self.sheet.columns if self.words(name)[:1] == (role,)]
-
-    def is_plain(self, name: str) -> bool:
-        """Tell whether a header says by itself what a column is, rather than beside others."""
-        return simplify_header(name) not in SWING
+        if role in self.given:
+            return [self.given[role]]
+        return [name for name, column in self.columns.items() if column.roles[:1] == (role,)]
 
     def are_alike(self, a: str | None, b: str | None) -> bool:
         """Tell whether two columns tell the same rows apart."""
         if a is None or b is None or a == b:
             return a == b
-        first, second = self.sheet.columns[a], self.sheet.columns[b]
-        return first.distinct == second.distinct == self.count(a, b)
+        return self[a].distinct == self[b].distinct == self.count(a, b)
 
     def is_nested(self, inner: str, outer: str) -> bool:
         """Tell whether every label of one column goes with one label of the other, which has fewer."""
-        few, many = self.sheet.columns[outer].distinct, self.sheet.columns[inner].distinct
-        return 1 < few < many == self.count(inner, outer)
+        return 1 < self[outer].distinct < self[inner].distinct == self.count(inner, outer)
 
 
-def count_keys(columns: Sequence[Column]) -> int:
-    """Return how many different combinations of labels some columns have.
-
-    Parameters
-    ----------
-    columns
-        Columns of one sheet.
-    """
-    keys = np.zeros(len(columns[0].data), dtype=np.int64)
-    size = 1
-    for column in columns:
-        codes, names, _ = column.labels
+def _count_keys(labels: Sequence[Labels]) -> int:
+    """Return how many different combinations some labels have."""
+    keys, size = np.zeros(len(labels[0].codes), dtype=np.int64), 1
+    for codes, names, _ in labels:
         if size * len(names) > 1 << 62:
             keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
             size = int(keys.max(initial=0)) + 1
@@ -308,18 +254,13 @@ def count_keys(columns: Sequence[Column]) -> int:
     return len(np.unique(keys))
 
 
-def is_kept_beside(name: str) -> bool:
-    """Tell whether a column is kept beside scores, by its name."""
-    return is_bookkeeping(name) or (is_summary_header(name) and not is_score(name))
-
-
 def may_name_systems(column: Column) -> bool:
     """Tell whether a column may be offered as that of the systems: by its word, or as it holds several short names."""
     if column.distinct < 2 or any("system" in list_roles(part) for part in column.name.split("+")):
         return column.distinct > 1
     short = max(map(len, column.first_names), default=0) <= LONGEST
     numbers = column.is_numeric and not list_roles(column.name)
-    return short and not numbers and not column.dates and not is_kept_beside(column.name)
+    return short and not (numbers or column.dates or column.is_beside)
 
 
 # refusals: what cannot be decided, and the options that decide it, each tried before it is offered -------------------
@@ -332,41 +273,17 @@ Choices = Mapping[str, str | Sequence[str]]
 """Column or columns by role, of a reading that may be meant."""
 
 
+@dataclass
 class Doubt(Exception):
-    """A table that is not read: the problem, what may be done to the table, and the options that may decide.
+    """A table that is not read: the problem, what may be done to the table, and the options that may decide."""
 
-    Parameters
-    ----------
-    problem
-        What cannot be decided.
-    choices
-        Column or columns by role, for each reading that may be meant.
-    exclude
-        The row or column that may be left out.
-    mend, rename
-        What else may be done, before or after the options.
-    say
-        What stands before all choices, or before each.
-    where
-        The place, if it is smaller than the table.
-    """
-
-    def __init__(
-        self,
-        problem: str,
-        choices: Sequence[Choices] = (),
-        *,
-        exclude: str | None = None,
-        mend: str | tuple[Part, ...] = "",
-        rename: str = "",
-        say: str | Sequence[str] = "say ",
-        where: str = "",
-    ) -> None:
-        super().__init__(problem)
-        self.problem, self.choices, self.exclude, self.where = problem, choices, exclude, where
-        self.mend: tuple[Part, ...] = (mend,) if isinstance(mend, str) else mend
-        self.rename = rename
-        self.say = [say] * len(choices) if isinstance(say, str) else say
+    problem: str
+    choices: Sequence[Choices] = ()  # column or columns by role, for each reading that may be meant
+    exclude: str | None = None  # the row or column that may be left out
+    mend: str | tuple[Part, ...] = ""  # what else may be done, before the options
+    rename: str = ""  # what else may be done, after them
+    say: str | Sequence[str] = "say "  # what stands before all choices, or before each
+    where: str = ""  # the place, if it is smaller than the table
 
 
 def write_refusal(
@@ -384,31 +301,38 @@ def write_refusal(
         Whether columns that the caller might name, and names that might be left out, lead to scores.
     """
     choices: list[Choice] = []
-    leads: list[str] = []
-    for roles, lead in zip(doubt.choices, doubt.say, strict=True):
-        choice = spell_choice(sheet, roles)
-        implied = any(earlier.items() <= choice.items() for earlier in choices)
-        if len(choices) < MOST_OFFERED and not implied and reads(choice, ()):
-            choices.append(choice)
-            leads.append(lead)
-    steps: list[tuple[Part, ...]] = [doubt.mend] if doubt.mend != ("",) else []
+    steps: list[tuple[Part, ...]] = []
+    if doubt.mend:
+        steps.append((doubt.mend,) if isinstance(doubt.mend, str) else doubt.mend)
     if doubt.exclude is not None and reads({}, (doubt.exclude,)):
         steps.append(("leave it out with ", Option("exclude", doubt.exclude)))
     if doubt.rename:
         steps.append((doubt.rename,))
-    for k, choice in enumerate(choices):
-        option = Option("columns", choice)
-        if k and leads[k] == leads[k - 1]:
-            steps[-1] += (" or ", option)
+    before = ""
+    for k, roles in enumerate(doubt.choices):
+        choice = spell_choice(sheet, roles)
+        implied = any(earlier.items() <= choice.items() for earlier in choices)
+        if len(choices) == MOST_OFFERED or implied or not reads(choice, ()):
+            continue
+        choices.append(choice)
+        lead = doubt.say if isinstance(doubt.say, str) else doubt.say[k]
+        if lead == before:
+            steps[-1] += (" or ", Option("columns", choice))
         else:
-            steps.append((leads[k], option))
+            steps.append((lead, Option("columns", choice)))
+        before = lead
     if not steps:
-        steps.append(_describe_columns(sheet))
-    remedy = tuple(part for step in steps for part in (", or ", *step))[1:]
+        kinds = []
+        for name, column in list(sheet.columns.items())[:MOST_LISTED]:
+            many = "" if column.blank else f", {column.distinct} different"
+            kinds.append(f"{show_column(sheet, name)} ({column.kind}{many})")
+        more = ", …" if len(sheet.columns) > MOST_LISTED else ""
+        form = Option("columns", Choice({"item": "…", "system": "…", "score": "…"}))
+        steps.append(("say which column is what by ", form, f": it has {', '.join(kinds)}{more}"))
     return InputError(
         doubt.problem,
         where=doubt.where or sheet.source,
-        remedy=remedy,
+        remedy=tuple(part for step in steps for part in (", or ", *step))[1:],
         argument="columns" if doubt.choices else "",
         choices=choices,
     )
@@ -416,25 +340,10 @@ def write_refusal(
 
 def spell_choice(sheet: Sheet, choice: Choices) -> Choice:
     """Return a reading as the caller can spell it."""
+    columns = {role: [names] if isinstance(names, str) else names for role, names in choice.items()}
     return Choice(
-        {
-            role: "+".join(
-                show_column(sheet, name) for name in ([names] if isinstance(names, str) else names)
-            )
-            for role, names in choice.items()
-        }
+        {role: "+".join(show_column(sheet, name) for name in names) for role, names in columns.items()}
     )
-
-
-def _describe_columns(sheet: Sheet) -> tuple[Part, ...]:
-    """Return what the columns hold, and the option that says which is what."""
-    kinds = []
-    for name, column in list(sheet.columns.items())[:MOST_LISTED]:
-        many = "" if column.blank else f", {column.distinct} different"
-        kinds.append(f"{show_column(sheet, name)} ({column.kind}{many})")
-    more = ", …" if len(sheet.columns) > MOST_LISTED else ""
-    form = Choice({"item": "…", "system": "…", "score": "…"})
-    return ("say which column is what by ", Option("columns", form), f": it has {', '.join(kinds)}{more}")
 
 
 def list_some(names: Sequence[str]) -> str:

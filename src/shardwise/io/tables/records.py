@@ -1,22 +1,35 @@
-"""A sheet and its reading -> scores one by one."""
+"""A sheet and its reading -> scores one by one -> a Dataset, one variable a measure, that says how it was read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
+import pandas as pd
+import xarray as xr
+from xarray.indexes import PandasIndex
 
-from shardwise.core.arrays import Codes, Floats, Ints
+from shardwise.core.arguments import validate_choice
+from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
-from shardwise.io.tables.facts import Columns, Reading, find_factors, refuse_words
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.io.natural_order import natural_order
+from shardwise.io.tables.candidates import name_measure
+from shardwise.io.tables.facts import FEW, Columns, Reading, find_factors, refuse_words
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import Labels, Sheet
-from shardwise.io.tables.words import find_headline, is_value
+from shardwise.io.tables.words import SAMPLED, find_headline, is_value, simplify_header
+
+ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
+Missing = Literal["leave", "refuse", "zero"]
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
-Missing = Literal["leave", "refuse", "zero"]
+SHOWN = 10  # systems that are named
+LONGEST = 40  # characters of a name that are shown
+_SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +57,9 @@ class Records:
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
         labels = {role: labels.take_rows(rows) for role, labels in self.labels.items()}
-        locate_row = self.place
-        return replace(
-            self,
-            labels=labels,
-            measures=self.measures.take_rows(rows),
-            values=self.values[rows],
-            place=lambda k: locate_row(int(rows[k])),
-        )
+        measures, values, locate_row = self.measures.take_rows(rows), self.values[rows], self.place
+        kept = replace(self, labels=labels, measures=measures, values=values)
+        return replace(kept, place=lambda k: locate_row(int(rows[k])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,122 +96,105 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         sheet, wishes.columns, wishes.measure, single=single, factors=further, exclude=wishes.exclude
     )
     whole, sheet = sheet, reading.sheet
-    rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
-    excluded |= {name for name in wishes.exclude if name in whole.columns}
-    labels = {
-        role: sheet.require_labels(name).take_rows(rows)
-        for role, name in reading.roles.items()
-        if role in DIMENSIONS or role in ITEM_LABELS
-    }
     # rows were dropped from both alike; the whole still has the columns of factors
     factored = whole if whole.rows == sheet.rows else sheet
-    labels |= {name: factored.require_labels(name).take_rows(rows) for name in further}
+    labels = {
+        role: sheet.require_labels(name)
+        for role, name in reading.roles.items()
+        if role in DIMENSIONS or role in ITEM_LABELS
+    } | {name: factored.require_labels(name) for name in further}
+    excluded = {name for name in wishes.exclude if name in whole.columns}
+    dropped = np.zeros(sheet.rows, dtype=bool)
+    for role in ("topic", "system") if wishes.exclude else ():
+        codes, names, _ = labels.get(role) or Labels.repeat_name("", sheet.rows)
+        met = [k for k, name in enumerate(names) if name in wishes.exclude]
+        excluded |= {names[k] for k in met}
+        dropped |= np.isin(codes, met)
+    rows = np.flatnonzero(~dropped) if dropped.any() else None
+    labels = {role: entry.take_rows(rows) for role, entry in labels.items()}
+    numbers = np.arange(sheet.rows) if rows is None else rows
+    count, times = len(numbers), len(reading.scores)
     numbered = "topic" not in labels
     if numbered:
-        kept = np.arange(sheet.rows) if rows is None else rows
-        labels["topic"] = Labels(np.arange(len(kept), dtype=np.int32), [str(k + 1) for k in kept.tolist()])
-    parts = [_score_values(sheet, name, rows, wishes.missing) for name in reading.scores]
-    times, count = len(parts), sheet.rows if rows is None else len(rows)
-    unnamed = False
-    if reading.wide or reading.parts:
-        measure = wishes.measure or reading.measure or "score"
-        named = [reading.parts.get(name, (name, measure)) for name in reading.scores]
-        labels["system"], measures = (
-            Labels.join([Labels.repeat_name(name, count) for name in names])
-            for names in zip(*named, strict=True)
-        )
-        if "measure" in reading.roles:
-            kinds = sheet.require_labels(reading.roles["measure"]).take_rows(rows)
-            measures = Labels(np.tile(kinds.codes, times), kinds.names)
-    else:
-        if "system" not in labels:
-            unnamed = not system
-            labels["system"] = Labels.repeat_name(system or sheet.system, count)
+        labels["topic"] = Labels(np.arange(count, dtype=np.int32), [str(k + 1) for k in numbers.tolist()])
+    wide = reading.wide or bool(reading.parts)
+    unnamed = not wide and "system" not in labels and not system
+    if not wide:
+        labels.setdefault("system", Labels.repeat_name(system or sheet.system, count))
         _number_repeats(labels)
-        measures = _label_measures(sheet, reading, wishes.measure, rows, count)
-    if times > 1:
-        labels = {
-            role: entry
-            if len(entry.codes) == times * count
-            else Labels(np.tile(entry.codes, times), entry.names)
-            for role, entry in labels.items()
-        }
-    values = parts[0][0] if times == 1 else np.concatenate([part for part, _ in parts])
-    words = sum(changed for _, changed in parts)
-    notes = [*reading.notes, *_column_notes(sheet, reading)]
+    measures = _label_measures(reading, wishes.measure, rows, count)
+    labels = {role: Labels(np.tile(entry.codes, times), *entry[1:]) for role, entry in labels.items()}
+    if wide:
+        systems = [reading.parts.get(name, (name, ""))[0] for name in reading.scores]
+        labels["system"] = _repeat_each(systems, count)
+    if reading.folds:
+        labels["instance"] = _repeat_each(reading.scores, count)
+    values, words = [], 0
+    for name in reading.scores:
+        column = sheet.columns[name]
+        cells = column.values if rows is None else column.values[rows]
+        odd = np.isinf(cells)
+        if column.parsed.problem or (odd.any() and wishes.missing not in ("leave", "zero")):
+            raise refuse_words(sheet, name)
+        words += int(odd.sum())
+        values.append(
+            np.where(odd, np.nan if wishes.missing == "leave" else 0.0, cells) if odd.any() else cells
+        )
+    filled = [sheet.columns[name] for name in reading.scores if name not in sheet.empty]
+    flat = [column for column in filled if wide and sheet.rows >= FEW and column.constant]
+    notes = [*reading.notes, *(f"{column.name} has {column.values[0]:g} in every row" for column in flat)]
+    notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
+    omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
+    if omitted:
+        notes.append(f"left out: {', '.join(omitted)}")
     if excluded:
         notes.append(f"left out as asked: {', '.join(sorted(excluded))}")
     if words:
-        notes.append(
-            f"{format_count(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}"
-        )
+        became = "missing" if wishes.missing == "leave" else "zero"
+        notes.append(f"{format_count(words, 'cell')} of words read as {became}")
+    repeat = simplify_header(reading.roles.get("instance", "")) if "instance" in labels else ""
+    sampled = "samples" if repeat in SAMPLED - {"epoch"} else "seeds" if "seed" in repeat else ""
     return Records(
         source=sheet.source,
         labels=labels,
         measures=measures,
-        values=values,
-        place=lambda k: sheet.place(k % count if rows is None else int(rows[k % count])),
+        values=values[0] if times == 1 else np.concatenate(values),
+        place=lambda k: sheet.place(int(numbers[k % count])),
         nouns=reading.nouns,
         notes=tuple(notes),
-        primary=find_headline(reading.scores) if times > 1 and not reading.wide and not reading.parts else "",
+        primary=find_headline(reading.scores) if times > 1 and not wide and not reading.folds else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
         numbered=numbered,
         unnamed=unnamed,
-        repeats_kind=reading.repeats_kind if "instance" in labels else "",
+        repeats_kind=sampled,
         excluded=frozenset(excluded),
         perhaps=str(reading.perhaps or ""),
     )
 
 
-def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:
-    """Return what is said of columns: those left out, those that never change, marks that were taken away."""
-    notes = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
-    notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
-    omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
-    return [*notes, *([f"left out: {', '.join(omitted)}"] if omitted else [])]
-
-
-def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[Ints | None, set[str]]:
-    """Return the rows without items and systems that the caller leaves out, None where all stay; and the names met."""
-    kept = np.ones(sheet.rows, dtype=bool)
-    met: set[str] = set()
-    for role in ("topic", "system"):
-        if exclude and role in reading.roles:
-            codes, names, _ = sheet.columns[reading.roles[role]].labels
-            dropped = [k for k, name in enumerate(names) if name in exclude]
-            met |= {names[k] for k in dropped}
-            kept &= ~np.isin(codes, dropped)
-    return (None if kept.all() else np.flatnonzero(kept)), met
-
-
-def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing | None) -> tuple[Floats, int]:
-    """Return the numbers of a column of scores, and how many words became missing or zero."""
-    column = sheet.columns[name]
-    values = column.values if rows is None else column.values[rows]
-    words = np.isinf(values)
-    if column.parsed.problem or (words.any() and missing not in ("leave", "zero")):
-        raise refuse_words(sheet, name)
-    if not words.any():
-        return values, 0
-    return np.where(words, np.nan if missing == "leave" else 0.0, values), int(words.sum())
-
-
-def _label_measures(
-    sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int
-) -> Labels:
+def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
+    """Return the measure of each score: by a column that names it, by the columns of scores, or as the caller says."""
+    scores = reading.scores
     if "measure" in reading.roles:
-        return sheet.require_labels(reading.roles["measure"]).take_rows(rows)
-    nameless = len(reading.scores) == 1 and is_value(reading.scores[0])
-    names = [
-        (measure if measure and nameless else "score") if is_value(name) else name for name in reading.scores
-    ]
-    if len(set(names)) < len(names):
-        names = list(reading.scores)
-    if len(names) == 1:
-        return Labels.repeat_name(names[0], count)
-    return Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names)
+        kinds = reading.sheet.require_labels(reading.roles["measure"]).take_rows(rows)
+        return Labels(np.tile(kinds.codes, len(scores)), kinds.names)
+    if reading.folds:
+        names = [measure or "score"] * len(scores)
+    elif reading.wide or reading.parts:
+        common = measure or name_measure(scores) or "score"
+        names = [reading.parts.get(name, (name, common))[1] for name in scores]
+    else:
+        called = measure if measure and len(scores) == 1 else "score"
+        names = [called if is_value(name) else name for name in scores]
+        names = names if len(set(names)) == len(names) else list(scores)
+    return _repeat_each(names, count)
+
+
+def _repeat_each(names: Sequence[str], count: int) -> Labels:
+    """Return each of some names for as many scores."""
+    return Labels.join([Labels.repeat_name(name, count) for name in names])
 
 
 def _number_repeats(labels: dict[str, Labels]) -> None:
@@ -211,18 +202,13 @@ def _number_repeats(labels: dict[str, Labels]) -> None:
     if "instance" not in labels:
         return
     repeats, systems = labels["instance"], labels["system"]
-    rows = len(repeats.codes)
+    rows, several = len(repeats.codes), len(repeats.names) > 1 and len(systems.names) > 1
     pairs = repeats.codes.astype(np.int64) * len(systems.names) + systems.codes
-    separate = (
-        len(repeats.names) > 1 and len(systems.names) > 1 and len(np.unique(pairs)) == len(repeats.names)
-    )
+    separate = several and len(np.unique(pairs)) == len(repeats.names)
     if not separate and (len(repeats.names) < rows or rows < 2):
         return
-    cells = {
-        role: role_labels for role, role_labels in labels.items() if role in DIMENSIONS and role != "instance"
-    }
-    numbers = count_before(cells)
     del labels["instance"]
+    numbers = count_before({role: entry for role, entry in labels.items() if role in DIMENSIONS})
     if numbers.max(initial=0) > 0:
         labels["instance"] = Labels(numbers, [str(k + 1) for k in range(int(numbers.max()) + 1)])
 
@@ -233,11 +219,269 @@ def count_before(labels: Mapping[str, Labels]) -> Codes:
     >>> count_before({"topic": Labels(np.array([0, 1, 0, 0]), ["a", "b"])}).tolist()
     [0, 0, 1, 2]
     """
-    keys = np.zeros(len(next(iter(labels.values())).codes), dtype=np.int64)
-    for role_labels in labels.values():
-        keys = keys * len(role_labels.names) + role_labels.codes
+    keys = _find_places(list(labels.values()))
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order]) != 0]))
     counts = np.empty(len(keys), dtype=np.int32)
     counts[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
     return counts
+
+
+def _find_places(labels: Sequence[Labels]) -> Ints:
+    """Return where each score stands in the array that has a dimension for each of some labels."""
+    places: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
+    for codes, names, _ in labels:
+        places *= len(names)
+        places += codes
+    return places
+
+
+# scores one by one -> the array --------------------------------------------------------------------------------------
+
+
+def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr.Dataset:
+    """Put scores into a Dataset; refuse doubles. Items keep their task and cluster as labels.
+
+    The attribute ``read_as`` says in one line what was read. An instance that a system was not run for (a seed) is
+    missing, whatever the policy.
+
+    Parameters
+    ----------
+    parts
+        Scores one by one, from one table or several.
+    missing
+        What becomes of scores without a row: ``"leave"`` (NaN, as without), ``"refuse"`` or ``"zero"``.
+    """
+    if missing is not None:
+        validate_choice(missing, "missing", get_args(Missing), what="policy for missing rows")
+    nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
+    further = dict.fromkeys(name for part in parts for name in part.factors)
+    every = dict.fromkeys([*DIMENSIONS, *ITEM_LABELS, *further])
+    roles = [role for role in every if any(role in part.labels for part in parts)]
+    for part in parts:
+        for role in roles:
+            if role not in part.labels:
+                raise InputError(
+                    f"has no column {nouns.get(role, role)!r}, unlike other files",
+                    where=part.source,
+                    remedy="add it, or read the files apart",
+                )
+    axes = {role: Labels.join([part.labels[role] for part in parts]) for role in roles}
+    if "task" in axes:
+        axes["topic"] = _name_within_tasks(axes["topic"], axes["task"])
+    kept = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
+    axes = {role: entry if role in kept else _order_labels(entry) for role, entry in axes.items()}
+    items, measured = axes["topic"], Labels.join([part.measures for part in parts])
+    nested = [name for name in further if _count_cells(axes[name], items) == _count_cells(items)]
+    dims = [dim for dim in (*DIMENSIONS, *further) if dim in axes and dim != "task" and dim not in nested]
+    taken = next((name for name in measured.names if name in axes or name in DIMENSIONS), None)
+    if taken is not None:
+        raise InputError(
+            f"a measure is called {taken!r}, as what it is measured on",
+            where=parts[0].source,
+            remedy="rename it",
+        )
+    values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
+    shape = (len(measured.names), *(len(axes[dim].names) for dim in dims))
+    cells = float(np.prod([float(n) for n in shape]))
+    if cells > _SPARSE * len(values) + 1e6:
+        most = max(
+            (dim for dim in ("system", "instance") if dim in axes), key=lambda dim: len(axes[dim].names)
+        )
+        many = format_count(len(axes[most].names), nouns.get(most, most))
+        raise InputError(
+            f"{len(values):,} scores for {cells:.3g} cells: {many} are too many to be true",
+            where=parts[0].source,
+            remedy=("say which column is what by ", Option("columns")),
+        )
+    places = _find_places([measured, *(axes[dim] for dim in dims)])
+    present, out = np.zeros(shape, dtype=bool), np.empty(shape)
+    present.reshape(-1)[places], out.reshape(-1)[places] = True, values
+    filled = int(np.count_nonzero(present))
+
+    def name_cell(place: int) -> tuple[str, str]:
+        """Return the measure of a cell, and what else it is of."""
+        m, *cell = (int(k) for k in np.unravel_index(place, shape))
+        names = (f"{nouns.get(d, d)} {axes[d].names[k]}" for d, k in zip(dims, cell, strict=True))
+        return measured.names[m], ", ".join(names)
+
+    if filled < len(values):
+        order = np.argsort(places, kind="stable")
+        again = int(np.flatnonzero(np.diff(places[order]) == 0)[0])
+        (early, i), (late, k) = (_find_row(parts, int(row)) for row in np.sort(order[again : again + 2]))
+        repeats = "" if "instance" in dims else ", or add a column such as seed that identifies the repeats"
+        raise InputError(
+            f"a second score of {' for '.join(name_cell(int(places[order[again]])))}; the first is at {early.place(i)}",
+            where=late.place(k),
+            remedy=f"keep one{repeats}",
+        )
+    run, unpaired = present, False
+    if filled < present.size:
+        # items by systems; unpaired where no item has scores of two
+        ways = [dims.index("topic"), dims.index("system")]
+        known = present.any(axis=(0, *(1 + k for k in range(len(dims)) if k not in ways)))
+        known = known if ways[0] < ways[1] else known.T
+        unpaired = known.shape[1] > 1 and bool((known.sum(axis=1) <= 1).all())
+        if not unpaired:
+            run = np.ones_like(present)
+        if not unpaired and "instance" in dims:
+            others = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
+            run = np.broadcast_to(present.any(axis=others, keepdims=True), present.shape)
+        gaps = run & ~present
+        if missing == "refuse" and gaps.any():
+            n = int(gaps.sum())
+            first = ", ".join(name_cell(int(np.argmax(gaps))))
+            raise InputError(
+                f"{format_count(n, 'score')} {'is' if n == 1 else 'are'} missing, the first for {first}",
+                where=parts[0].source,
+                remedy=(
+                    "add the rows, or choose ",
+                    Option("missing", "leave"),
+                    " or ",
+                    Option("missing", "zero"),
+                ),
+            )
+        out[~present] = np.nan
+        if missing == "zero":
+            out[gaps] = 0.0
+    labels = {
+        role: _label_items(items, axes, role, parts) for role in (*ITEM_LABELS, *nested) if role in axes
+    }
+    asked = frozenset[str](nested).union(*(part.asked for part in parts))
+    # labels say something where there are several and, unless they were asked for, items share some
+    labels = {
+        role: entry
+        for role, entry in labels.items()
+        if len(set(entry)) > 1 and (role in asked or len(set(entry)) < len(entry))
+    }
+    indexes = {dim: _make_index(dim, axes[dim].names) for dim in dims}
+    coords: dict[Any, Any] = {role: ("topic", entry) for role, entry in labels.items()}
+    for index in reversed(indexes.values()):
+        coords = {**index.create_variables(), **coords}
+    read_as = _describe_reading(out, run, dims, measured.names, nouns, labels, parts, axes["system"].names)
+    if unpaired:
+        read_as += f"; unpaired: each {nouns.get('topic', 'topic')} met one {nouns.get('system', 'system')}"
+    attrs: dict[str, object] = {
+        f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels
+    }
+    kinds = {part.repeats_kind for part in parts}
+    if "instance" in dims and len(kinds) == 1 and kinds != {""}:
+        attrs["repeats_kind"] = kinds.pop()
+    if len(parts) == 1 and parts[0].perhaps:
+        attrs["perhaps_columns"] = parts[0].perhaps
+    if filled < present.size:
+        attrs["missing_rows"] = present.size - filled
+    attrs["read_as"] = read_as
+    data = xr.Dataset(
+        {name: (dims, out[m], attrs) for m, name in enumerate(measured.names)},
+        coords=xr.Coordinates(coords, indexes),
+    )
+    primary = next((part.primary for part in parts if part.primary in measured.names), "")
+    return count_gaps(data.assign_attrs(primary=primary) if primary else data)
+
+
+def count_gaps(scores: ScoreArray) -> ScoreArray:
+    """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
+    if isinstance(scores, xr.Dataset):
+        return scores.assign({name: count_gaps(values) for name, values in scores.data_vars.items()})
+    if not np.isnan(scores.values).any():
+        return scores.assign_attrs(undefined=0, missing=0)
+    undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
+    return scores.assign_attrs(undefined=undefined, missing=missing)
+
+
+def _describe_reading(
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    run: Bools,
+    dims: Sequence[str],
+    measures: Sequence[str],
+    nouns: dict[str, str],
+    labels: dict[str, list[str]],
+    parts: Sequence[Records],
+    systems: Sequence[str],
+) -> str:
+    """Return what was read, in one line and in the user's words."""
+    sizes = dict(zip(dims, values.shape[1:], strict=True))
+    sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
+    words = [format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
+    shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in systems[:SHOWN]]
+    words[1] += f" ({', '.join(shown)}{', …' if len(systems) > SHOWN else ''})"
+    if "instance" in dims:
+        axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
+        each = run.any(axis=(0, *axes)).sum(axis=-1)
+        low, high = int(each.min()), int(each.max())
+        repeats = format_count(high, nouns.get("instance", "instance"))
+        words.append(repeats if low == high else f"{low} to {repeats}")
+    inside = [f"in {format_count(len(set(names)), nouns.get(role, role))}" for role, names in labels.items()]
+    called = f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
+    called = "" if list(measures) == ["score"] else called
+    empty = np.isnan(values) & run
+    undefined = 0
+    if "shard" in dims:
+        nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty
+        undefined = int(np.count_nonzero(nowhere))
+    counts = {"undefined": undefined, "missing": int(np.count_nonzero(empty)) - undefined}
+    gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    what = "".join(f"{source}, " for source in dict.fromkeys(part.what for part in parts if part.what))
+    return "; ".join([f"read as {what}{' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
+
+
+def _order_labels(labels: Labels) -> Labels:
+    """Return labels in the order of their names: nothing may depend on the order of rows."""
+    order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
+    if np.array_equal(order, np.arange(len(order))):
+        return labels
+    to = np.empty(len(order), dtype=np.int32)
+    to[order] = np.arange(len(order), dtype=np.int32)
+    return Labels(to[labels.codes], [labels.names[k] for k in order.tolist()])
+
+
+def _name_within_tasks(topics: Labels, tasks: Labels) -> Labels:
+    """Rename items so that those of different tasks differ, also where they have the same name."""
+    many = len(topics.names)
+    codes, uniques = pd.factorize(_find_places([tasks, topics]))
+    if len(uniques) == many:
+        return topics
+    names = [f"{tasks.names[p // many]}/{topics.names[p % many]}" for p in uniques.tolist()]
+    return Labels(codes.astype(np.int32), names)
+
+
+def _count_cells(*labels: Labels) -> int:
+    """Return how many different combinations some labels have."""
+    return len(np.unique(_find_places(labels)))
+
+
+def _label_items(
+    topics: Labels, axes: Mapping[str, Labels], role: str, parts: Sequence[Records]
+) -> list[str]:
+    """Return the label of every item, which must be the same in all its rows."""
+    codes, names, _ = axes[role]
+    label_of = np.zeros(len(topics.names), dtype=np.int64)
+    label_of[topics.codes[::-1]] = codes[::-1]
+    for odd in np.flatnonzero(label_of[topics.codes] != codes)[:1].tolist():
+        part, row = _find_row(parts, odd)
+        item = topics.codes[odd]
+        raise InputError(
+            f"item {topics.names[item]} is in {role} {names[codes[odd]]!r}, and in {names[label_of[item]]!r} before",
+            where=part.place(row),
+            remedy=f"give every item one {role}, and items of different {role}s different names",
+        )
+    return [names[code] for code in label_of.tolist()]
+
+
+def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
+    ends = np.cumsum([len(part.values) for part in parts])
+    p = int(np.searchsorted(ends, row, side="right"))
+    return parts[p], row - int(ends[p] - len(parts[p].values))
+
+
+def _make_index(dim: str, names: Sequence[str]) -> PandasIndex:
+    """Return an index of names: whole numbers if they are of splits or instances, else text."""
+    numbered = dim in ("split", "instance")
+    if numbered and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
+        return PandasIndex(np.array(list(names), dtype=np.int64), dim)
+    # arrays of text lose zero bytes at the end
+    kind = object if any(name.endswith("\0") for name in names) else np.str_
+    array = np.array(list(names), dtype=kind)
+    return PandasIndex(array, dim, array.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -16,10 +17,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardwise.core.arrays import Bools, Codes, Floats, Ints
+from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.text import unguard_name
 from shardwise.io.files import bare_name
+from shardwise.io.tables import words
 from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, parse_texts
 
 MORE = "…"  # in place of a cell that holds more than one value
@@ -29,6 +31,7 @@ INDEX = ""  # name of the column that an unnamed index becomes
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 MANY = 2000  # names from which some are looked at first
 LOOK = 200  # names of very many that are looked at
+MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
 FIRST = 50  # names whose look says what a column is
 FEW = 0.25  # numbers a word, below which very many texts are none
 _EXACT = 2**53  # whole numbers up to which floats hold them all
@@ -98,13 +101,55 @@ class Column:
     moments: bool = False
 
     @cached_property
+    def header(self) -> str:
+        """The name in lower case, with underscores."""
+        return words.simplify_header(self.name)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """What the header says that the column may be, where the cells do not speak against it."""
+        roles = words.list_roles(self.name)
+        numeric = bool(roles) and self.is_numeric
+        arms = self.header in words.ARMS and not numeric and 1 < self.distinct <= MOST_ARMS
+        if arms and ("system" in roles or words.share_of_models(self.first_names) >= 0.5):
+            return ("system",)
+        if roles[:1] == ("split",) and not numeric:
+            return ("slice",)
+        # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items
+        telling = not numeric or not words.ends_in_word(self.name) or (roles == ("topic",) and self.counts)
+        return roles if telling else ()
+
+    def unheard(self) -> Column:
+        """Return the column with a header that says nothing."""
+        column = copy(self)
+        column.__dict__["roles"] = ()
+        return column
+
+    @property
+    def plain(self) -> bool:
+        """Whether the header says by itself what the column is, rather than beside others."""
+        return self.header not in words.SWING
+
+    @cached_property
+    def is_score(self) -> bool:
+        """Whether the header says that the column holds scores."""
+        return words.is_score(self.name)
+
+    @cached_property
+    def is_wordy(self) -> bool:
+        """Whether the header names text that stands beside scores."""
+        return words.is_wordy(self.name)
+
+    @cached_property
+    def is_beside(self) -> bool:
+        """Whether the header says that the column is kept beside scores, or sums up others."""
+        return words.is_bookkeeping(self.name) or (words.is_summary_header(self.name) and not self.is_score)
+
+    @cached_property
     def labels(self) -> Labels:
         """What the cells say, as text without spaces around it; an empty cell says ""."""
-        data = self.data
-        if pa.types.is_null(data.type):
-            data = data.cast(pa.string())
-        if pa.types.is_floating(data.type):
-            data = _whole_numbers(data)
+        data = self.data.cast(pa.string()) if pa.types.is_null(self.data.type) else self.data
+        data = _whole_numbers(data) if pa.types.is_floating(data.type) else data
         if pa.types.is_integer(data.type) and not data.null_count:
             numbered = _number_codes(data)
             if numbered is not None:
@@ -159,10 +204,10 @@ class Column:
     @cached_property
     def words(self) -> Sequence[str]:
         """The different cells that are neither numbers nor verdicts nor missing."""
-        words = np.isinf(self.parsed.values)
-        if words.all():
-            return self.labels.names if len(words) else []
-        return [self.labels.names[k] for k in np.flatnonzero(words).tolist()]
+        odd = np.isinf(self.parsed.values)
+        if len(odd) and odd.all():
+            return self.labels.names
+        return [self.labels.names[k] for k in np.flatnonzero(odd).tolist()]
 
     @cached_property
     def is_numeric(self) -> bool:
@@ -173,9 +218,9 @@ class Column:
         if len(self.labels.names) > MANY and np.isfinite(sample).sum() < FEW * np.isinf(sample).sum():
             # texts of which a few are numbers; to look at all of them takes long
             return False
-        numbers, words = np.isfinite(self.parsed.values), np.isinf(self.parsed.values)
-        times = np.bincount(self.labels.codes, minlength=len(words))
-        most = numbers.sum() >= words.sum() or times[numbers].sum() >= times[words].sum()
+        numbers, odd = np.isfinite(self.parsed.values), np.isinf(self.parsed.values)
+        times = np.bincount(self.labels.codes, minlength=len(odd))
+        most = numbers.sum() >= odd.sum() or times[numbers].sum() >= times[odd].sum()
         return bool(most or self.parsed.problem) and not self.dates
 
     @cached_property
@@ -184,9 +229,8 @@ class Column:
         if self.moments or not is_text(self.data.type):
             return self.moments
         texts, values = self._sample
-        if not all(is_date(texts[k]) for k in np.flatnonzero(np.isinf(values)).tolist()):
-            return False
-        return len(self.words) > 0 and all(is_date(word) for word in self.words)
+        sampled = all(is_date(texts[k]) for k in np.flatnonzero(np.isinf(values)).tolist())
+        return sampled and len(self.words) > 0 and all(map(is_date, self.words))
 
     @cached_property
     def distinct(self) -> int:
@@ -212,9 +256,8 @@ class Column:
     @property
     def blank(self) -> bool:
         """Whether no cell says anything."""
-        return self.data.null_count == len(self.data) or (
-            is_text(self.data.type) and len(self.labels.names) == 1 and not self.labels.names[0]
-        )
+        filled = not is_text(self.data.type) or len(self.labels.names) > 1 or bool(self.labels.names[0])
+        return self.data.null_count == len(self.data) or not filled
 
     @property
     def constant(self) -> bool:
@@ -239,9 +282,8 @@ class Column:
     @property
     def counts(self) -> bool:
         """Whether the cells are whole numbers, each different from all others: they number the rows."""
-        whole = pa.types.is_integer(self.data.type) or (
-            is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
-        )
+        decimal = is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
+        whole = pa.types.is_integer(self.data.type) or decimal
         enough = len(self.data) > (0 if ENDS_IN_ID.search(self.name) else 2)
         return enough and whole and self.unique
 
@@ -309,11 +351,12 @@ class Sheet:
 
     def without_rows(self, dropped: Ints) -> Sheet:
         """Return the sheet without some rows."""
-        kept = np.setdiff1d(np.arange(self.rows), dropped)
-        columns = {
-            name: replace(column, data=_take_rows(column.data, kept)) for name, column in self.columns.items()
-        }
-        locate_row = self.place
+        kept, locate_row = np.setdiff1d(np.arange(self.rows), dropped), self.place
+        columns = {}
+        for name, column in self.columns.items():
+            coded = pa.types.is_dictionary(column.data.type)
+            plain = pc.cast(column.data, pa.string()) if coded else column.data
+            columns[name] = replace(column, data=plain.take(pa.array(kept)))
         return replace(self, columns=columns, place=lambda row: locate_row(int(kept[row])))
 
     def require_labels(self, name: str) -> Labels:
@@ -331,21 +374,17 @@ class Sheet:
         return replace(self, columns=kept)
 
 
-def _take_rows(data: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
-    plain = pc.cast(data, pa.string()) if pa.types.is_dictionary(data.type) else data
-    return plain.take(pa.array(rows))
-
-
 def make_sheet(
     table: pa.Table,
     source: str,
-    place: Callable[[int], str],
+    place: Callable[[int], str] | None = None,
     *,
     system: str = "",
     decimal: str = "",
     mixed: bool = False,
     text: bool = False,
     notes: Sequence[str] = (),
+    header: str = "",
 ) -> Sheet:
     """Make a sheet of a table, without the rows and nameless columns in which nothing stands.
 
@@ -356,9 +395,9 @@ def make_sheet(
     source
         What to call the table in errors.
     place
-        Where a row stands, in words.
+        Where a row stands, in words; its number, where nothing is said.
     system
-        What to call the one system, should no column name it.
+        What to call the one system, should no column name it; by the source, where nothing is said.
     decimal
         The decimal mark, "point" or "comma", where the caller says it.
     mixed
@@ -367,43 +406,44 @@ def make_sheet(
         Whether the cells were read from text.
     notes
         What was left out or changed before.
+    header
+        Where the names of the columns stand, if that is known.
     """
-    names = [str(name).strip() for name in table.column_names]
-    kept = [k for k, name in enumerate(names) if name or not _is_blank(table.column(k))]
-    names, arrays = [names[k] for k in kept], [table.column(k) for k in kept]
-    if not kept:
+    columns, decimal = [], decimal or _find_decimal(table)
+    for name, data in zip(table.column_names, table.columns, strict=True):
+        moments = pa.types.is_temporal(data.type) and not pa.types.is_duration(data.type)
+        columns.append(Column(str(name).strip(), _simplify_column(data), decimal, mixed, text, moments))
+    columns = [column for column in columns if column.name or not column.blank]
+    if not columns:
         raise InputError("nothing stands in it", where=source, remedy="give a table of scores")
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
-    if twice is not None:
+    by_name = {column.name: column for column in columns}
+    if len(by_name) < len(columns):
+        names = [column.name for column in columns]
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(
             f"two columns are called {twice!r}" if twice else "two columns have no name",
-            where=source,
+            where=header or source,
             remedy="rename one",
         )
-    moments = [pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type) for array in arrays]
-    plain = pa.table([_simplify_column(array) for array in arrays], names=names)
-    decimal = decimal or _find_decimal(plain)
-    columns = {
-        name: Column(name, plain.column(k), decimal, mixed, text, moments[k]) for k, name in enumerate(names)
-    }
-    sheet = Sheet(source, system or Path(source).stem, columns, place, notes=tuple(notes))
-    blank = _blank_rows(columns.values(), len(plain))
+    place = place or (lambda row: f"{source}:row {row + 1}")
+    sheet = Sheet(source, system or strip_endings(Path(source)), by_name, place, notes=tuple(notes))
+    # rows in which nothing stands, as spreadsheets leave them
+    blank = np.ones(len(table), dtype=bool)
+    for column in columns:
+        kind = column.data.type
+        if is_text(kind) and blank.any():
+            codes, labels, _ = column.labels
+            blank &= codes == list(labels).index("") if "" in labels else False
+        elif blank.any():
+            blank &= pc.is_null(column.data, nan_is_null=pa.types.is_floating(kind)).to_numpy()
     return sheet.without_rows(np.flatnonzero(blank)) if blank.any() else sheet
-
-
-def _is_blank(data: pa.ChunkedArray) -> bool:
-    if data.null_count == len(data):
-        return True
-    if pa.types.is_string(data.type):
-        return all(not text.strip() for text in pc.unique(data).to_pylist() if text is not None)
-    return False
 
 
 def _find_decimal(table: pa.Table) -> str:
     """Return the decimal mark that cells of a table prove; none where they prove both."""
     proofs = set()
     for data in table.columns:
-        if pa.types.is_string(data.type) and len(data):
+        if pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
             start = [text.strip() for text in data.slice(0, 2000).to_pylist() if text is not None]
             proofs.add(find_marks([text for text in start if text[:1] in "+-.,0123456789"]))
     proofs.discard("")
@@ -434,23 +474,6 @@ def _simplify_column(data: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([data.to_pylist()], pa.string())
 
 
-def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
-    """Return rows in which nothing stands, as spreadsheets leave them."""
-    blank = np.ones(rows, dtype=bool)
-    for column in columns:
-        if not blank.any():
-            break
-        if is_text(column.data.type):
-            codes, names, _ = column.labels
-            blank &= codes == list(names).index("") if "" in names else False
-        elif column.data.null_count or pa.types.is_floating(column.data.type):
-            empty = pc.is_null(column.data, nan_is_null=pa.types.is_floating(column.data.type))
-            blank &= empty.to_numpy()
-        else:
-            blank[:] = False
-    return blank
-
-
 def sheet_of_frame(
     frame: pd.DataFrame, source: str = "table", *, system: str = "", notes: Sequence[str] = ()
 ) -> Sheet:
@@ -475,7 +498,9 @@ def sheet_of_frame(
         )
     index = frame.index
     named = any(name is not None for name in index.names)
-    if named or not (isinstance(index, pd.RangeIndex) or _counts_rows(index)):
+    whole = isinstance(index, pd.RangeIndex) or pd.api.types.is_integer_dtype(index.dtype)
+    counts = isinstance(index, pd.RangeIndex) or (whole and np.array_equal(index, np.arange(len(index))))
+    if named or not counts:
         levels = [INDEX if name is None else str(name) for name in index.names]
         if len(levels) == 1 or named:
             taken = {str(name) for name in frame.columns}
@@ -486,13 +511,7 @@ def sheet_of_frame(
     names = [str(name) for name in frame.columns]
     arrays = [make_array(frame.iloc[:, k]) for k in range(len(names))]
     table = pa.table(arrays, names=names)
-    return make_sheet(table, source, lambda row: f"{source}:row {row + 1}", system=system, notes=notes)
-
-
-def _counts_rows(index: pd.Index[Any]) -> bool:
-    """Tell whether an index only numbers the rows, in their order."""
-    whole = pd.api.types.is_integer_dtype(index.dtype)
-    return bool(whole and np.array_equal(index.to_numpy(), np.arange(len(index))))
+    return make_sheet(table, source, system=system, notes=notes)
 
 
 def make_array(column: pd.Series[Any]) -> pa.Array:
@@ -527,33 +546,6 @@ def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
     )
 
 
-def melt_columns(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
-    """Return a table with a row for each number, the columns of numbers as repeats.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    label
-        The column that names the rows.
-    numbers
-        Columns of repeats.
-    """
-    codes, names, _ = sheet.columns[label].labels
-    rows, locate_row = sheet.rows, sheet.place
-    columns = {
-        label: pa.array([names[code] for code in codes.tolist()] * len(numbers), pa.string()),
-        "repeat": pa.array(np.repeat(np.array(numbers, dtype=object), rows).tolist(), pa.string()),
-        "score": pa.array(np.concatenate([sheet.columns[name].values for name in numbers])),
-    }
-    return make_sheet(
-        pa.table(list(columns.values()), names=list(columns)),
-        sheet.source,
-        lambda row: locate_row(row % rows),
-        system=sheet.system,
-    )
-
-
 def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
     """Return the table with one column in place of several, whose labels say what all of them say; and its name.
 
@@ -581,12 +573,8 @@ def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     """Fill the labels of merged cells, where each stands once above equally many empty cells; and say so."""
     names = list(sheet.columns)
     first = sheet.columns[names[0]] if names else None
-    if (
-        first is None
-        or len(names) < 3
-        or not pa.types.is_string(first.data.type)
-        or "" not in first.labels.names
-    ):
+    typed = first is not None and len(names) > 2 and pa.types.is_string(first.data.type)
+    if first is None or not typed or "" not in first.labels.names:
         return sheet, ()
     second = sheet.columns[names[1]]
     cells = [(cell or "").strip() for cell in first.data.to_pylist()]

@@ -6,7 +6,7 @@ Pure functions of arrays. None of these signs drops anything by itself: `reading
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -27,43 +27,7 @@ def decimals_of(value: float) -> int:
     >>> decimals_of(0.5963), decimals_of(12.0), decimals_of(1e-7)
     (4, 0, 7)
     """
-    text = np.format_float_positional(value, trim="-")
-    return len(text.partition(".")[2])
-
-
-def find_tolerance(shown: Floats, spread: float) -> float:
-    """Return how far numbers may be from others that they are rounded from.
-
-    Parameters
-    ----------
-    shown
-        Numbers as they are written; the most exact of them says to how many decimals all are rounded.
-    spread
-        How far ordinary numbers lie apart; a rounding that is coarse beside it says nothing.
-
-    >>> find_tolerance(np.array([0.33, 0.5]), spread=0.3), find_tolerance(np.array([1.0, 2.0]), spread=1.0)
-    (0.006, 0.0)
-    """
-    step = 10.0 ** -max(decimals_of(float(value)) for value in shown)
-    return 0.6 * step if step <= 0.1 * spread else 0.0
-
-
-def share_agreements(shown: Floats, exact: Floats, tolerance: float) -> float:
-    """Return the share of numbers that are others, rounded.
-
-    Parameters
-    ----------
-    shown
-        Numbers as they are written.
-    exact
-        What they may be.
-    tolerance
-        How far rounding may move them, see `find_tolerance`.
-
-    >>> share_agreements(np.array([0.33, 0.5]), np.array([1 / 3, 0.5]), 0.006)
-    1.0
-    """
-    return float(np.mean(np.abs(shown - exact) <= tolerance + 1e-9 * np.abs(exact)))
+    return len(np.format_float_positional(value, trim="-").partition(".")[2])
 
 
 def statistics_of(values: Floats) -> dict[str, Floats]:
@@ -95,27 +59,35 @@ def statistics_of(values: Floats) -> dict[str, Floats]:
     return statistics
 
 
+def _find_equal(shown: Floats, among: Floats, exact: Iterable[tuple[str, Floats]]) -> str:
+    """Return the first of some exact numbers that shown ones are, rounded, nearly everywhere; nothing without any.
+
+    The most exact of the shown numbers says to how many decimals all are rounded. A rounding that is coarse beside how
+    far the numbers among which they stand lie apart says nothing.
+    """
+    filled = np.isfinite(shown)
+    step = 10.0 ** -max(decimals_of(float(value)) for value in shown[filled])
+    finite = among[np.isfinite(among)]
+    # numbers so large that their range is infinite are refused later, as scores
+    with np.errstate(over="ignore"):
+        coarse = step > 0.1 * (float(np.ptp(finite)) if len(finite) else 0.0)
+    tolerance = 0.0 if coarse else 0.6 * step
+    for name, values in exact:
+        gaps = np.abs(shown[filled] - values[filled])
+        if np.mean(gaps <= tolerance + 1e-9 * np.abs(values[filled])) >= NEARLY_ALL:
+            return name
+    return ""
+
+
 def find_statistic(row: Floats, rows: Floats) -> str:
     """Return which statistic of other rows a row is, in nearly all columns; nothing where it is none.
 
     >>> find_statistic(np.array([0.5, 0.25]), np.array([[0.25, 0.0], [0.75, 0.5]]))
     'mean'
     """
-    filled = np.isfinite(row)
-    if not filled.any() or not len(rows):
+    if not np.isfinite(row).any() or not len(rows):
         return ""
-    tolerance = find_tolerance(row[filled], _spread_of(rows))
-    for name, exact in statistics_of(rows).items():
-        if share_agreements(row[filled], exact[filled], tolerance) >= NEARLY_ALL:
-            return name
-    return ""
-
-
-def _spread_of(values: Floats) -> float:
-    finite = values[np.isfinite(values)]
-    # numbers so large that their range is infinite are refused later, as scores
-    with np.errstate(over="ignore"):
-        return float(np.ptp(finite)) if len(finite) else 0.0
+    return _find_equal(row, rows, statistics_of(rows).items())
 
 
 def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
@@ -125,22 +97,15 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
     'mean of the others'
     """
     table = np.column_stack(list(others.values()))
-    filled = np.isfinite(column)
-    if filled.sum() < 2:
+    if np.isfinite(column).sum() < 2:
         return ""
-    # the numbers are read once: there may be hundreds of differences to hold them against
-    tolerance = find_tolerance(column[filled], _spread_of(table))
+    exact = {}
     if table.shape[1] > 1:
-        for name, exact in statistics_of(table.T).items():
-            if name != "count" and share_agreements(column[filled], exact[filled], tolerance) >= NEARLY_ALL:
-                return f"{name} of the others"
-    names = list(others)
-    for first, second in combinations(names, 2) if len(names) <= PAIRED else ():
-        gap = others[first] - others[second]
-        for sign in (1.0, -1.0):
-            if share_agreements(column[filled], sign * gap[filled], tolerance) >= NEARLY_ALL:
-                return f"difference of {first} and {second}"
-    return ""
+        exact = {f"{name} of the others": v for name, v in statistics_of(table.T).items() if name != "count"}
+    pairs = combinations(others, 2) if len(others) <= PAIRED else ()
+    gaps = ((f"difference of {a} and {b}", others[a] - others[b]) for a, b in pairs)
+    both = ((name, sign * gap) for name, gap in gaps for sign in (1.0, -1.0))
+    return _find_equal(column, table, [*exact.items(), *both])
 
 
 def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
@@ -166,9 +131,8 @@ def is_telling_statistic(column: Floats, others: Sequence[Floats]) -> bool:
     It does not where columns are copies of each other, nor where the column has few different values: a system that is
     mostly right equals the best of many in nearly every row.
     """
-    finite = column[np.isfinite(column)]
     copies = any(np.array_equal(column, other, equal_nan=True) for other in others)
-    return not copies and len(np.unique(finite)) >= MANY_VALUES
+    return not copies and has_many_values(column)
 
 
 def is_of_another_kind(column: Floats, others: Sequence[Floats], *, larger: bool = True) -> bool:
@@ -186,23 +150,25 @@ def is_of_another_kind(column: Floats, others: Sequence[Floats], *, larger: bool
     finite = column[np.isfinite(column)]
     rest = [other[np.isfinite(other)] for other in others]
     rest = rest if larger else [other for other in rest if len(np.unique(other)) > 1]
-    if not len(finite) or not np.array_equal(finite, np.round(finite)) or not rest:
+    if not len(finite) or not is_whole(finite) or not rest:
         return False
-    fractions = all(len(other) and not np.array_equal(other, np.round(other)) for other in rest)
     top = max(float(np.abs(other).max(initial=0.0)) for other in rest)
     top = top if larger else min(top, 1.0)
-    return fractions and float(np.abs(finite).max()) > top
+    return not any(map(is_whole, rest)) and float(np.abs(finite).max()) > top
+
+
+def is_whole(column: Floats) -> bool:
+    """Tell whether all numbers are whole."""
+    finite = column[np.isfinite(column)]
+    return bool(np.array_equal(finite, np.round(finite)))
 
 
 def is_year(column: Floats) -> bool:
     """Tell whether all numbers are years of our time."""
     finite = column[np.isfinite(column)]
-    return bool(len(finite)) and bool(
-        ((finite >= 1900) & (finite <= 2100) & (finite == np.round(finite))).all()
-    )
+    return bool(len(finite) and is_whole(finite) and finite.min() >= 1900 and finite.max() <= 2100)
 
 
 def has_many_values(values: Floats) -> bool:
-    """Tell whether a table has so many different cells that numbers alone may say something."""
-    finite = values[np.isfinite(values)]
-    return len(np.unique(finite)) >= MANY_VALUES
+    """Tell whether numbers differ so much that they alone may say something."""
+    return len(np.unique(values[np.isfinite(values)])) >= MANY_VALUES

@@ -79,12 +79,12 @@ _RANKED = re.compile(
 )
 _MODELS, _BENCHMARKS = (re.compile("|".join(LISTS[name])) for name in ("models", "benchmarks"))
 _ITEM_NAME = re.compile(
-    r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+"
+    r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+|\d{4}-\d\d-\d\d"
 )
 _SYSTEM_NAME = re.compile(
     r"(s|sys|system|run|m|model|method|variant|config|agent|team|v|algo|approach)[\s_\-#.:]*\d+"
 )
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+_NUMBERED = re.compile(r"(?!\d+\.\d+$)(.*?)(\d+)")
 
 
 def simplify_header(header: str) -> str:
@@ -227,18 +227,13 @@ def is_bookkeeping(header: str) -> bool:
     >>> is_bookkeeping("latency_ms"), is_bookkeeping("n_docs"), is_bookkeeping("bm25"), is_bookkeeping("Kosten (EUR)")
     (True, True, False, True)
     """
-    words = split_words(header)
-    return (
-        simplify_header(header) in BOOKKEEPING
-        or any(word in BOOKKEEPING for word in words)
-        or words[-1:] == ["id"]
-    )
+    parts = split_words(header)
+    return not BOOKKEEPING.isdisjoint([simplify_header(header), *parts]) or parts[-1:] == ["id"]
 
 
-def is_text(header: str) -> bool:
+def is_wordy(header: str) -> bool:
     """Tell whether a header names text that stands beside scores: answer, comment."""
-    words = split_words(header)
-    return simplify_header(header) in TEXTS or any(word in TEXTS for word in words)
+    return not TEXTS.isdisjoint([simplify_header(header), *split_words(header)])
 
 
 def is_summary(label: str) -> bool:
@@ -247,23 +242,16 @@ def is_summary(label: str) -> bool:
     >>> [is_summary(label) for label in ("Average:", "Mean ± SD", "Mittelwert", "Macro avg", "q1", "all things")]
     [True, True, True, True, False, False]
     """
-    words = split_words(label) or list(label.strip().lower())
-    telling = [
-        word
-        for word in words
-        if word in SUMMARIES and not (word.isascii() and len(word) < 3 and word != "sd")
-    ]
-    return bool(telling) and all(word in SUMMARIES or word in _FILLERS for word in words)
+    parts = split_words(label) or list(label.strip().lower())
+    short = {part for part in parts if part.isascii() and len(part) < 3 and part != "sd"}
+    return not SUMMARIES.isdisjoint(set(parts) - short) and (SUMMARIES | _FILLERS).issuperset(parts)
 
 
 def is_summary_header(header: str) -> bool:
     """Tell whether a header says that its column sums up other columns."""
-    words = split_words(header) or list(header.strip().lower())
-    named = simplify_header(header) in SUMMARY_COLUMNS or any(word in SUMMARY_COLUMNS for word in words)
-    return named and (
-        simplify_header(header) in SUMMARY_COLUMNS
-        or all(word in SUMMARY_COLUMNS | _FILLERS for word in words)
-    )
+    parts = split_words(header) or list(header.strip().lower())
+    named = not SUMMARY_COLUMNS.isdisjoint(parts) and (SUMMARY_COLUMNS | _FILLERS).issuperset(parts)
+    return named or simplify_header(header) in SUMMARY_COLUMNS
 
 
 def share_of_models(names: list[str]) -> float:
@@ -278,7 +266,7 @@ def share_of_models(names: list[str]) -> float:
 
 
 def share_of_items(names: list[str]) -> float:
-    """Return the share of names that look like items: q12, 301, a sentence, the name of a benchmark.
+    """Return the share of names that look like items: q12, 301, a date, a sentence, the name of a benchmark.
 
     >>> share_of_items(["q1", "302", "What is the capital of France?", "bm25"])
     0.75
@@ -298,10 +286,10 @@ def share_of_items(names: list[str]) -> float:
 
 
 def is_numbered(names: list[str]) -> bool:
-    """Tell whether names differ in their last number only: x1, x2, x10.
+    """Tell whether names differ in their last number only: x1, x2, x10; not fractions, such as settings.
 
-    >>> is_numbered(["x1", "x2", "x10"]), is_numbered(["bm25", "dense"])
-    (True, False)
+    >>> is_numbered(["x1", "x2", "x10"]), is_numbered(["bm25", "dense"]), is_numbered(["0.1", "0.2", "0.5"])
+    (True, False, False)
     """
     matches = [_NUMBERED.fullmatch(name.strip()) for name in names]
     heads = {match[1] for match in matches if match}

@@ -1,38 +1,482 @@
-"""Bootstrap of the residuals of an analysis of variance, as a method (V17, FF21)."""
+"""Bootstrap ANOVA (V17 §2.2, FF21 §3.2): the residuals, drawn anew, say how far the system effects may be off.
+
+Every system draws its n residuals from the one pool of all N. So a resampled effect is the estimate plus
+rbar_j - rbar, the distributions of all systems are the same but for their place, and no resampling is needed to know
+them.
+
+Bootstrap of the residuals of an analysis of variance, as a method (V17, FF21).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
-from shardwise.core.claim import Claim
+from shardwise.core import late
+from shardwise.core.arguments import Progress, lend_executor, resolve_alpha, validate_choice
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim, pluralize_noun
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED, Model
-from shardwise.methods.anova.fit import estimates_of
+from shardwise.core.shown import Shown
+from shardwise.methods.anova.fit import AnovaFit, anova, estimates_of
 from shardwise.methods.anova.method import select_cells
 from shardwise.methods.bootstrap.distributions import (
     Draws,
+    EffectDistribution,
     Null,
     PairDistribution,
     Pool,
+    Sample,
     Spread,
     ideal_distribution,
+    resample_means,
     smooth_distribution,
-)
-from shardwise.methods.bootstrap.fit import (
-    PAPER_RESAMPLES,
-    Density,
-    bootstrap_anova,
-    drawn_errors,
-    drawn_spread,
-    refuse_generalize,
-    usual_residuals,
+    smooth_draws,
 )
 from shardwise.methods.method import THESE, Method
 from shardwise.methods.pairs import Means
 from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
+from shardwise.stats.balanced import EMPTY, ERROR
+from shardwise.stats.corrections import step_up
+from shardwise.stats.least_squares import solve_table
+
+Density = Literal["exact", "kde"]
+Residuals = Literal["scaled", "raw"]
+Trim = Literal["share", "percent", "count"]
+
+PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BootstrapFit(Shown):
+    """A model of the scores with the bootstrap distributions of its system effects."""
+
+    anova: AnovaFit
+    means: Means  # system means as the model itself sees them
+    draws: Draws  # what one resampled system mean is made of
+    replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
+    seed: int
+    of: str
+
+    @property
+    def model(self) -> Model:
+        """The model that was fitted."""
+        return self.anova.model
+
+    @property
+    def n_resamples(self) -> int | None:
+        """Number of resamples; None for the ideal bootstrap."""
+        return None if self.replicates is None else self.replicates.sizes["resample"]
+
+    @property
+    def inflation(self) -> float:
+        """sqrt(N / error df): least squares makes residuals smaller than errors, and this undoes it."""
+        return sqrt(self.draws.pool.values.size / _error_figure(self.anova, "df"))
+
+    @property
+    def effects(self) -> pd.Series[float]:
+        """Estimated effects of the systems."""
+        values = self.means.values
+        return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
+
+    def effect_distribution(
+        self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
+    ) -> EffectDistribution:
+        """Return the bootstrap distribution of one system's effect: cdf, density, quantiles (V17 Fig. 3).
+
+        Parameters
+        ----------
+        system : str
+            Name of the system.
+        density : {"exact", "kde"}
+            ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
+        residuals : {"scaled", "raw"}
+            ``raw`` or ``scaled``, as for `estimates`.
+
+        Returns
+        -------
+        EffectDistribution
+            The distribution.
+        """
+        effects = self.effects
+        if system not in effects.index:
+            raise InputError(
+                f"unknown {self.of} {system!r}",
+                remedy=f"the first is {effects.index[0]!r}",
+            )
+        replicates = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
+        return EffectDistribution(
+            float(effects[system]),
+            self._error_spread("marginal", density, replicates),
+            self._residual_scale(residuals),
+        )
+
+    def curves(
+        self, systems: Sequence[str], *, points: int = 201, density: Density = "exact"
+    ) -> pd.DataFrame:
+        """Return densities of several systems' effects, long: ``system, value, density, cdf``.
+
+        Parameters
+        ----------
+        systems : sequence of str
+            Names of the systems.
+        points : int
+            Number of values at which each density is taken.
+        density : {"exact", "kde"}
+            ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
+
+        Returns
+        -------
+        DataFrame
+            One row a system and value.
+        """
+        frames = [
+            self.effect_distribution(system, density=density).curve(points).assign(**{self.of: system})
+            for system in systems
+        ]
+        return pd.concat(frames, ignore_index=True)[[self.of, "value", "density", "cdf"]]
+
+    def estimates(
+        self,
+        *,
+        generalize: Claim | str | Iterable[str] = (),
+        null: Null = "difference",
+        tails: int = 2,
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+    ) -> Means:
+        """Return the means of the systems with the bootstrap distribution that differences are measured against.
+
+        Parameters
+        ----------
+        generalize : Claim, str or iterable of str
+            The claim, as a `Claim`, names or text; it can be about these topics only, as residuals are drawn.
+        null : {"difference", "marginal"}
+            ``difference`` for the distribution of the difference of two systems; ``marginal`` for that of one system's
+            effect, as in V17 and FF21, which is narrower by a factor √2 or more, and therefore liberal.
+        tails : int
+            1 (V17 Fig. 3) or 2 (FF21's code).
+        density : {"exact", "kde"}
+            ``exact``; or ``kde``, which smooths the replicates by a Gaussian kernel (FF21 §3.2), without resamples as
+            it would smooth 10,000.
+        residuals : {"scaled", "raw"}, optional
+            ``scaled`` by sqrt(N / error df), so that their variance is the error mean square, or ``raw`` as in the
+            papers; without a choice scaled for ``difference`` and raw for ``marginal``.
+
+        Returns
+        -------
+        Means
+            Means of the systems and the distribution of their differences.
+        """
+        refuse_generalize(Claim.of(generalize, self.means.nouns))
+        return self.measure_pairs(null, tails, density, residuals).describe_means(self.means)
+
+    def measure_pairs(
+        self,
+        null: Null = "difference",
+        tails: int = 2,
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+    ) -> PairDistribution:
+        """Return the distribution that differences are measured against, as for `estimates`.
+
+        Parameters
+        ----------
+        null, tails, density, residuals
+            As for `estimates`.
+
+        Returns
+        -------
+        PairDistribution
+            The distribution of one table.
+        """
+        validate_choice(null, "null", ("difference", "marginal"))
+        validate_choice(tails, "tails", (1, 2), what="number of tails")
+        scale = self._residual_scale(residuals or usual_residuals(null))
+        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
+        kind = "ideal bootstrap" if self.n_resamples is None else drawn
+        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
+        sides = "one-tailed" if tails == 1 else "two-tailed"
+        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
+        words = " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
+        variance = np.asarray(scale**2 * self.draws.variance)
+        return PairDistribution((self._error_spread(null, density, None),), tails, scale, words, variance)
+
+    def intervals(
+        self,
+        level: float | None = None,
+        *,
+        alpha: float | None = None,
+        null: Null = "marginal",
+        tails: int = 1,
+        trim: Trim = "share",
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+        pairs: Floats | None = None,
+    ) -> pd.DataFrame:
+        """Return intervals of the system effects as in V17 §3.1: ``estimate, lower, upper``.
+
+        With k of the N pairs told apart by Benjamini-Hochberg at alpha = 1 - level, a share αk/(2N) of the M estimates
+        is dropped at either end. Without resamples, M is the papers' 10,000.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level, above 0.5; 0.95 without it.
+        alpha : float, optional
+            1 - level, in its place.
+        null : {"difference", "marginal"}
+            The distribution that p-values and intervals are of, as for `estimates`.
+        tails : int
+            The distribution that p-values and intervals are of, as for `estimates`.
+        density : {"exact", "kde"}
+            The distribution that p-values and intervals are of, as for `estimates`.
+        residuals : {"scaled", "raw"}, optional
+            The distribution that p-values and intervals are of, as for `estimates`.
+        trim : {"share", "percent", "count"}
+            ``share``; ``percent``, which reads the share as a percentage and drops two or three of 10,000 at either
+            end (FF21's code, its Table 3); or ``count``, which drops that number of estimates, rounded, and leaves
+            nearly the full range (FF21's text).
+        pairs : array of float, optional
+            Uncorrected p-values of the N pairs, where these are not all pairs.
+
+        Returns
+        -------
+        DataFrame
+            One row a system.
+        """
+        alpha = resolve_alpha(alpha, level)
+        validate_choice(trim, "trim", get_args(Trim))
+        estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
+        p = (
+            estimates.test_pairs(*np.triu_indices(estimates.size, 1)).p
+            if pairs is None
+            else np.asarray(pairs)
+        )
+        share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
+        part = share / 100.0 if trim == "percent" else share
+        scale = self._residual_scale(residuals or usual_residuals(null))
+        if self.replicates is None:
+            # a count leaves estimate number count + 1 of M, whose expected place is this
+            tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
+            distribution = EffectDistribution(0.0, self._error_spread("marginal", density, None), scale)
+            lower, upper = distribution.quantile(np.array([tail, 1.0 - tail]))
+        else:
+            ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
+            dropped = int(part * len(ordered)) if trim != "count" else round(share)
+            lower, upper = ordered[dropped], ordered[-1 - dropped]
+        effects = self.effects
+        return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})
+
+    def plot(self, pair: tuple[str, str] | None = None, level: float = 0.95, **options: Any) -> Any:
+        """Draw the effects with their intervals (V17 Fig. 2), or the distributions of one pair (V17 Fig. 3): an altair
+        chart.
+
+        Parameters
+        ----------
+        pair : tuple of str, optional
+            Names of two systems whose distributions are drawn; without it, the effects of all.
+        level : float
+            Confidence level of the intervals.
+        **options
+            Those of `intervals`, or of `density_chart` for a pair.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
+        if pair is not None:
+            return late.call_bound("chart", self, "density", a=pair[0], b=pair[1], **options)
+        return late.call_bound("chart", self, "effects", level=level, **options)
+
+    def _residual_scale(self, residuals: str) -> float:
+        return (
+            self.inflation if validate_choice(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0
+        )
+
+    def _error_spread(self, null: str, density: str, replicates: Floats | None) -> Spread:
+        """Distribution of the error of an effect or a difference, pooled over systems."""
+        validate_choice(density, "density", ("exact", "kde"))
+        systems = self.anova.scores.sizes[self.of]
+        if self.replicates is None:
+            draws = (
+                self.draws.difference_of_two() if null == "difference" else self.draws.subtract_mean(systems)
+            )
+            return (
+                smooth_distribution(draws, PAPER_RESAMPLES) if density == "kde" else ideal_distribution(draws)
+            )
+        return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
+
+    def __str__(self) -> str:
+        how = "ideal" if self.n_resamples is None else f"{self.n_resamples} resamples, seed {self.seed}"
+        return f"bootstrap ANOVA ({how}) of {self.model.title}; {self.draws.pool.values.size} residuals"
+
+
+def bootstrap_anova(
+    scores: Any,
+    model: Model | str,
+    *,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    of: str = "system",
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> BootstrapFit:
+    """Fit a model and find the bootstrap distributions of its system effects.
+
+    Parameters
+    ----------
+    scores : object
+        Any table that `as_scores` takes.
+    model : Model or str
+        A `Model`, its name, or a formula, as for `anova`.
+    n_resamples : int, optional
+        How many resamples to draw; without it the distributions are those of infinitely many, computed and not
+        simulated.
+    seed : int
+        Where the random numbers start; replicate i depends on (seed, i) only.
+    of : str
+        The dimension whose levels are compared.
+    jobs : int, optional
+        Number of threads that draw; all processors, if None.
+    executor : Executor, optional
+        Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
+        draws do not depend on it. Refused where nothing is drawn.
+    progress : callable, optional
+        Called with (resamples done, resamples in all).
+
+    Returns
+    -------
+    BootstrapFit
+        The fit with the bootstrap distributions of its effects.
+
+    >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
+    >>> fit = bootstrap_anova(scores, "topic + system")
+    >>> fit.effect_distribution("2").quantile([.05, .95]).round(3).tolist()
+    [0.137, 0.219]
+    """
+    fit = anova(scores, model)
+    estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
+    # all residuals there are; on full tables without aligning labels, which takes longer than the
+    # arithmetic
+    if fit.incomplete is not None:
+        residuals = fit.residuals.to_numpy()
+        residuals = np.asarray(residuals[~np.isnan(residuals)])
+    else:
+        remainder = fit.scores.variable - fit.grand_mean
+        for effect in fit.effects.values():
+            remainder = remainder - effect.variable
+        residuals = np.asarray(remainder.to_numpy(), np.float64)
+    pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
+    weights, counts = _count_weights(fit, of)
+    draws = Draws(pool, weights, counts)
+    replicates = None
+    if n_resamples is None and executor is not None:
+        raise InputError(
+            (Option("executor"), " has no effect without resamples"),
+            remedy=("leave it out, or give ", Option("n_resamples", PAPER_RESAMPLES)),
+        )
+    if n_resamples is not None:
+        with lend_executor(executor):
+            errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
+        replicates = xr.DataArray(errors, dims=("resample", of), coords={of: list(estimates.labels)})
+    return BootstrapFit(fit, estimates, draws, replicates, seed, of)
+
+
+def drawn_errors(
+    draws: Draws,
+    systems: int,
+    n_resamples: int,
+    seed: int,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Floats:
+    """(n_resamples, systems) resampled errors of the systems' effects."""
+    means = resample_means(draws, systems, n_resamples, seed, jobs, progress)
+    means -= means.mean(axis=1, keepdims=True)
+    return means
+
+
+def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | None = None) -> Spread:
+    """Distribution of the error of an effect or a difference by (resample, system) errors of effects.
+
+    The errors of one system alone are taken where these are given.
+    """
+    if replicates is not None:
+        values = replicates
+    elif null == "marginal":
+        values = errors.ravel()
+    else:
+        neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
+        values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the distribution is symmetric
+    return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
+
+
+def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
+    """How often each score of a system counts in its mean: distinct weights, and how many scores have them.
+
+    Where scores are missing, the adjusted mean is a linear function of the scores that are there. It is the same for
+    all systems if they miss the same scores, and only then do all systems share one distribution.
+    """
+    if fit.incomplete is None:
+        n = fit.scores.size // fit.scores.sizes[of]
+        return np.array([1.0 / n]), np.array([float(n)])
+    if of not in fit.incomplete.even:
+        raise InputError(
+            f"the {pluralize_noun(of)} lack different scores, so their bootstrap distributions differ and"
+            " cannot be pooled",
+            remedy=(
+                "keep the topics that all have, fill what is undefined with ",
+                Either("fill_undefined", "--fill"),
+                ", or use an analysis of variance",
+            ),
+        )
+    stratum = fit.incomplete.strata[frozenset({of})]
+    table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
+    terms = stratum.terms
+    row = solve_table(table, terms).effects(EMPTY)[0]
+    each = row / stratum.table.weights
+    rounded = np.round(each / np.abs(each).max(), 12)
+    distinct, inverse = np.unique(rounded, return_inverse=True)
+    counts = np.bincount(inverse, stratum.table.weights)
+    weights = np.bincount(inverse, each * stratum.table.weights) / counts
+    used = np.abs(distinct) > 0
+    return weights[used], counts[used]
+
+
+def _error_figure(fit: AnovaFit, column: str) -> float:
+    return float(fit.table[column].to_numpy(np.float64)[fit.table.index.get_loc(ERROR)])
+
+
+def usual_residuals(null: str) -> Residuals:
+    """Those of the papers for their reading, whose variance is the error's for ours."""
+    return "scaled" if null == "difference" else "raw"
+
+
+def refuse_generalize(claim: Claim) -> None:
+    """Refuse a claim about more than these topics, as residuals are drawn."""
+    if claim.over:
+        raise InputError(
+            f"the bootstrap resamples residuals, not {pluralize_noun(claim.over[0])}: it supports claims about these"
+            f" {pluralize_noun(claim.over[0])} only",
+            remedy=(
+                "use ",
+                Either("anova with ", "an ANOVA model, without --method bootstrap, and "),
+                Option("generalize", claim.over),
+            ),
+        )
+
 
 READINGS: dict[str, tuple[Null, int, Density]] = {
     "difference": ("difference", 2, "exact"),

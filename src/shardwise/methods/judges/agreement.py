@@ -211,14 +211,10 @@ def _rank_systems(judge: Floats, human: Floats, both: Any, draws: Floats, kind: 
         second = draws @ np.where(both, human, 0.0) / count
     if kind == "spearman":
         a, b = scipy.stats.rankdata(first, axis=1), scipy.stats.rankdata(second, axis=1)
+        a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     else:
         ia, ib = np.triu_indices(judge.shape[1], 1)
         a, b = np.sign(first[:, ia] - first[:, ib]), np.sign(second[:, ia] - second[:, ib])
-        spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-        return np.asarray(
-            np.divide((a * b).sum(axis=1), spread, out=np.full(len(a), np.nan), where=spread > 0.0)
-        )
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     return np.asarray(
         np.divide((a * b).sum(axis=1), spread, out=np.full(len(a), np.nan), where=spread > 1e-12)

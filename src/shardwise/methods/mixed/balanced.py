@@ -18,6 +18,7 @@ from scipy import special
 from shardwise.core.arrays import Floats, Ints
 
 Design = Literal["nested", "crossed"]
+DIMENSIONS = ("system", "instance", "topic")
 T, ST, IN, E = range(4)  # the lines: topic, system:topic, instance, residual
 EDGES = ((T, ST), (ST, E), (IN, E))  # φ of the first is at least that of the second
 PARTITIONS = tuple(

@@ -27,7 +27,7 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
 from shardwise.methods.mixed import balanced, reml
-from shardwise.methods.mixed.balanced import BalancedFit, Design
+from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
 from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
 from shardwise.methods.mixed.restricted import (
     RestrictedFigures,
@@ -226,9 +226,6 @@ def _check_levels(y: Any, indices: dict[str, Ints], terms: Iterable[str], factor
                 raise InputError(
                     f"{term} and {other} are one and the same here", remedy="leave one of them out"
                 )
-
-
-DIMENSIONS = ("system", "instance", "topic")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

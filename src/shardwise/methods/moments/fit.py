@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,6 @@ from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
-from shardwise.io.blocks import ROWS, Block, open_blocks
-from shardwise.io.tables.facts import Columns
 from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
 from shardwise.methods.moments.gram import (
     ColumnMargins,
@@ -34,7 +32,12 @@ from shardwise.methods.pairs import JointDraws, Means, Pairs
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
+if TYPE_CHECKING:
+    from shardwise.io.blocks import Block
+    from shardwise.io.tables.facts import Columns
+
 KIND = "moments"
+ROWS = 16_384  # items of a block; of a long table rows
 TESTS = ("moderated", "t", "MD1")
 FEW = 1_000  # items below which the joint distribution is better resampled from the table itself
 Gaps = Literal["refuse", "drop"]
@@ -118,6 +121,9 @@ class ScoreMoments(Shown):
             Counts, means and cross-products of the systems.
         """
         validate_choice(missing, "missing", ("refuse", "drop"))
+        # Arrow's datasets are loaded for those who stream
+        from shardwise.io.blocks import open_blocks
+
         opened = open_blocks(source, columns=columns, systems=systems, rows=rows)
         if len(opened.systems) < 2:
             raise InputError(

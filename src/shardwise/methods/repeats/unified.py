@@ -23,8 +23,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import Scores, as_scores, in_canonical_order, nouns_of
-from shardwise.methods.mixed.balanced import Order
-from shardwise.methods.mixed.fit import DIMENSIONS
+from shardwise.methods.mixed.balanced import DIMENSIONS, Order
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import statistics as paired
 from shardwise.stats.student import NOISE

@@ -1,5 +1,5 @@
 from shardwise.core.arrays import Floats, Grades
-from shardwise.scoring.kernels.arguments import RankingArrays, TopicRange
+from shardwise.scoring.kernels import RankingArrays, TopicRange
 from shardwise.scoring.measures.tables import MeasureTables
 
 def score_topics(

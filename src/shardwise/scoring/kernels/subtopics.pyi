@@ -1,5 +1,5 @@
 from shardwise.core.arrays import Floats
-from shardwise.scoring.kernels.arguments import RankingArrays, SubtopicGrades, TopicRange
+from shardwise.scoring.kernels import RankingArrays, SubtopicGrades, TopicRange
 from shardwise.scoring.measures.tables import MeasureTables
 
 def score_subtopics(

@@ -9,7 +9,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
 from shardwise.core.errors import InputError
-from shardwise.scoring.kernels.arguments import freeze_array
+from shardwise.scoring.kernels import freeze_array
 from shardwise.scoring.measures.definitions import Norm
 from shardwise.scoring.measures.names import Measure
 

@@ -1,0 +1,271 @@
+"""shardwise calibrate and stability: false alarms and power on data like yours; agreement of other shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from shardwise.cli import inputs
+from shardwise.cli.analyzing import READ
+from shardwise.cli.cluster import on_cluster
+from shardwise.cli.options import Format
+from shardwise.cli.output import Result, show_progress
+from shardwise.cli.parsing import Options
+from shardwise.comparing.over_splits import (
+    agreement_over_splits,
+    found_over_splits,
+    over_splits,
+    summary_over_splits,
+)
+from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
+from shardwise.core.arguments import lend_executor, validate_choice
+from shardwise.core.claim import pluralize_noun
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import Scores, layout_of, nouns_of
+from shardwise.lab.calibrate import Calibration, calibrate
+from shardwise.lab.holdout import split_half
+from shardwise.lab.statements import DEFAULT, check_statements
+from shardwise.methods.names import list_procedures
+from shardwise.methods.tables import SHARDS, TABLE
+from shardwise.scoring.scoring import score
+from shardwise.stats.corrections import check_correction
+
+USUAL = ("hsd", "holm", "bh", "none")  # corrections of a model that was named
+STATEMENT_TABLES = 400  # simulated to check statements, where no number is asked for
+BESIDE = "t holm"  # to compare a named model with
+
+
+def calibrate_methods(options: Options) -> Result:
+    """Try methods on simulated tables like the scores, and return how often they err."""
+    format, alpha, seed, jobs, quiet = (
+        options.chosen_format,
+        options.alpha,
+        options.seed,
+        options.jobs,
+        options.quiet,
+    )
+    inputs.parse_fill(options.fill)  # refused before the long work
+    read = inputs.InputReader(options).check().one_measure().read_input()
+    scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
+    if "split" in scores.dims and scores.sizes["split"] == 1:
+        scores = scores.isel(split=0, drop=True)
+    chosen = _list_methods(options.model, options.method, scores)
+    scenarios = [name for name in options.scenario if not name.startswith("halves:")]
+    halves = 0
+    for text in (name.removeprefix("halves:") for name in options.scenario if name not in scenarios):
+        if not text.isdecimal() or not int(text):
+            problem = (Option("scenario", f"halves:{text}"), " is not a number of halvings")
+            raise InputError(problem, remedy="write for instance halves:20")
+        halves += int(text)
+    claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
+    stated = _makes_statements(chosen, claims, scores)
+    if ("margin" in options.given) and not stated:
+        raise InputError(
+            (Option("margin"), f" has no effect unless {DEFAULT} is tried for new topics on a plain table"),
+            remedy=("remove it, or add ", Option("method", DEFAULT)),
+        )
+    with on_cluster(options.cluster, quiet) as executor:
+        with show_progress("simulating", quiet) as bar:
+            lab = calibrate(
+                scores,
+                chosen,
+                claims=claims,
+                nulls=scenarios or None,
+                alpha=alpha,
+                repetitions=options.repetitions,
+                budget=options.budget,
+                seed=seed,
+                jobs=jobs,
+                executor=executor,
+                progress=bar,
+            )
+        facts = describe_calibration(lab)
+        lines = [*read.notes, *gaps]
+        if halves:
+            with show_progress(
+                f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet
+            ) as bar:
+                check = split_half(
+                    scores,
+                    chosen,
+                    alpha=alpha,
+                    repeats=halves,
+                    seed=seed,
+                    jobs=jobs,
+                    executor=executor,
+                    progress=bar,
+                )
+            facts["halves"] = check.table.reset_index().to_dict("records")
+            lines += str(check).splitlines()
+        statements = None
+        if stated:
+            with show_progress("checking statements", quiet):
+                statements = check_statements(
+                    scores,
+                    margin=options.margin,
+                    alpha=alpha,
+                    repetitions=options.repetitions or STATEMENT_TABLES,
+                    seed=seed,
+                )
+            facts["statements"] = statements.table.to_dict("records")
+    table = lab.shown() if format is Format.text else lab.to_frame()
+    title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
+    return Result((title,), table, tuple(lines), facts=facts, chart=lab.plot)
+
+
+def _makes_statements(
+    methods: Sequence[str] | None, claims: Sequence[Sequence[str]] | None, scores: xr.DataArray
+) -> bool:
+    """Whether the default method for new topics is tried on scores whose resampled topics show all that varies."""
+    default = methods is None or DEFAULT in methods
+    like = claims is None or ("topic",) in [tuple(claim) for claim in claims]
+    gated = Scores(scores)
+    plain = layout_of(scores) in (TABLE, SHARDS) and not {"cluster", "task"} & set(scores.coords)
+    return default and like and plain and gated.human is None
+
+
+def _list_methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
+    """Names of the methods to try; nothing for the usual ones."""
+    if not model:
+        return named or None
+    dims = tuple(d for d in ("split", "topic", "system", "shard", "instance") if d in scores.dims)
+    known = list_procedures(dims)
+    short = inputs.parse_model(model).name
+    of_model = [name for name in known if name.split()[0] == short and name.split()[1] in USUAL]
+    if not of_model:
+        raise InputError(
+            f"{model} cannot be tried on scores by {', '.join(dims)}",
+            remedy="MD1 takes whole collections, MD2 to MD6 take shards (--shards 5)",
+        )
+    return list(dict.fromkeys([*of_model, *named, BESIDE]))
+
+
+def describe_calibration(lab: Calibration) -> dict[str, Any]:
+    """Everything that is said of a calibration beside its table."""
+    return {
+        "alpha": lab.alpha,
+        "repetitions": lab.repetitions,
+        "budget": lab.budget,
+        "seed": lab.seed,
+        "scores": lab.scores,
+        "skipped": list(lab.notes),
+        "verdicts": [verdict.to_dict(command=True) for verdict in lab.verdicts],
+        "rates": lab.rates.to_dict("records"),
+        "power": lab.power.to_dict("records"),
+    }
+
+
+MEANINGS = {
+    "AA": "pairs where both splits find the same system better",
+    "AD": "pairs where they find opposite systems better",
+    "PA": "pairs where neither finds a difference",
+    "PD": "pairs where only one does",
+    "PAA": "agreement on differences, 2AA/(2AA+PD)",
+    "PPA": "agreement on no difference, 2PA/(2PA+PD)",
+}
+MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
+TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fills")
+
+
+def compare_splits(options: Options) -> Result:
+    """Compare the systems on each split and return how far the splits agree."""
+    # What cannot be done is refused before the long work.
+    words = inputs.parse_bootstrap(options.method)
+    validate_choice(options.table, "table", TABLES)
+    parsed = inputs.parse_model(options.model)
+    if options.cluster is not None and options.resamples is None:
+        raise InputError(
+            "a cluster has no effect without bootstrap samples",
+            remedy="remove --jobs, or add --method bootstrap --resamples 10000",
+        )
+    method = words["correction"] if words else check_correction(options.method or "hsd")
+    inputs.parse_fill(options.fill)
+    read = inputs.InputReader(options).check().one_measure().read_input()
+    scores, gaps = inputs.fill_gaps(
+        inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
+    )
+    how: dict[str, Any] = {}
+    if words:
+        how = {"fit": "bootstrap", "n_resamples": options.resamples, "seed": options.seed}
+        how |= {name: words[name] for name in READ if name in words}
+    how["generalize"] = inputs.parse_dimensions(options.generalize)
+    how |= {"only": options.only or None, "baseline": next(iter(options.baseline), None)}
+    alpha = options.alpha
+    facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}
+    with (
+        on_cluster(options.cluster, options.quiet) as executor,
+        lend_executor(executor),
+        show_progress("comparing splits", options.quiet) as bar,
+    ):
+        if options.table in SIDE_BY_SIDE:
+            frame = SIDE_BY_SIDE[options.table](scores, parsed, method, alpha, bar, how)
+            title = f"{facts['splits']} splits at {alpha:g}: {options.table} side by side"
+        else:
+            comparisons = over_splits(scores, parsed, method, progress=bar, **how)
+            result = stability_of(comparisons, alpha=alpha)
+            title, facts["claim"] = str(result).splitlines()[0], comparisons[0].claim
+            frame = result.mean().reset_index()
+            frame["meaning"] = frame["figure"].map(MEANINGS)
+            if options.table == "summary":
+                # Runs are also scored on the whole collection.
+                measure, whole = read.measures[0], None
+                if read.collection is not None:
+                    whole = score(read.collection, [measure])[measure].mean("topic")
+                frame = summary_over_splits(comparisons, whole, alpha=alpha).reset_index(names="figure")
+            elif options.table == "found":
+                frame = found_over_splits(comparisons, (alpha,)).reset_index()
+            elif options.table == "divided":
+                frame = agreement_over_splits(comparisons, (alpha,))[alpha].reset_index()
+    return Result((title,), frame, (*read.notes, *gaps), facts=facts)
+
+
+def _tabulate_models(
+    scores: Any, _: Any, method: str, alpha: float, __: Any, how: dict[str, Any]
+) -> pd.DataFrame:
+    """Pairs found, widths and agreement under each model."""
+    rows = []
+    for model in MODELS:
+        comparisons = over_splits(scores, model, method, **how)
+        figures = {
+            **summary_over_splits(comparisons, alpha=alpha)["mean"],
+            **stability_of(comparisons, alpha=alpha).mean()["mean"],
+        }
+        rows.append({"model": model, **figures})
+    return pd.DataFrame(rows)
+
+
+def _tabulate_methods(
+    scores: Any, model: Any, _: str, alpha: float, bar: Any, __: dict[str, Any]
+) -> pd.DataFrame:
+    """FF21's three approaches: pairs found, agreement, and what each finds beyond the others."""
+    table = stability_of_methods(scores, model, alpha=alpha, progress=bar)
+    rows = []
+    for name in map(str, table["approach"].values):
+        figures_of = table.sel(approach=name)
+        figures = {f: float(figures_of["mean"].sel(other=name, figure=f)) for f in ("PAA", "PPA", "AD")}
+        beyond = {
+            f"beyond {other}": float(figures_of["mean"].sel(other=other, figure="extra"))
+            for other in map(str, table["other"].values)
+            if other != name
+        }
+        rows.append({"approach": name, "significant": float(figures_of["significant"]), **figures, **beyond})
+    return pd.DataFrame(rows)
+
+
+def _tabulate_fills(
+    scores: Any, model: Any, method: str, alpha: float, bar: Any, how: dict[str, Any]
+) -> pd.DataFrame:
+    """Passive disagreements between fills; on the diagonal between splits."""
+    table = stability_of_fills(scores, model, method, alpha=alpha, progress=bar, **how)
+    square = table["mean"].sel(figure="PD").to_pandas()
+    return square.assign(significant=table["significant"].to_numpy()).reset_index()
+
+
+SIDE_BY_SIDE: dict[str, Callable[..., pd.DataFrame]] = {
+    "models": _tabulate_models,
+    "methods": _tabulate_methods,
+    "fills": _tabulate_fills,
+}
