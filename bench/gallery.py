@@ -16,6 +16,8 @@ import shardwise as sw
 from bench.gallery_pages import draw_reports
 from shardwise.methods.bootstrap.method import BootstrapFit
 from shardwise.planning.plans import design_curve
+from shardwise.plot.fits import density_chart
+from shardwise.plot.lab import error_rate_chart, power_chart
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -119,7 +121,7 @@ def density() -> Any:
     fit = sw.bootstrap_anova(few(), sw.MD3)
     ranked = fit.effects.sort_values(ascending=False)
     close = int((-ranked.diff().iloc[1:]).argmin())  # so close that there is something to shade
-    return sw.plot.density_chart(fit, *ranked.index[close : close + 2])
+    return density_chart(fit, *ranked.index[close : close + 2])
 
 
 def agreement() -> Any:
@@ -184,18 +186,18 @@ CHARTS: dict[str, Callable[[], Any]] = {
     },
     "analysis-repeats": lambda: answers().plot("repeats"),
     "analysis-baseline": lambda: analysis().plot("forest", baseline=analysis().systems[4]),
-    "intervals": lambda: sw.plot.interval_chart(both_claims(), measure="AP", interval="comparison"),
-    "models": lambda: sw.plot.model_chart(models(), measure="AP"),
-    "kinds": lambda: sw.plot.kind_chart(both_claims()["these topics"], measure="AP"),
-    "effects": lambda: sw.plot.effect_chart(bootstraps()),
+    "intervals": lambda: sw.plot.chart(both_claims(), measure="AP", interval="comparison"),
+    "models": lambda: sw.plot.chart(models(), "models", measure="AP"),
+    "kinds": lambda: both_claims()["these topics"].plot("kinds", measure="AP"),
+    "effects": lambda: sw.plot.chart(bootstraps()),
     "density": density,
-    "matrix": lambda: sw.plot.matrix_chart(tests()),
+    "matrix": lambda: sw.plot.chart(tests(), "matrix"),
     "agreement": agreement,
     "stability": lambda: sw.stability.between_splits(scores(), sw.MD6).plot(),
     "shares": lambda: sw.anova(few(), sw.MD6).plot(),
     "residuals": lambda: sw.anova(few(), sw.MD6).plot("residuals"),
-    "p-curves": lambda: sw.plot.p_curve_chart(both_claims()),
-    "settings": lambda: sw.plot.margin_chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
+    "p-curves": lambda: sw.plot.chart(both_claims(), "p-values"),
+    "settings": lambda: sw.plot.chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
     "equivalence": lambda: sw.equivalence(
         sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
     ).plot("AP"),
@@ -219,8 +221,8 @@ CHARTS: dict[str, Callable[[], Any]] = {
         whole()["AP"], topics=[20, 40, 60, 80, 120], min_diff=0.06, systems=5, repetitions=1000, seed=1
     ).plot(),
     "ranking": lambda: sw.planning.generalizability(whole()["AP"]).plot(),
-    "error-rates": lambda: sw.plot.error_rate_chart(error_rates()),
-    "power-curves": lambda: sw.plot.power_chart(powers(), measure="AP"),
+    "error-rates": lambda: error_rate_chart(error_rates()),
+    "power-curves": lambda: power_chart(powers(), measure="AP"),
     "reversals": lambda: sw.holdout.split_half(
         whole()["AP"], ["t none", "t holm", "max-t"], repeats=100
     ).plot(),

@@ -11,7 +11,7 @@ from public_names import described, entries, functions, gaps, parameters, writte
 def test_there_are_names_to_look_at() -> None:
     assert len(entries()) > 120
     assert len(dict(functions())) > 150
-    assert {"compare", "Comparisons.reject", "planning.topics_for_power", "plot.interval_chart"} <= set(
+    assert {"compare", "Comparisons.reject", "planning.topics_for_power", "plot.topics_chart"} <= set(
         dict(functions())
     )
 

@@ -169,18 +169,18 @@ DRAWN: dict[str, Callable[[], Any]] = {
     "heatmap": lambda: analysed().plot("heatmap"),
     "items": lambda: analysed().plot("items", a=NAMES[0], b=NAMES[-1]),
     "repeats": lambda: repeated().plot("repeats"),
-    "intervals": lambda: sw.plot.interval_chart(two(pairs()), measure=NAMES[1]),
-    "matrix": lambda: sw.plot.matrix_chart(two(pairs())),
-    "p-values": lambda: sw.plot.p_curve_chart(two(pairs())),
-    "models": lambda: sw.plot.model_chart(two(pairs()), measure=NAMES[1]),
-    "kinds": lambda: sw.plot.kind_chart(two(pairs())),
-    "effects": lambda: sw.plot.effect_chart(two(boot())),
-    "densities": lambda: sw.plot.density_chart(boot(), NAMES[-1], NAMES[-2]),
+    "intervals": lambda: sw.plot.chart(two(pairs()), "intervals", measure=NAMES[1]),
+    "matrix": lambda: sw.plot.chart(two(pairs()), "matrix"),
+    "p-values": lambda: sw.plot.chart(two(pairs()), "p-values"),
+    "models": lambda: sw.plot.chart(two(pairs()), "models", measure=NAMES[1]),
+    "kinds": lambda: sw.plot.chart(two(pairs()), "kinds"),
+    "effects": lambda: sw.plot.chart(two(boot()), "effects"),
+    "densities": lambda: boot().plot("density", a=NAMES[-1], b=NAMES[-2]),
     "agreement": lambda: sw.plot.agreement_chart([pairs(), pairs()], names=(NAMES[0], NAMES[-1])),
-    "pairs": lambda: sw.plot.margin_chart(
+    "pairs": lambda: sw.plot.chart(
         sw.equivalence(sw.compare(boot().anova, only=NAMES[-4:])), measure=NAMES[0]
     ),
-    "squares": lambda: sw.plot.margin_chart(sw.equivalence(pairs(), 0.01)),
+    "squares": lambda: sw.plot.chart(sw.equivalence(pairs(), 0.01)),
     "instances": lambda: compared().plot("difference", margin=0.1, measure=NAMES[0]),
 }
 
@@ -199,7 +199,7 @@ def test_names_are_shown_and_never_run(name: str, tmp_path: Path) -> None:
 
 
 def test_two_long_names_stay_two_systems() -> None:
-    drawn = sw.plot.interval_chart(sw.compare(sw.anova(scores(True), sw.MD6))).to_dict()
+    drawn = sw.plot.chart(sw.compare(sw.anova(scores(True), sw.MD6)), "intervals").to_dict()
     (rows,) = drawn["datasets"].values()
     assert len({row["system"] for row in rows}) == len(NAMES)
     assert max(len(row["system"]) for row in rows) <= 60

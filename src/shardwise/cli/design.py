@@ -198,7 +198,7 @@ def plan_pools(options: Options) -> Result:
     ]
     facts = {"goals": list(study.lines), "variance_method": study.facts["variance_method"]}
     lines = (*sentences, "; ".join(study.lines))
-    return Result(lines, study.table, notes, facts=facts, chart=partial(plot.pool_chart, study))
+    return Result(lines, study.table, notes, facts=facts, chart=partial(plot.chart, study))
 
 
 def plan_budget(options: Options) -> Result:

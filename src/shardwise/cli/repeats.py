@@ -170,7 +170,7 @@ def _show_shares(table: xr.DataArray, options: Options) -> Result:
         }
         for term, v in parts.items()
     ]
-    drawn = partial(plot.component_chart, parts, nouns=nouns)
+    drawn = partial(plot.chart, parts, nouns=nouns)
     return Result(
         (str(seeds_or_samples(table)),), pd.DataFrame(rows), facts={"where": parts.where}, chart=drawn
     )

@@ -162,7 +162,7 @@ def run_demo(options: Options) -> list[Result]:
             progress=bar,
         )
     here, like = (claim.pairs for claim in content.claims)
-    chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
+    chart = plot.chart({here.claim: here, like.claim: like}, "intervals", measure="AP")
     save_chart(chart, out / "intervals.html")
     save_chart(chart, out / "intervals.png")
     write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())

@@ -3,56 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from shardwise import plot
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, is_unpaired
 
-# kind of chart -> the function that draws it, or its name in `shardwise.plot`
+# kind of chart -> the function that draws it, or its module and name in `shardwise.plot`
 Kinds = Mapping[str, str | Callable[..., Any]]
 
 # by the names of types and functions: to load all of them for one chart takes twice as long; the first is the default
 CHARTS: dict[str, Kinds] = {
     # besides the charts of its comparisons
     "Analysis": {
-        "power": "power_curve_chart",
-        "heatmap": "heatmap_chart",
-        "items": "item_chart",
-        "repeats": "instance_means_chart",
+        "power": "items.power_curve_chart",
+        "heatmap": "items.heatmap_chart",
+        "items": "items.item_chart",
+        "repeats": "items.instance_means_chart",
     },
-    "AnovaFit": {"shares": "variance_share_chart", "residuals": "residual_chart"},
-    "BootstrapFit": {"effects": "effect_chart", "density": "density_chart"},
-    "Calibration": {"errors": "error_rate_chart", "power": "power_chart"},
+    "AnovaFit": {"shares": "fits.variance_share_chart", "residuals": "fits.residual_chart"},
+    "BootstrapFit": {"effects": "fits.effect_chart", "density": "fits.density_chart"},
+    "Calibration": {"errors": "lab.error_rate_chart", "power": "lab.power_chart"},
     "Comparisons": {
-        "forest": "forest_chart",
-        "ranks": "rank_chart",
-        "intervals": "interval_chart",
-        "cd": "critical_chart",
-        "matrix": "matrix_chart",
-        "p-values": "p_curve_chart",
-        "kinds": "kind_chart",
-        "difference": "difference_chart",
+        "forest": "pairs.forest_chart",
+        "ranks": "pairs.rank_chart",
+        "intervals": "pairs.interval_chart",
+        "cd": "pairs.critical_chart",
+        "matrix": "matrix.matrix_chart",
+        "p-values": "matrix.p_curve_chart",
+        "kinds": "pairs.kind_chart",
+        "difference": "pairs.difference_chart",
     },
-    "Equivalence": {"margins": "margin_chart"},
-    "Exhibit": {"figure": "exhibit_chart"},
-    "Generalizability": {"coefficients": "generalizability_chart"},
-    "MixedFit": {"components": "component_chart"},
+    "Equivalence": {"margins": "pairs.margin_chart"},
+    "Exhibit": {"figure": "lab.exhibit_chart"},
+    "Generalizability": {"coefficients": "planning.generalizability_chart"},
+    "MixedFit": {"components": "fits.component_chart"},
     "Plan": {
-        "shards": "shard_design_chart",
-        "pools": "pool_chart",
-        "judgments": "judgment_chart",
-        "simulated": "simulated_power_chart",
+        "shards": "planning.shard_design_chart",
+        "pools": "planning.pool_chart",
+        "judgments": "planning.judgment_chart",
+        "simulated": "planning.simulated_power_chart",
     },
-    "Posterior": {"components": "posterior_chart"},
-    "PredictiveCheck": {"reversals": "prediction_chart"},
-    "SettingSeries": {"margins": "margin_chart"},
-    "SimulatedCollection": {"truth": "truth_chart"},
-    "Stability": {"figures": "stability_chart", "pairs": "agreement_chart"},
-    "VarianceComponents": {"components": "component_chart"},
-    "VarianceEstimate": {"reach": "reach_chart"},
-    "WithinAcross": {"widths": "width_chart"},
+    "Posterior": {"components": "fits.posterior_chart"},
+    "PredictiveCheck": {"reversals": "lab.prediction_chart"},
+    "SettingSeries": {"margins": "pairs.margin_chart"},
+    "SimulatedCollection": {"truth": "lab.truth_chart"},
+    "Stability": {"figures": "matrix.stability_chart", "pairs": "matrix.agreement_chart"},
+    "VarianceComponents": {"components": "fits.component_chart"},
+    "VarianceEstimate": {"reach": "planning.reach_chart"},
+    "WithinAcross": {"widths": "matrix.width_chart"},
 }
 # charts of comparisons that an analysis lists before its own
 LEADING = ("forest", "ranks", "intervals", "cd")
@@ -60,15 +60,15 @@ LEADING = ("forest", "ranks", "intervals", "cd")
 _ADDED: dict[str, dict[str, Callable[..., Any]]] = {}
 # several results of one type, by name, in one chart
 TOGETHER: dict[str, Kinds] = {
-    "BootstrapFit": {"effects": "effect_chart"},
+    "BootstrapFit": {"effects": "fits.effect_chart"},
     "Comparisons": {
-        "intervals": "interval_chart",
-        "matrix": "matrix_chart",
-        "p-values": "p_curve_chart",
-        "models": "model_chart",
-        "kinds": "kind_chart",
+        "intervals": "pairs.interval_chart",
+        "matrix": "matrix.matrix_chart",
+        "p-values": "matrix.p_curve_chart",
+        "models": "pairs.model_chart",
+        "kinds": "pairs.kind_chart",
     },
-    "SettingSeries": {"margins": "margin_chart"},
+    "SettingSeries": {"margins": "pairs.margin_chart"},
 }
 
 
@@ -114,13 +114,20 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
             choices=tuple(kinds),
         )
     named = known[wanted]
-    draw = getattr(plot, named) if isinstance(named, str) else named
+    draw = find_function(named) if isinstance(named, str) else named
     if _is_analysis(result) and wanted not in _find_kinds(CHARTS, type(result).__mro__, _ADDED):
         # A chart of comparisons is drawn at the level of the analysis, and with its measure.
         own = {"measure": result.measure, "level": 1.0 - result.alpha, "alpha": result.alpha}
         taken = signature(draw).parameters
         return draw(result.comparisons, **({k: v for k, v in own.items() if k in taken} | options))
     return draw(result, **options)
+
+
+def find_function(name: str) -> Callable[..., Any]:
+    """Return the function that draws a chart, by its module in `shardwise.plot` and its name."""
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"shardwise.plot.{module}"), function)
+    return found
 
 
 def register_chart(result_type: type, kind: str, draw: Callable[..., Any]) -> None:
@@ -225,24 +232,24 @@ def _has_power(analysis: Any) -> bool:
     return (planned and analysis.alpha < 0.4) or analysis.power is not None
 
 
-# function -> what its chart needs of a result, in words, and whether a result has it
+# module and function -> what its chart needs of a result, in words, and whether a result has it
 NEEDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "rank_chart": ("comparisons of all pairs", lambda pairs: pairs.complete),
-    "critical_chart": (
+    "pairs.rank_chart": ("comparisons of all pairs", lambda pairs: pairs.complete),
+    "pairs.critical_chart": (
         "comparisons of all pairs of at most 30 systems",
         lambda pairs: pairs.complete and len(pairs.names) <= 30,
     ),
-    "matrix_chart": ("at most 200 systems", lambda pairs: len(pairs.names) <= 200),
-    "kind_chart": ("a model with one error variance", _has_paper_intervals),
-    "difference_chart": ("a single pair of systems", lambda pairs: len(pairs) == 1),
-    "power_curve_chart": ("a variance to plan with", _has_power),
-    "shard_design_chart": ("a plan of shards", lambda plan: plan.kind == "shards"),
-    "pool_chart": ("a plan of pools", lambda plan: plan.kind == "pools"),
-    "judgment_chart": ("a plan of judgments", lambda plan: plan.kind == "judgments"),
-    "simulated_power_chart": ("a simulated plan", lambda plan: plan.kind == "simulated"),
-    "heatmap_chart": ("scores of several systems on the same items", _has_items),
-    "item_chart": ("scores of several systems on the same items", _has_items),
-    "instance_means_chart": ("repeated scores", lambda analysis: "instance" in analysis.scores.dims),
+    "matrix.matrix_chart": ("at most 200 systems", lambda pairs: len(pairs.names) <= 200),
+    "pairs.kind_chart": ("a model with one error variance", _has_paper_intervals),
+    "pairs.difference_chart": ("a single pair of systems", lambda pairs: len(pairs) == 1),
+    "items.power_curve_chart": ("a variance to plan with", _has_power),
+    "planning.shard_design_chart": ("a plan of shards", lambda plan: plan.kind == "shards"),
+    "planning.pool_chart": ("a plan of pools", lambda plan: plan.kind == "pools"),
+    "planning.judgment_chart": ("a plan of judgments", lambda plan: plan.kind == "judgments"),
+    "planning.simulated_power_chart": ("a simulated plan", lambda plan: plan.kind == "simulated"),
+    "items.heatmap_chart": ("scores of several systems on the same items", _has_items),
+    "items.item_chart": ("scores of several systems on the same items", _has_items),
+    "items.instance_means_chart": ("repeated scores", lambda analysis: "instance" in analysis.scores.dims),
 }
 
 
