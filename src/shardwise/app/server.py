@@ -27,7 +27,6 @@ from shardwise.app.store import MEGABYTE, Settings, Store, is_local, read_root
 from shardwise.cli.parsing import Options
 from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
-from shardwise.io.files import parse_size
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself
 
@@ -100,6 +99,10 @@ def serve(options: Options) -> None:
     # three quarters of the machine's memory, shared by the workers; a gigabyte at least
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     memory = max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
+    if options.max_memory:
+        from shardwise.io.files import parse_size  # loads numpy, which a server does without otherwise
+
+        memory = parse_size(options.max_memory)
     Store(folder).close()  # refused before anything is said
     settings = Settings(
         folder=folder,
@@ -108,7 +111,7 @@ def serve(options: Options) -> None:
         port=port,
         workers=workers,
         limit=options.limit * MEGABYTE,
-        memory=parse_size(options.max_memory) if options.max_memory else memory,
+        memory=memory,
         root=read_root(folder),
         entry=secrets.token_urlsafe(24) if options.open else "",
     )

@@ -12,7 +12,6 @@ from typing import IO
 from shardwise.app.store import MEGABYTE
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.files import LEAST_TEXT
 
 ALLOWED = frozenset(" ._-+=@,()#")  # beside letters and digits
 LONGEST = 150  # bytes of a part of a path
@@ -128,6 +127,9 @@ def unpack_archives(folder: Path, limit: int, files: int) -> None:
     limit, files
         Bytes and number of all files of the analysis, once unpacked.
     """
+    # loads numpy, which a server does without: its workers unpack
+    from shardwise.io.files import LEAST_TEXT
+
     count, size = count_bytes(folder)
     for archive in sorted(path for path in folder.rglob("*") if path.name.lower().endswith(ARCHIVES)):
         packed = archive.stat().st_size
