@@ -20,7 +20,8 @@ import xarray as xr
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
-from shardwise.core.processes import limit_processor, python_command, python_environment
+from shardwise.core.limits import limit_processor
+from shardwise.core.processes import python_command, python_environment
 from shardwise.io.files import most_inside, read_text
 from shardwise.io.tables.sheet import first_line
 
