@@ -77,7 +77,7 @@ def test_names_follow_the_program(files: list[str]) -> None:
 
 
 def test_topics_that_a_run_lacks(files: list[str], tmp_path: Path) -> None:
-    """Left out with a note by score, refused by compare, 0 with -c and with ir_measures' conventions."""
+    """Left out with a note by score, refused by compare, 0 with `--like complete` and with ir_measures' conventions."""
     qrels, first, second = files
     lines = Path(second).read_text().splitlines()
     topic = next(line.split()[0] for line in lines if line.split()[0] in Path(qrels).read_text())
@@ -91,16 +91,16 @@ def test_topics_that_a_run_lacks(files: list[str], tmp_path: Path) -> None:
     done = shardwise("compare", qrels, first, short)
     assert done.returncode == 2
     assert "--missing leave" in done.stderr
-    for option in (("-c",), ("--like", "ir_measures"), ("--missing", "zero")):
+    for option in (("--like", "complete"), ("--like", "ir_measures"), ("--missing", "zero")):
         done = shardwise("compare", qrels, first, short, *option)
         assert done.returncode == 0, done.stderr
-    done = shardwise("compare", qrels, first, short, "-c", "--missing", "drop")
+    done = shardwise("compare", qrels, first, short, "--like", "complete", "--missing", "drop")
     assert done.returncode == 2
     assert "conflicts with" in done.stderr
 
 
 def test_judged_documents_only(files: list[str]) -> None:
     with_all = figures("score", *files, "-m", "P@10", "-f", "json")
-    judged = figures("score", *files, "-m", "P@10", "-J", "-f", "json")
+    judged = figures("score", *files, "-m", "P@10", "--like", "judged", "-f", "json")
     named = figures("score", *files, "-m", "P(judged_only=True)@10", "-f", "json")
     assert judged == named != with_all

@@ -175,7 +175,7 @@ DRAWN: dict[str, Callable[[], Any]] = {
     "models": lambda: sw.plot.chart(two(pairs()), "models", measure=NAMES[1]),
     "kinds": lambda: sw.plot.chart(two(pairs()), "kinds"),
     "effects": lambda: sw.plot.chart(two(boot()), "effects"),
-    "densities": lambda: boot().plot("density", a=NAMES[-1], b=NAMES[-2]),
+    "densities": lambda: boot().plot(pair=(NAMES[-1], NAMES[-2])),
     "agreement": lambda: sw.plot.agreement_chart([pairs(), pairs()], names=(NAMES[0], NAMES[-1])),
     "pairs": lambda: sw.plot.chart(
         sw.equivalence(sw.compare(boot().anova, only=NAMES[-4:])), measure=NAMES[0]

@@ -1,14 +1,13 @@
 """Define what a method says of systems and of pairs of them: means, and tests of pairs with their correction.
 
 All arrays may have leading axes, one entry a table of scores: the laboratory compares thousands of tables at once, and
-the comparison of one table is a batch of one.
-
-Which systems meet which: the family of pairs that a comparison, and its correction, is about.
+the comparison of one table is a batch of one. Which systems meet which, the family that a correction is about, stands
+here too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.stats import corrections, student
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, correction_title
 from shardwise.stats.dunnett import fit_loadings
@@ -26,9 +25,6 @@ from shardwise.stats.units import WinShare
 
 if TYPE_CHECKING:
     from shardwise.methods.intervals import BoundedScores
-from collections.abc import Sequence
-
-from shardwise.core.errors import Option
 
 JOINT = ""
 """The correction of tests whose joint distribution of all pairs corrects them by construction."""
@@ -120,7 +116,22 @@ class Pairs:
     def correct(
         self, correction: str, ia: Ints, ib: Ints, variances: Callable[[], Floats] | None = None
     ) -> Pairs:
-        """Return the same corrected for the number of pairs; ``variances`` (…, R, R) are of all differences."""
+        """Return the same corrected for the number of pairs.
+
+        Parameters
+        ----------
+        correction : str
+            A correction, such as ``"holm"``; empty for that of the joint distribution.
+        ia, ib : array of int
+            (P,) numbers of the first and the second system of each pair.
+        variances : callable, optional
+            Function that returns (…, R, R) variances of the differences of all systems, for corrections that ask.
+
+        Returns
+        -------
+        Pairs
+            With ``p_adjusted``.
+        """
         systems = int(np.union1d(ia, ib).size)
         if correction == JOINT:
             if self.draws is None:
@@ -146,21 +157,57 @@ class Pairs:
         return replace(self, correction=correction, p_adjusted=p_adjusted, systems=systems, loadings=loadings)
 
     def critical_t(self, level: Floats, df: Floats, alpha: float) -> Floats:
-        """Return the |t| at which the correction rejects, for these degrees of freedom."""
+        """Return the |t| at which the correction rejects.
+
+        Parameters
+        ----------
+        level : array
+            (…, P) levels of single pairs.
+        df : array
+            (…, P) degrees of freedom.
+        alpha : float
+            Level of all pairs.
+
+        Returns
+        -------
+        array
+            (…, P) critical values.
+        """
         return corrections.critical_t(self.correction, level, df, self.systems, alpha, self.loadings)
 
     def limits(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return (…, P) limits of the intervals of differences at level 1 - alpha, simultaneous as `half_widths`."""
+        """Return limits of the intervals of differences, simultaneous as `half_widths`.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        tuple of array
+            (…, P) lower and upper limits.
+        """
         if self.own_limits is not None and self.correction != JOINT:
             return self.own_limits(corrections.interval_level(self.correction, self.single_p, alpha))
         half = self.half_widths(alpha)
         return self.difference - half, self.difference + half
 
     def half_widths(self, alpha: float) -> Floats:
-        """(…, P) half-widths of the intervals of the differences at level 1 - alpha.
+        """Return half-widths of the intervals of the differences.
 
         Simultaneous where the correction holds for all pairs at once (Bonferroni's for Holm), each pair by itself
         without a correction, and true for the pairs found under a false discovery rate.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        array
+            (…, P) half-widths.
         """
         if self.draws is not None and self.correction == JOINT:
             return self.draws.half_width(alpha)
@@ -172,7 +219,18 @@ class Pairs:
         return np.where(self.se == 0.0, 0.0, self.se * self.critical_t(level, self.df, alpha))
 
     def critical_differences(self, alpha: float) -> Floats:
-        """(…, P) differences from which on each pair is significant."""
+        """Return the differences from which on each pair is significant.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of the tests.
+
+        Returns
+        -------
+        array
+            (…, P) differences.
+        """
         if self.correction != JOINT and self.critical is not None:
             level = corrections.uncorrected_level(self.correction, self.p, alpha)
             return np.broadcast_to(self.critical(level[..., 0])[..., None], self.p.shape)

@@ -191,7 +191,13 @@ class BootstrapFit(Shown):
 
         Parameters
         ----------
-        null, tails, density, residuals
+        null : {"difference", "marginal"}
+            As for `estimates`.
+        tails : {1, 2}
+            As for `estimates`.
+        density : {"exact", "kde"}
+            As for `estimates`.
+        residuals : str, optional
             As for `estimates`.
 
         Returns
