@@ -55,14 +55,6 @@ def _read_lm_eval(source: LogSource) -> list[Log]:
     metrics = _list_metrics(lines, path)
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
-    for line, row in enumerate(lines, start=1):
-        for metric in metrics:
-            if np.isinf(parse_verdict(row.get(metric))):
-                raise InputError(
-                    f"{metric}: {row[metric]!r} is not a number",
-                    where=f"{path}:{line}",
-                    remedy="mend the line",
-                )
     several = len({str(row.get("filter", "none")) for row in lines}) > 1
     rows = score_answers(
         path,
@@ -76,6 +68,14 @@ def _read_lm_eval(source: LogSource) -> list[Log]:
         lambda row: as_object(row.get("doc")),
         lambda row: str(row.get("filter", "none")),
     )
+    for line, row in enumerate(lines, start=1):
+        for metric in metrics:
+            if np.isinf(parse_verdict(row.get(metric))):
+                raise InputError(
+                    f"{metric}: {row[metric]!r} is not a number",
+                    where=f"{path}:{line}",
+                    remedy="mend the line",
+                )
     # the model is called by the file's name, the results of the same date or the last ones, or the folder
     match = _SAMPLES.fullmatch(path.name)
     task, prefix, date = match.group("task", "model", "date") if match else (strip_endings(path), "", "")
