@@ -12,14 +12,14 @@ PACKAGE = Path(__file__).parents[2] / "src" / "shardwise"
 # They are raised only for a capability that was agreed on, by the options and lines that it was given, and the commit
 # says which; code that merely got longer makes room somewhere else.
 LIMITS = {
-    "lines of code": 50_567,
-    "modules": 381,
-    "classes": 315,
-    "functions per thousand lines": 73.7,
-    "options": 82,
-    "options of all commands": 728,
+    "lines of code": 47_377,
+    "modules": 271,
+    "classes": 283,
+    "functions per thousand lines": 69.1,
+    "options": 58,
+    "options of all commands": 450,
     "public names": 45,
-    "public names in namespaces": 147,
+    "public names in namespaces": 115,
 }
 SLACK = 0.01
 """Share by which a sum may stay below its limit before the test advises to lower it."""
