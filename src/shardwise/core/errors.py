@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An argument of a function, which the command line spells in its own way: ``names='file'``, ``--names file``."""
+    """An argument of a function, which the command line spells in its own way: ``method="hsd"``, ``--method hsd``."""
 
     name: str
     value: Any = None  # None: the argument itself is meant, not one of its values

@@ -108,7 +108,8 @@ def fit_loadings(variances: Floats, systems: Ints, baseline: int) -> Floats | No
     own = variances[..., systems, baseline]
     between = variances[..., systems[:, None], systems]
     covariance = (own[..., :, None] + own[..., None, :] - between) / 2.0
-    scale = np.sqrt(own[..., :, None] * own[..., None, :])
+    root = np.sqrt(own)
+    scale = root[..., :, None] * root[..., None, :]
     correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0.0)
     count = len(systems)
     off = ~np.eye(count, dtype=bool)

@@ -105,7 +105,8 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
     pairs = combinations(others, 2) if len(others) <= PAIRED else ()
     gaps = ((f"difference of {a} and {b}", others[a] - others[b]) for a, b in pairs)
     both = ((name, sign * gap) for name, gap in gaps for sign in (1.0, -1.0))
-    return _find_equal(column, table, [*exact.items(), *both])
+    with np.errstate(over="ignore"):
+        return _find_equal(column, table, [*exact.items(), *both])
 
 
 def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
