@@ -269,6 +269,29 @@ def test_other_reports_of_swe_bench(name: str, content: Callable[[Verdicts], Any
     assert table.sel(topic="a__b-1", system=["new", "old"]).values.tolist() == [1.0, 0.0]
 
 
+def test_a_report_of_several_instances_is_called_by_its_folder(tmp_path: Path) -> None:
+    """One instance a report lies in a folder of its own, below that of the submission."""
+    for model, right in (("new", True), ("old", False)):
+        path = tmp_path / "logs" / model / "report.json"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(as_json({item: {"resolved": right} for item in ("a__b-1", "a__b-2")}))
+    table = read_scores(sorted(tmp_path.glob("logs/*/report.json")))
+    assert table["system"].values.tolist() == ["new", "old"]
+    assert table.transpose("topic", "system").values.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+
+
+def test_repeats_that_a_converter_averaged_are_one(tmp_path: Path) -> None:
+    """It writes the mean of all repeats into each of them: they say nothing of how answers vary."""
+    path = tmp_path / "a_samples.jsonl"
+    path.write_bytes(every_eval_ever_samples() * 3)
+    table = read_scores(path)
+    assert table.dims == ("topic", "system")
+    assert "repeats were averaged by the converter" in " ".join(map(str, table.attrs.values()))
+    worse = every_eval_ever_samples().replace(b'"score": 1.0', b'"score": 0.5')
+    path.write_bytes(every_eval_ever_samples() + worse)
+    assert read_scores(path).sizes["instance"] == 2
+
+
 def test_votes_of_mt_bench_go_to_the_model_that_won(tmp_path: Path) -> None:
     """Each order is a vote: of g1 the first model is shown first, of g2 the second."""
     line = {"question_id": 1, "model_1": "new", "model_2": "old", "judge": ["gpt", "pair"]}
