@@ -221,7 +221,7 @@ def _list_idle(chosen: Mapping[str, Sequence[str]], command: Command, given: Giv
         if row.key in chosen:
             values[row.name] = row.parse_texts(chosen[row.key])
     now = Situation(Options(command, values), runs=given.runs, dims=given.dims)
-    idle = {*idle_options(command.rows, now), *command.ignored}
+    idle = set(idle_options(command.rows, now))
     return [key for key in chosen if key.replace("-", "_") in idle]
 
 

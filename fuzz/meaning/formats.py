@@ -203,7 +203,8 @@ def _split_markdown(out: str) -> Iterator[list[str]]:
 def _split_latex(out: str) -> Iterator[list[str]]:
     for line in out.splitlines():
         if " & " in line and line.rstrip().endswith("\\\\"):
-            cells = line.rstrip().removesuffix("\\\\").split("& ")
+            math_set = re.sub(r"\\ensuremath\{([^{}]*)\}", r"$\1$", line)
+            cells = math_set.rstrip().removesuffix("\\\\").split("& ")
             for mark, command in (("▲", "$\\bigtriangleup$"), ("▼", "$\\bigtriangledown$")):
                 cells = [cell.replace(command, mark) for cell in cells]
             yield [cell.strip().replace("$", "").replace("\\", "") for cell in cells]
