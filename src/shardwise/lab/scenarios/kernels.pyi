@@ -1,5 +1,5 @@
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.scenarios.vine import Vine
+from shardwise.lab.scenarios.bounded import Vine
 
 GUIDES: int
 KNOTS: int
