@@ -89,3 +89,17 @@ def test_friedman_is_a_method_at_every_door(lower_is_better: bool, tmp_path: Pat
     done = shardwise("compare", path, "--method", "friedman")
     assert done.returncode == 0, done.stderr
     assert "Nemenyi" in done.stdout
+    assert "(mean rank of " in done.stdout.splitlines()[0]
+    assert "power" not in done.stdout
+
+
+def test_a_margin_of_scores_is_none_of_ranks(tmp_path: Path) -> None:
+    pairs = sw.compare(make_scores(ties=True), "friedman")
+    for ask in (lambda: sw.equivalence(pairs, 0.1), lambda: pairs.probabilities(0.1)):
+        with pytest.raises(sw.InputError, match="compare mean ranks"):
+            ask()
+    path = tmp_path / "scores.csv"
+    pd.DataFrame(make_scores(ties=True), columns=list("abcde")).rename_axis("item").to_csv(path)
+    done = shardwise("gate", path, "--baseline", "a", "--new", "b", "--method", "friedman")
+    assert done.returncode == 2
+    assert "compare mean ranks" in done.stderr

@@ -237,14 +237,17 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
-    planned = any(claim.procedure.claim == LIKE for claim in claims) and plain and not unpaired
+    of_ranks = lead.procedure.method.of_ranks
+    planned = (
+        any(claim.procedure.claim == LIKE for claim in claims) and plain and not unpaired and not of_ranks
+    )
     return Analysis(
         scores=original,
         analysed=table,
         item_scores=items,
         baselines=list_baselines(chosen.baseline),
         title=chosen.title,
-        measure=name,
+        measure=f"mean rank of {name}" if of_ranks else name,
         method=procedures[0].correction,
         alpha=alpha,
         fit=fit,

@@ -284,6 +284,12 @@ class Comparisons(Shown):
         Certainty
             (P,) entries; se and df are NaN where a test has none.
         """
+        if "friedman" in self.procedure.split():
+            raise InputError(
+                "a margin is one of scores, and Friedman's tests compare mean ranks",
+                remedy="choose another method",
+                argument="method",
+            )
         turned = np.zeros(len(self), dtype=np.bool_) if turned is None else turned
         ia, ib = np.where(turned, self.ib, self.ia), np.where(turned, self.ia, self.ib)
         difference = np.where(turned, -1.0, 1.0) * self.difference
