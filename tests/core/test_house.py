@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "shardwise"
 # They are raised only for a capability that was agreed on, by the options and lines that it was given, and the commit
 # says which; code that merely got longer makes room somewhere else.
 LIMITS = {
-    "lines of code": 47_386,
+    "lines of code": 47_388,
     "modules": 271,
     "classes": 283,
     "functions per thousand lines": 69.1,
