@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.diagnostics import Remark, Residuals
 from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
@@ -31,7 +30,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.scores import DETERMINISTIC, HUMAN, is_unpaired, nouns_of
+from shardwise.core.scores import Scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.names import Procedure
@@ -373,11 +372,11 @@ class Analysis(Worded):
     supports them; `comparisons` are those of the leading one.
     """
 
-    scores: xr.DataArray  # as they came through the gate
+    scores: Scores  # as they came through the gate
     analysed: (
-        xr.DataArray
-    )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
-    item_scores: xr.DataArray  # one row an item, before clusters became units
+        Scores  # what the claim that leads rests on: without gaps that are filled, or the first split alone
+    )
+    item_scores: Scores  # one row an item, before clusters became units
     baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
     title: str  # heading of the report; empty for the question that was asked
     measure: str
@@ -436,7 +435,7 @@ class Analysis(Worded):
     @property
     def n_splits(self) -> int:
         """Number of splits of the documents."""
-        return int(self.scores.sizes.get("split", 1))
+        return self.scores.sizes.get("split", 1)
 
     @property
     def decimals(self) -> int:
@@ -446,48 +445,46 @@ class Analysis(Worded):
     @property
     def nouns(self) -> Mapping[str, str]:
         """The user's words for dimensions."""
-        return nouns_of(self.scores)
+        return dict(self.scores.nouns)
 
     @property
     def item_noun(self) -> str:
         """The user's word for an item, where clusters or tasks are the units too."""
-        return nouns_of(self.item_scores).get("topic", "topic")
+        return self.item_scores.nouns.get("topic", "topic")
 
     @property
     def topics(self) -> int:
         """Number of topics."""
-        return int(self.fit.scores.sizes["topic"])
+        return self.fit.scores.sizes["topic"]
 
     @property
     def instances(self) -> tuple[int, int] | None:
         """Fewest and most instances that a random system has; None without instances."""
         if "instance" not in self.analysed.dims:
             return None
-        others = [d for d in self.analysed.dims if d not in ("system", "instance")]
-        counts = self.analysed.notnull().any(others).sum("instance").to_numpy()
-        if DETERMINISTIC in self.analysed.coords:
-            random = ~np.atleast_1d(self.analysed[DETERMINISTIC].to_numpy()).astype(bool)
-            counts = counts[random] if random.any() else counts
+        present = ~np.isnan(self.analysed.values)
+        known = np.moveaxis(present, self.analysed.over("system", "instance"), (0, 1))
+        counts = known.any(axis=tuple(range(2, known.ndim))).sum(axis=1)
+        if self.analysed.deterministic is not None and not self.analysed.deterministic.all():
+            counts = counts[~self.analysed.deterministic]
         return int(counts.min()), int(counts.max())
 
     @property
     def n_labelled(self) -> int:
         """Number of topics that people scored too; 0 where none did."""
-        if HUMAN not in self.analysed.coords:
-            return 0
-        human = self.analysed[HUMAN]
-        return int(human.notnull().any([d for d in human.dims if d != "topic"]).sum())
+        people = self.analysed.people
+        return 0 if people is None else int((~np.isnan(people)).any(axis=1).sum())
 
     @property
     def shards(self) -> int:
         """Number of shards; 1 for the whole collection."""
-        return int(self.fit.scores.sizes.get("shard", 1))
+        return self.fit.scores.sizes.get("shard", 1)
 
     @property
     def sizes(self) -> Mapping[str, int]:
         """Number of levels of each dimension of the scores, topics and systems first."""
-        names = sorted(map(str, self.scores.sizes), key=lambda name: name not in ("topic", "system"))
-        return {name: int(self.scores.sizes[name]) for name in names}
+        names = sorted(self.scores.sizes, key=lambda name: name not in ("topic", "system"))
+        return {name: self.scores.sizes[name] for name in names}
 
     def leaderboard(self, baseline: str | Sequence[str] | None = None) -> Leaderboard:
         """Return the systems, best first, with their ranks, the ranks they may have, and their means.
@@ -517,7 +514,7 @@ class Analysis(Worded):
         if tie is None or self.alpha >= POWER / 2:
             return None
         present = find_present_design(self)
-        if is_unpaired(self.analysed) and (present is None or present.repeats is None):
+        if self.analysed.unpaired and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
             row = self.lead.pair_table.iloc[k]
             return settle_unpaired_tie(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult
 from shardwise.analysis.diagnostics import (
@@ -33,19 +32,10 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.scores import (
-    HUMAN,
-    Scores,
-    as_scores,
-    is_unpaired,
-    layout_of,
-    missing_cells,
-    nouns_of,
-    undefined_cells,
-)
+from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import is_about
 from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.clusters import by_units, unstack_tasks
+from shardwise.methods.clusters import by_units
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
@@ -170,6 +160,7 @@ def analyze(
     Analysis
         All numbers of the answer, with the leaderboard, the report and charts as methods.
 
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
     >>> table = xr.DataArray(rng.normal([.5, .3, .1], .05, (30, 3)), dims=("topic", "system"), name="AP")
     >>> found = analyze(table)
@@ -190,22 +181,22 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         lower_is_better=chosen.lower_is_better,
     )
     if original.sizes.get("split") == 1:
-        original = original.isel(split=0, drop=True)
+        original = original.select(split=0)
     given = original
     original, generalize = by_units(original, chosen.generalize)
     chosen = replace(chosen, generalize=generalize)
-    nouns = nouns_of(original)
+    nouns = original.nouns
     # which scores are used, and by which procedures
     table, filled, policy = _fill_scores(original, chosen.fill)
-    items = table if original is given else _fill_scores(unstack_tasks(given), chosen.fill)[0]
+    items = table if original is given else _fill_scores(given.unstack_tasks(), chosen.fill)[0]
     procedures, unsupported = choose_procedures(table, chosen)
     table = _drop_useless_topics(table, procedures)
     # what remains may have no gaps, which admits other procedures
     procedures, unsupported = choose_procedures(table, chosen)
-    first = table.isel(split=0, drop=True) if "split" in table.dims else table
-    whole = original.isel(split=0) if "split" in original.dims else original
-    undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
-    unpaired = is_unpaired(first)
+    first = table.select(split=0) if "split" in table.dims else table
+    whole = original.select(split=0) if "split" in original.dims else original
+    undefined = filled if policy == "drop" or not filled else int(whole.find_undefined().sum())
+    unpaired = first.unpaired
     # the fit describes the scores even where another method decides
     shards = "shard" in first.dims
     model = procedures[0].method.model
@@ -213,7 +204,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         model = Model.of("system")
     elif not isinstance(model, Model) or (model == MD1 and shards):
         model = MD6 if shards else MD1
-    fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
+    fit = anova(first.mean("instance") if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     results = [make_result(table, procedure, alpha, chosen.run_options) for procedure in procedures]
     # the result asked for leads, or the last; all have their systems in its order
@@ -221,7 +212,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     first_of = next((k for k, item in enumerate(results) if item.procedure.claim == asked), -1)
     claims = tuple(replace(item, order=results[first_of].pairs.names) for item in results)
     lead = claims[first_of]
-    plain = Scores(first).human is None and Scores(first).votes is None
+    plain = first.people is None and first.votes is None
     repeats, doubt = _describe_repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
@@ -236,7 +227,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     )
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
-    name = chosen.measure or str(table.name or "score")
+    name = chosen.measure or table.measure.name
     of_ranks = lead.procedure.method.of_ranks
     planned = (
         any(claim.procedure.claim == LIKE for claim in claims) and plain and not unpaired and not of_ranks
@@ -258,18 +249,16 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             _summarize_splits(table, claim, chosen, _scale_progress(progress, k, len(tried), steps))
             for k, claim in enumerate(tried)
         ),
-        power=power_of(fit.estimates(generalize=LIKE), int(fit.scores.sizes["topic"]), alpha)
-        if planned
-        else None,
+        power=power_of(fit.estimates(generalize=LIKE), fit.scores.sizes["topic"], alpha) if planned else None,
         trust=trust,
         residuals=residuals,
         remarks=(
-            *check_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
+            *check_scores(fit.scores, undefined, policy, fit.scores.values.size, nouns),
             *check_gaps(original, isinstance(chosen.fill, str), policy, nouns),
             *([Remark("topics left out", True, {"topics": unused}, nouns)] if unused else []),
             *_collect_fit_notes(fit, lead),
             *doubt,
-            *(check_residuals(residuals, lead.procedure, nouns) if Scores(first).votes is None else ()),
+            *(check_residuals(residuals, lead.procedure, nouns) if first.votes is None else ()),
             *(
                 Remark("excess false alarms", True, {"finding": finding}, nouns)
                 for finding in list_findings(trust)
@@ -288,7 +277,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             "baseline": ", ".join(list_baselines(chosen.baseline)) or None,
             "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
-            **{str(d): int(n) for d, n in original.sizes.items()},
+            **original.sizes,
             "seed": chosen.seed,
             **(chosen.settings or {}),
             "scores_sha256": scores_hash(given),
@@ -309,14 +298,12 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     )
 
 
-def make_result(
-    table: xr.DataArray, procedure: Procedure, alpha: float, run: Mapping[str, Any]
-) -> ClaimResult:
+def make_result(table: Scores, procedure: Procedure, alpha: float, run: Mapping[str, Any]) -> ClaimResult:
     """Run one procedure on a table and hold what it says about its claim.
 
     Parameters
     ----------
-    table : DataArray
+    table : Scores
         Scores that passed the gate.
     procedure : Procedure
         What to run.
@@ -335,21 +322,20 @@ def make_result(
     return ClaimResult(key=key, procedure=procedure, pairs=pairs, alpha=alpha)
 
 
-def _drop_useless_topics(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
+def _drop_useless_topics(table: Scores, procedures: Sequence[Procedure]) -> Scores:
     """Drop topics that say nothing of any system to a procedure, so that no claim counts them.
 
     Classic tests of topic means need every shard of a topic, the moderated one those that any system has; models take
     the cells that are there.
     """
-    gaps = table.isnull()
-    others = [d for d in table.dims if d not in ("topic", "system")]
-    of_system = gaps.all(others) if others else gaps
+    gaps = np.isnan(table.topic_rows())
+    of_system = np.asarray(gaps.all(axis=2))
     in_cells = any(procedure.method.fits_cells for procedure in procedures)
-    if others and "instance" not in table.dims and not in_cells:
-        common = gaps.all("system") & all(leaves_out_gaps(procedure, table) for procedure in procedures)
-        of_system |= (gaps & ~common).any(others)
-    useless = of_system.all("system").to_numpy()
-    return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
+    if table.others and "instance" not in table.dims and not in_cells:
+        common = all(leaves_out_gaps(procedure, table) for procedure in procedures)
+        of_system |= (gaps & ~(gaps.all(axis=1, keepdims=True) & common)).any(axis=2)
+    useless = of_system.all(axis=1)
+    return table if not useless.any() or useless.all() else table.select(topic=np.flatnonzero(~useless))
 
 
 def _collect_fit_notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
@@ -363,7 +349,7 @@ def _collect_fit_notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
 
 
 def _describe_repeats(
-    table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
+    table: Scores, procedure: Procedure, chosen: AnalysisOptions
 ) -> tuple[RepeatsTaken | None, list[Remark]]:
     """Say what instances were taken for, with a warning where the scores contradict it."""
     if "instance" not in table.dims or "instance" not in procedure.claim:
@@ -380,12 +366,12 @@ def _describe_repeats(
     taken = RepeatsTaken(kind, declared, effect, components)
     if kind == "seeds" or not effect.shown:
         return taken, []
-    return taken, [Remark("seeds, not samples", True, {"effect": effect}, nouns_of(table))]
+    return taken, [Remark("seeds, not samples", True, {"effect": effect}, table.nouns)]
 
 
-def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
+def choose_procedures(table: Scores, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """Choose the procedures of an analysis, that of these topics first, and say why none covers new topics."""
-    dims, nouns = layout_of(table), nouns_of(table)
+    dims, nouns = table.dims, table.nouns
     lead = choose_procedure(table, chosen.method, None, chosen.repeats, chosen.model)
     known = list_claims_on(lead, dims)
     if not known:
@@ -410,33 +396,30 @@ def choose_procedures(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[lis
     return procedures, unsupported
 
 
-def _fill_scores(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
+def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
     """Fill undefined cells unless they are to be left; also return how many cells or topics that took, and how.
 
     A missing score is filled only by a number that was named.
     """
     if not isinstance(fill, str):
-        return (fill_undefined(table, fill) if table.isnull().any() else table), 0, f"{fill:g}"
-    undefined = undefined_cells(table)
+        return (fill_undefined(table, fill) if table.has_gaps else table), 0, f"{fill:g}"
+    undefined = table.find_undefined()
     if fill == "leave" or not undefined.any():
         return table, 0, fill
     if fill == "drop":
-        gone = undefined.any([d for d in table.dims if d != "topic"]).to_numpy()
-        if gone.all():
-            return fill_undefined(table, "drop"), 0, fill  # refuses with the reason
-        return table.isel(topic=np.flatnonzero(~gone)), int(gone.sum()), fill
-    done = fill_undefined(table, fill)
-    return done.where(~missing_cells(table)), int(undefined.sum()), fill
+        kept = fill_undefined(table, "drop")  # refuses what drops all
+        return kept, table.sizes["topic"] - kept.sizes["topic"], fill
+    return fill_undefined(table, fill), int(undefined.sum()), fill
 
 
 def _summarize_splits(
-    table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
+    table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):
         try:
-            each.append(run_procedure(procedure, table.isel(split=i, drop=True), **chosen.run_options))
+            each.append(run_procedure(procedure, table.select(split=i), **chosen.run_options))
         except InputError as error:
             raise error.add_location(f"split {i}") from error
         if progress is not None:
@@ -486,10 +469,10 @@ def compare_classic(analysis: Analysis) -> tuple[ClaimResult, ...]:
     """
     lead, table = analysis.lead, analysis.analysed
     if "split" in table.dims:
-        table = table.mean("split", keep_attrs=True)
-    names = CLASSIC.get(layout_of(table), ())
+        table = table.mean("split")
+    names = CLASSIC.get(table.dims, ())
     applies = lead.procedure.claim == Claim("topic") and lead.pairs.complete
-    if not applies or HUMAN in table.coords or not 1 < len(lead.pairs) <= MOST_PAIRS:
+    if not applies or table.people is not None or not 1 < len(lead.pairs) <= MOST_PAIRS:
         return ()
     results = []
     for name in names:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.scores import level_names, missing_cells
+from shardwise.core.scores import Scores
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.names import Procedure
 from shardwise.stats.shape import excess_kurtosis, rank_correlation, skewness
@@ -89,15 +88,13 @@ class Residuals:
 
 def residual_figures(fit: AnovaFit) -> Residuals:
     """Skewness, kurtosis, spread per system, and whether large scores have large residuals."""
-    fitted = fit.fitted.transpose("system", ...)
-    residuals = fit.scores.transpose("system", ...) - fitted
-    rows = residuals.values.reshape(residuals.sizes["system"], -1)
+    rows = replace(fit.scores, values=np.asarray(fit.subtract_fit())).system_rows()
     sd = np.nanstd(rows, axis=1)
     every = rows[np.isfinite(rows)]
-    level = fitted.values.reshape(rows.shape)[np.isfinite(rows)]
+    level = replace(fit.scores, values=np.asarray(fit.fit_values())).system_rows()[np.isfinite(rows)]
     moving = every.std() > 0 and level.std() > 0
     shape = every / np.abs(every).max() if moving else every  # whose fourth powers are numbers
-    names = level_names(fit.scores, "system")
+    names = fit.scores.systems
     return Residuals(
         skewness=skewness(shape) if moving else 0.0,
         kurtosis=excess_kurtosis(shape) if moving else 0.0,
@@ -130,7 +127,7 @@ def check_residuals(residuals: Residuals, procedure: Procedure, nouns: Mapping[s
 
 
 def check_scores(
-    scores: xr.DataArray, filled: int, policy: str, cells: int, nouns: Mapping[str, str]
+    scores: Scores, filled: int, policy: str, cells: int, nouns: Mapping[str, str]
 ) -> Iterator[Remark]:
     """Look for undefined cells, few topics, uninformative topics and systems with the same scores.
 
@@ -143,9 +140,9 @@ def check_scores(
         yield Remark("many undefined scores" if many else "undefined scores", many, facts, nouns)
     if topics < FEW_TOPICS:
         yield Remark("few topics", True, {"topics": topics}, nouns)
-    values = np.nan_to_num(scores.transpose("topic", "system", ...).values)
+    values = np.nan_to_num(scores.topic_rows())
     # topics on which no system differs from another anywhere
-    spread = np.abs(values - values[:, :1]).reshape(len(values), -1).max(axis=1)
+    spread = np.abs(values - values[:, :1]).max(axis=(1, 2))
     flat = int((spread == 0).sum())
     if flat:
         yield Remark("uninformative topics", False, {"topics": flat}, nouns)
@@ -154,31 +151,29 @@ def check_scores(
         yield Remark("identical systems", False, {"pairs": same}, nouns)
 
 
-def check_gaps(
-    original: xr.DataArray, left_out: bool, fill: str, nouns: Mapping[str, str]
-) -> Iterator[Remark]:
+def check_gaps(original: Scores, left_out: bool, fill: str, nouns: Mapping[str, str]) -> Iterator[Remark]:
     """Look for missing scores: instances that a system does not have, and single gaps.
 
     Missing scores are `left_out`, or else were filled by the number `fill`.
     """
-    gaps = int(missing_cells(original).sum())
+    gaps = int(original.find_missing().sum())
     if gaps and left_out and "instance" in original.dims:
-        absent = original.isnull().all("topic").transpose("system", "instance").to_numpy()
+        empty = np.moveaxis(np.isnan(original.values), original.over("system", "instance"), (0, 1))
+        absent = np.asarray(empty.all(axis=tuple(range(2, empty.ndim))))
         fewer = np.flatnonzero(absent.any(axis=1))
         if fewer.size:
-            names, most = level_names(original, "system"), original.sizes["instance"]
+            names, most = original.systems, original.sizes["instance"]
             counts = tuple((names[k], most - int(absent[k].sum())) for k in fewer)
             yield Remark("missing instances", False, {"most": most, "counts": counts}, nouns)
             gaps -= int(absent.sum()) * original.sizes["topic"]
     if gaps:
-        facts = {"gaps": gaps, "cells": original.size, "fill": "" if left_out else fill}
+        facts = {"gaps": gaps, "cells": original.values.size, "fill": "" if left_out else fill}
         yield Remark("missing scores", True, facts, nouns)
 
 
-def identical_systems(scores: xr.DataArray) -> list[tuple[str, str]]:
+def identical_systems(scores: Scores) -> list[tuple[str, str]]:
     """Each system whose scores all equal those of an earlier one, with that one."""
-    names = level_names(scores, "system")
-    rows = scores.transpose("system", ...).values.reshape(len(names), -1)
+    names, rows = scores.systems, scores.system_rows()
     first: dict[bytes, str] = {}
     pairs = []
     for name, row in zip(names, rows, strict=True):

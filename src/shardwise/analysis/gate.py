@@ -12,22 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import (
-    DETERMINISTIC,
-    as_scores,
-    declare_measure,
-    is_unpaired,
-    layout_of,
-    level_names,
-    nouns_of,
-)
+from shardwise.core.scores import Scores, as_scores, is_labelled, join_systems
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.intervals import BoundedScores, bound_scores
@@ -242,7 +233,7 @@ def gate(
     validate_level(alpha)
     validate_level(power, "power")
     table, base_name, candidates = arrange_systems(base, new, scores)
-    table = declare_measure(table, range, lower_is_better)
+    table = table.declare(range=range, lower_is_better=lower_is_better)
     question = GateQuestion(margin, alpha, len(candidates), power, no_rare_failures)
     each = tuple(
         _judge_candidate(table, base_name, name, question, repeats, comparisons) for name in candidates
@@ -250,7 +241,7 @@ def gate(
     return each[0] if len(each) == 1 else Gates(each)
 
 
-def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str, tuple[str, ...]]:
+def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[Scores, str, tuple[str, ...]]:
     """Put the base and all candidates into one table.
 
     Parameters
@@ -271,10 +262,10 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str
                 remedy="give the scores of one system",
             )
         table, _ = side_by_side(first, second, ("base", "new"))
-        names = level_names(table, "system")
+        names = table.systems
         return table, names[0], names[1:]
     table = as_scores(scores)
-    names = level_names(table, "system")
+    names = table.systems
     wanted = (new,) if isinstance(new, str) else tuple(new)
     for name in (base, *wanted):
         if name not in names:
@@ -284,15 +275,15 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str
     return table, base, wanted
 
 
-def _single_systems(data: Any, name: str) -> xr.DataArray:
+def _single_systems(data: Any, name: str) -> Scores:
     """Scores of one system or several; one score an item will do."""
-    if isinstance(data, pd.Series):
+    if type(data).__name__ == "Series":
         data = data.to_frame(name if data.name is None else str(data.name))
     elif isinstance(data, np.ndarray | list | tuple) and np.ndim(data) == 1:
-        data = xr.DataArray(
-            np.asarray(data, np.float64)[:, None], dims=("topic", "system"), coords={"system": [name]}
-        )
-    elif isinstance(data, xr.DataArray) and "system" not in data.dims and data.ndim == 1:
+        values = np.asarray(data, np.float64)[:, None]
+        topics = tuple(map(str, np.arange(len(values))))
+        data = Scores(values, ("topic", "system"), {"topic": topics, "system": (name,)}).declare()
+    elif is_labelled(data) and "system" not in data.dims and getattr(data, "ndim", 0) == 1:
         data = data.expand_dims(system=[name], axis=1)
     return as_scores(data)
 
@@ -313,7 +304,7 @@ class GateQuestion(NamedTuple):
 
 
 def _judge_candidate(
-    scores: xr.DataArray,
+    scores: Scores,
     base: str,
     new: str,
     question: GateQuestion,
@@ -321,9 +312,8 @@ def _judge_candidate(
     comparisons: Comparisons | None = None,
 ) -> Gate:
     """The verdict on one candidate, at alpha divided by their number."""
-    names = level_names(scores, "system")
-    two = scores.isel(system=[names.index(new), names.index(base)])
-    seeded = "instance" in layout_of(two)
+    two = scores.select_systems((new, base))
+    seeded = "instance" in two.dims
     kind = (repeats or infer_repeats(two)) if seeded else ""
     # the default method's test: difference, standard error and degrees of freedom for this layout
     pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
@@ -371,12 +361,12 @@ def _judge_candidate(
         known = pairs.estimates.bounded if evidence.in_range[pair] else None
         bounded = None if known is None else known.select_systems((new, base))
         needed = _count_needed(two, bounded, kind, float(every.se[pair]), question)
-        if needed is not None and np.isfinite(needed) and "cluster" in two.coords:
-            clusters = np.ceil(needed * len(np.unique(two["cluster"].values)) / items)
-    nouns = nouns_of(two)
+        if needed is not None and np.isfinite(needed) and two.clusters is not None:
+            clusters = np.ceil(needed * len(set(two.clusters)) / items)
+    nouns = two.nouns
     values = dict(zip(pairs.estimates.labels, np.ravel(pairs.estimates.values), strict=True))
     return Gate(
-        verdict, base, new, str(scores.name or "score"), float(values[base]), float(values[new]), difference,
+        verdict, base, new, scores.measure.name, float(values[base]), float(values[new]), difference,
         lower, upper, p_loss if of_margin else p_default, margin, question.alpha,
         question.power, items, needed, clusters, kind, nouns.get("topic", "topic"),
         nouns.get("instance", "instance"), pairs.claim, pairs.procedure, significant,
@@ -387,17 +377,15 @@ def _judge_candidate(
 
 
 def _count_needed(
-    scores: xr.DataArray, bounded: BoundedScores | None, kind: str, se: float, question: GateQuestion
+    scores: Scores, bounded: BoundedScores | None, kind: str, se: float, question: GateQuestion
 ) -> float:
     """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
     margin, alpha, power = question.margin, question.share, question.power
-    if is_unpaired(scores):
+    if scores.unpaired:
         # The variance of a difference falls as the users of both systems grow in proportion.
         items = scores.sizes["topic"]
         return topics_for_margin(items * se**2, margin, fixed=0.0, alpha=alpha, power=power)
-    others = [name for name in scores.dims if name not in ("topic", "system")]
-    means = scores.mean(others, skipna=True) if others else scores
-    y = means.transpose("topic", "system").to_numpy()
+    y = scores.mean(*scores.others).values
     gaps = (y[:, 0] - y[:, 1])[np.isfinite(y).all(axis=1)]
     items = len(gaps)
     alone = float(np.var(gaps, ddof=1)) / items
@@ -417,19 +405,19 @@ def _count_needed(
     return float(needed[0])
 
 
-def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) -> tuple[xr.DataArray, int]:
+def side_by_side(base: Scores, new: Scores, names: tuple[str, str]) -> tuple[Scores, int]:
     """Join the scores of one system and of one or several others, on the topics that both tables have.
 
     Parameters
     ----------
-    base, new : DataArray
+    base, new : Scores
         Scores of one system each, or of several new ones, with or without instances.
     names : tuple of str
         What the two are called, where the tables do not tell them apart.
 
     Returns
     -------
-    tuple of DataArray and int
+    tuple of Scores and int
         The joined scores, base first, and how many topics are left out.
     """
     if base.sizes["system"] != 1:
@@ -442,36 +430,22 @@ def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) 
                 Option("new"),
             ),
         )
-    own_names = [level_names(table, "system") for table in (base, new)]
+    own_names = [table.systems for table in (base, new)]
     if set(own_names[0]) & set(own_names[1]):
         own_names = [(names[0],), (names[1],) if len(own_names[1]) == 1 else own_names[1]]
-    seeds = any("instance" in table.dims for table in (base, new))
-    both = []
-    for table, labels in zip((base, new), own_names, strict=True):
-        named = table.assign_coords(system=list(labels), topic=list(level_names(table, "topic")))
-        if seeds:
-            fixed = "instance" not in named.dims
-            named = named.expand_dims("instance") if fixed else named
-            numbers = list(np.arange(named.sizes["instance"]))
-            named = named.assign_coords(
-                {"instance": numbers, DETERMINISTIC: ("system", [fixed] * len(labels))}
-            )
-        both.append(named)
-    first, second = both
-    shared = set(second["topic"].values)
-    common = [name for name in first["topic"].values if name in shared]
+    shared = set(new.topics)
+    common = [name for name in base.topics if name in shared]
     if len(common) < 2:
         raise InputError("the two tables have no items in common", remedy="give scores on the same items")
-    joined = xr.concat(
-        [table.sel(topic=common) for table in both],
-        dim="system",
-        join="outer",
-        combine_attrs="override",
-        coords="minimal",
-        compat="override",
-    )
-    dropped = first.sizes["topic"] + second.sizes["topic"] - 2 * len(common)
-    return joined.rename(first.name or "score").assign_attrs(second.attrs | first.attrs), dropped
+    both = [
+        replace(table, labels={**table.labels, "system": labels}).select(
+            topic=[places[name] for name in common]
+        )
+        for table, labels in zip((base, new), own_names, strict=True)
+        for places in [{name: k for k, name in enumerate(table.topics)}]
+    ]
+    joined = join_systems(*both)
+    return joined, base.sizes["topic"] + new.sizes["topic"] - 2 * len(common)
 
 
 FORMAT = "shardwise gate 1"
@@ -597,8 +571,7 @@ def gate_sequentially(
     if len(candidates) != 1:
         raise InputError("a sequential gate tries one new system", remedy="give one, with a file of its own")
     new_name = candidates[0]
-    names = level_names(table, "system")
-    two = table.isel(system=[names.index(new_name), names.index(base_name)])
+    two = table.select_systems((new_name, base_name))
     kind = (repeats or infer_repeats(two)) if "instance" in two.dims else ""
     if kind == "seeds":
         raise InputError(
@@ -608,15 +581,15 @@ def gate_sequentially(
     previous = _load_state(Path(path)) if Path(path).exists() else None
     if previous is not None and range is None:
         range = (previous.bounds.low, previous.bounds.high)
-    bounded = bound_scores(declare_measure(two, range, lower_is_better))
+    bounded = bound_scores(two.declare(range=range, lower_is_better=lower_is_better))
     if bounded is None:
         raise InputError("a sequential gate needs bounded scores", remedy=("give ", Option("range")))
     scaled = margin / bounded.bounds.width
     if not 0.0 < scaled < 1.0:
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     started = SequentialGate(
-        base_name, new_name, str(table.name or "score"), SequentialState(scaled, alpha), bounded.bounds, frozenset(), 0,
-        nouns_of(two).get("topic", "topic"),
+        base_name, new_name, table.measure.name, SequentialState(scaled, alpha), bounded.bounds, frozenset(), 0,
+        two.nouns.get("topic", "topic"),
     )  # fmt: skip
     if previous is not None:
         # what is asked must not change between looks
@@ -635,11 +608,11 @@ def gate_sequentially(
     gaps = bounded.scores[:, 0] - bounded.scores[:, 1]
     known = np.isfinite(gaps)
     units, gaps = (
-        [str(name) for name in np.array(level_names(two, "topic"), dtype=object)[known]],
+        [str(name) for name in np.array(two.topics, dtype=object)[known]],
         gaps[known],
     )
-    if bounded.cluster is not None:
-        labels, code = np.unique(np.asarray(two["cluster"].values).astype(str)[known], return_inverse=True)
+    if two.clusters is not None:
+        labels, code = np.unique(two.clusters.astype(str)[known], return_inverse=True)
         units, gaps = [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)
     digests = [hashlib.sha256(unit.encode()).hexdigest()[:16] for unit in units]
     fresh = np.array([digest not in started.seen for digest in digests], dtype=bool)

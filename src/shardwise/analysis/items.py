@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, refuse_unknown
-from shardwise.core.scores import CLUSTER, TASK, Scores, level_names
+from shardwise.core.scores import CLUSTER, TASK, Scores
 from shardwise.methods.intervals import find_range
 
 OUTCOMES = ("win", "tie", "loss", "missing")
@@ -211,12 +210,12 @@ class ItemMatrix:
         return f"<ItemMatrix of {len(self)} items and {len(self.systems)} systems by {self.measure}>"
 
 
-def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Items:
+def list_items(scores: Scores, a: str, b: str, margin: float = 0.0) -> Items:
     """List the items behind the difference of two systems.
 
     Parameters
     ----------
-    scores : DataArray
+    scores : Scores
         Scores of all systems that passed the gate, one level of topic an item, perhaps with labels task and cluster.
     a, b : str
         Two systems.
@@ -228,13 +227,14 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     Items
         The items with their differences.
 
-    >>> table = xr.DataArray([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0]], dims=("topic", "system"),
-    ...     coords={"topic": list("pqrst"), "system": ["new", "old"]})
+    >>> values = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> names = {"topic": tuple("pqrst"), "system": ("new", "old")}
+    >>> table = Scores(values, ("topic", "system"), names).declare(range=(0, 1))
     >>> items = list_items(table, "new", "old")
     >>> items.counts, items.difference, list(items.regressions["item"]), list(items.all_fail["item"])
     ({'win': 2, 'tie': 2, 'loss': 1, 'missing': 0}, 0.2, ['s'], ['r'])
     """
-    known = level_names(scores, "system")
+    known = scores.systems
     for name in (a, b):
         if name not in known:
             raise refuse_unknown("system", name, known)
@@ -246,7 +246,7 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     first, second = known.index(a), known.index(b)
     rounding = ROUNDING * float(np.nanmax(np.abs(means), initial=0.0))
     difference = _drop_rounding(means[:, first] - means[:, second], rounding)
-    turned = Scores(scores).measure.lower_is_better
+    turned = scores.measure.lower_is_better
     gain = -difference if turned else difference
     contribution = difference * _weigh_items(scores, np.isfinite(difference))
     total = float(_drop_rounding(np.nansum(contribution), rounding))
@@ -274,21 +274,21 @@ def list_items(scores: xr.DataArray, a: str, b: str, margin: float = 0.0) -> Ite
     return Items(
         a=a,
         b=b,
-        measure=str(scores.name or "score"),
+        measure=scores.measure.name,
         table=table,
         difference=total,
         margin=margin,
         lower_is_better=turned,
-        nouns=Scores(scores).nouns,
+        nouns=dict(scores.nouns),
     )
 
 
-def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatrix:
+def make_item_matrix(scores: Scores, systems: tuple[str, ...]) -> ItemMatrix:
     """Put the scores of all systems on all items into one matrix, the hardest item first.
 
     Parameters
     ----------
-    scores : DataArray
+    scores : Scores
         As for `list_items`.
     systems : tuple of str
         The systems in the order of the columns.
@@ -298,13 +298,13 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     ItemMatrix
         Scores and the difficulty of each item.
 
-    >>> table = xr.DataArray([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]], dims=("topic", "system"),
-    ...     coords={"topic": list("pqr"), "system": ["new", "old"]})
+    >>> names = {"topic": tuple("pqr"), "system": ("new", "old")}
+    >>> table = Scores(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]), ("topic", "system"), names).declare(range=(0, 1))
     >>> matrix = make_item_matrix(table, ("new", "old"))
     >>> list(matrix.scores.index), list(matrix.table["mean"]), list(matrix.all_fail["item"])
     (['q', 'p', 'r'], [0.0, 0.5, 1.0], ['q'])
     """
-    places = {name: k for k, name in enumerate(level_names(scores, "system"))}
+    places = {name: k for k, name in enumerate(scores.systems)}
     columns_of = [places[name] for name in systems]
     means = _item_means(scores)[:, columns_of]
     scored = np.isfinite(means)
@@ -312,7 +312,7 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     mean = np.where(scored, means, 0.0).sum(axis=1) / np.where(count > 0, count, np.nan)
     squares = np.where(scored, (means - mean[:, None]) ** 2, 0.0).sum(axis=1)
     sd = np.sqrt(squares / np.where(count > 1, count - 1.0, np.nan))
-    turned = Scores(scores).measure.lower_is_better
+    turned = scores.measure.lower_is_better
     fail, solve = _find_extremes(scores, means)
     # Items that nobody has a score on come last.
     order = np.argsort(-mean if turned else mean, kind="stable")
@@ -326,9 +326,9 @@ def make_item_matrix(scores: xr.DataArray, systems: tuple[str, ...]) -> ItemMatr
     return ItemMatrix(
         scores=lay_out(means),
         table=pd.DataFrame({name: values[order] for name, values in columns.items()}),
-        measure=str(scores.name or "score"),
+        measure=scores.measure.name,
         lower_is_better=turned,
-        nouns=Scores(scores).nouns,
+        nouns=dict(scores.nouns),
         errors=lay_out(np.sqrt(_find_error_variances(scores)[:, columns_of]))
         if "instance" in scores.dims
         else None,
@@ -366,19 +366,17 @@ def mark_outliers(values: Floats) -> Bools:
         return np.asarray(known & (factor * distance > OUTLYING * spread))
 
 
-def _item_means(scores: xr.DataArray) -> Floats:
+def _item_means(scores: Scores) -> Floats:
     """(T, R) scores over all else: over the repeats that are there, and the shards that the item has for any system."""
-    others = [d for d in scores.dims if d not in ("topic", "system")]
-    y = np.asarray(scores.transpose("topic", "system", *others).to_numpy(), dtype=float)
-    if not others:
-        return y
-    y = y.reshape(*y.shape[:2], -1)
+    y = scores.topic_rows()
+    if not scores.others:
+        return y[:, :, 0]
     scored = np.isfinite(y)
     if scored.all():
         return np.asarray(y.mean(axis=2))
     count = scored.sum(axis=2)
     some = scored.any(axis=1, keepdims=True).sum(axis=2)
-    needed = 1 if "instance" in others else np.maximum(some, 1)
+    needed = 1 if "instance" in scores.dims else np.maximum(some, 1)
     sums = np.where(scored, y, 0.0).sum(axis=2)
     return np.where(count >= needed, sums / np.maximum(count, 1), np.nan)
 
@@ -389,34 +387,28 @@ def _drop_rounding(differences: Floats | np.floating[Any], rounding: float) -> F
     return np.asarray(np.round(differences, digits))
 
 
-def _find_error_variances(scores: xr.DataArray) -> Floats:
+def _find_error_variances(scores: Scores) -> Floats:
     """(T, R) squared standard errors of the means over repeats, s²/m; NaN where a system has fewer than two."""
-    others = [d for d in scores.dims if d not in ("topic", "system", "instance")]
-    means = scores.mean(others, skipna=True) if others else scores
-    y = np.asarray(means.transpose("topic", "system", "instance").to_numpy(), dtype=float)
+    y = scores.mean(*(d for d in scores.others if d != "instance")).topic_rows()
     scored = np.isfinite(y)
     count = scored.sum(axis=2)
     mean = np.where(scored, y, 0.0).sum(axis=2) / np.maximum(count, 1)
     squares = np.where(scored, (y - mean[..., None]) ** 2, 0.0).sum(axis=2)
     variance = squares / np.where(count > 1, count - 1.0, np.nan) / np.maximum(count, 1)
-    flags = Scores(scores).deterministic
-    if flags:
-        variance[:, np.asarray(flags, dtype=bool)] = 0.0
+    if scores.deterministic is not None:
+        variance[:, scores.deterministic] = 0.0
     return np.asarray(variance)
 
 
-def _list_labels(scores: xr.DataArray) -> dict[str, np.ndarray]:
+def _list_labels(scores: Scores) -> dict[str, np.ndarray]:
     """Names of the items, and of their tasks and clusters where they have some."""
-    labels = {"item": np.array(level_names(scores, "topic"), dtype=object)}
-    for name in (TASK, CLUSTER):
-        if name in scores.coords and scores[name].dims == ("topic",):
-            labels[name] = scores[name].to_numpy().astype(str).astype(object)
-    return labels
+    found = {"item": np.array(scores.topics, dtype=object), TASK: scores.tasks, CLUSTER: scores.clusters}
+    return {name: labels for name, labels in found.items() if labels is not None}
 
 
-def _weigh_items(scores: xr.DataArray, known: Bools) -> Floats:
+def _weigh_items(scores: Scores, known: Bools) -> Floats:
     """(T,) weights of the items in the difference of the means, tasks counting alike; NaN of missing items."""
-    task = Scores(scores).task
+    task = scores.task
     code = np.zeros(len(known), np.int64) if task is None else task
     sizes = np.bincount(code[known], minlength=int(code.max(initial=0)) + 1)
     weights = 1.0 / (max(int((sizes > 0).sum()), 1) * np.maximum(sizes, 1)[code])
@@ -436,7 +428,7 @@ def _mark_carriers(contribution: Floats, total: float) -> Bools:
     return marks
 
 
-def _find_extremes(scores: xr.DataArray, means: Floats) -> tuple[Bools, Bools]:
+def _find_extremes(scores: Scores, means: Floats) -> tuple[Bools, Bools]:
     """Where all systems that have a score have the lowest possible, or the highest possible one."""
     bounds = find_range(scores)
     if bounds is None:
@@ -448,8 +440,8 @@ def _find_extremes(scores: xr.DataArray, means: Floats) -> tuple[Bools, Bools]:
     return np.asarray(some & fail), np.asarray(some & solve)
 
 
-def _two_valued(scores: xr.DataArray) -> bool:
+def _two_valued(scores: Scores) -> bool:
     """Whether scores are right or wrong, and nothing between."""
-    values = np.asarray(scores.to_numpy(), dtype=float)
+    values = np.asarray(scores.values, dtype=float)
     values = values[np.isfinite(values)]
     return bool(values.size) and bool(((values == values.min()) | (values == values.max())).all())

@@ -11,14 +11,12 @@ import pandas as pd
 from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import Scores, layout_of, nouns_of, require_complete
+from shardwise.core.scores import Scores
 from shardwise.lab.recorded import ALPHA, RecordedRates, is_recorded_kind, recorded_rates
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from shardwise.lab.calibrate import Calibration
     from shardwise.lab.statements import StatementCheck
     from shardwise.lab.verdict import Advice, Verdict
@@ -120,7 +118,7 @@ def default_budget(systems: int) -> int:
 
 
 def trust_in(
-    table: xr.DataArray,
+    table: Scores,
     procedures: tuple[Procedure, ...],
     *,
     alpha: float,
@@ -139,7 +137,7 @@ def trust_in(
     tables = default_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
         return Trust(None, (), "" if budget == 0 else "too many pairs to simulate")
-    dims = layout_of(table)
+    dims = table.dims
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"no simulation for scores by {', '.join(dims)}")
     checked: dict[str, Any] = {"alpha": alpha, "seed": seed, "baseline": baseline}
@@ -147,7 +145,7 @@ def trust_in(
         recorded = find_record(table, procedures, alpha=alpha, baseline=baseline)
         if recorded is not None:
             statements = check_report(table, procedures, tables=tables, **checked)
-            return Trust(None, (recorded.method,), "", nouns_of(table), statements, recorded)
+            return Trust(None, (recorded.method,), "", table.nouns, statements, recorded)
     # the laboratory is loaded for those who simulate
     from shardwise.lab.calibrate import CLAIMS, calibrate
     from shardwise.lab.verdict import declared_procedure
@@ -178,14 +176,14 @@ def trust_in(
             )
         except InputError as error:
             return Trust(None, used, str(error))
-        trust = Trust(calibration, used, "", nouns_of(table))
+        trust = Trust(calibration, used, "", table.nouns)
         if not any(finding.warning for finding in list_findings(trust)):
             break
     return replace(trust, statements=check_report(table, procedures, tables=tables, **checked))
 
 
 def find_record(
-    table: xr.DataArray,
+    table: Scores,
     procedures: Sequence[Procedure],
     *,
     alpha: float,
@@ -195,7 +193,7 @@ def find_record(
 
     Parameters
     ----------
-    table : DataArray
+    table : Scores
         The scores as they were analysed.
     procedures : sequence of Procedure
         The methods of the report.
@@ -209,17 +207,16 @@ def find_record(
     RecordedRates or None
         None where nothing is on record for such a table.
     """
-    gated = Scores(table)
-    plain = layout_of(table) == TABLE and gated.unit_df is None and gated.human is None and not baseline
+    plain = table.dims == TABLE and table.unit_df is None and table.people is None and not baseline
     if not plain or len(procedures) != 1 or procedures[0].claim != TOPICS or alpha != ALPHA:
         return None
-    if bool(table.isnull().any()) or not is_recorded_kind(require_complete(table)):
+    if table.has_gaps or not is_recorded_kind(table.require_complete()):
         return None
     return recorded_rates(procedures[0].name, topics=table.sizes["topic"], systems=table.sizes["system"])
 
 
 def check_report(
-    table: xr.DataArray,
+    table: Scores,
     procedures: Sequence[Procedure],
     *,
     alpha: float,
@@ -231,7 +228,7 @@ def check_report(
 
     Parameters
     ----------
-    table : DataArray
+    table : Scores
         The scores as they were analysed.
     procedures : sequence of Procedure
         The methods of the report.
@@ -250,11 +247,10 @@ def check_report(
         None where no method is for new topics alone, or items come in clusters, tasks or with people's scores, which
         resampled topics do not show.
     """
-    gated = Scores(table)
     methods = [
         procedure for procedure in procedures if procedure.claim == TOPICS and TABLE in procedure.layouts
     ]
-    plain = layout_of(table) in (TABLE, SHARDS) and gated.unit_df is None and gated.human is None
+    plain = table.dims in (TABLE, SHARDS) and table.unit_df is None and table.people is None
     if not (methods and plain):
         return None
     from shardwise.lab.statements import check_statements

@@ -16,7 +16,7 @@ from shardwise.app.choices import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import direction_of, nouns_of
+from shardwise.core.scores import as_scores, is_lower
 from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
@@ -168,9 +168,9 @@ def _describe_scores(
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
     measures = [str(name) for name in scores.data_vars]
-    facts["lower"] = [name for name in measures if direction_of(scores[name])[0]]
+    facts["lower"] = [name for name in measures if is_lower(scores[name])]
     table = scores[measures[0]]
-    nouns = nouns_of(table)
+    nouns = as_scores(table, needs=()).nouns
     return {
         "systems": [str(name) for name in table["system"].values],
         "measures": measures,
@@ -185,7 +185,7 @@ def _describe_scores(
 def _describe_sizes(scores: xr.DataArray | xr.Dataset) -> list[str]:
     """Number of levels of each dimension in the user's words: ``["60 questions", "3 models"]``."""
     table = scores[next(iter(scores.data_vars))] if isinstance(scores, xr.Dataset) else scores
-    nouns = nouns_of(table)
+    nouns = as_scores(table, needs=()).nouns
     return [format_count(int(table.sizes[d]), nouns.get(str(d), str(d))) for d in table.dims]
 
 

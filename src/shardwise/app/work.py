@@ -29,7 +29,6 @@ from shardwise.cli.output import Listener, emit, redirect_progress, render_table
 from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
 from shardwise.io.atomic import write_atomically
 from shardwise.io.scores import read_scores
 from shardwise.lab.calibrate import calibrate
@@ -234,8 +233,8 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
     read = opt.InputReader(options).check().one_measure().read_input()
     scores, gaps = opt.fill_gaps(opt.pick_measure(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
-        scores = scores.isel(split=0, drop=True)
-    nouns = nouns_of(scores)
+        scores = scores.select(split=0)
+    nouns = dict(scores.nouns)
     lab = calibrate(
         scores,
         options.method or None,

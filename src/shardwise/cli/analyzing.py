@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
@@ -31,7 +30,7 @@ from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
 from shardwise.methods.mixed.fit import FactorFit, mixed
 from shardwise.methods.names import Procedure
@@ -56,7 +55,7 @@ def check_choices(options: Options) -> None:
 def refuse_single(read: Read) -> None:
     """Refuse scores of one system or on one topic, which cannot be compared."""
     scores = read.scores[read.measures[0]]
-    nouns = nouns_of(scores)
+    nouns = as_scores(scores, needs=()).nouns
     for dim in ("system", "topic"):
         if scores.sizes.get(dim, 2) < 2:
             noun = nouns.get(dim, dim)
@@ -131,13 +130,13 @@ def analyze_measures(
 
 
 def compare_by_factors(
-    scores: xr.DataArray, options: Options, baseline: Sequence[str] = ()
+    scores: Scores, options: Options, baseline: Sequence[str] = ()
 ) -> tuple[FactorFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
     Parameters
     ----------
-    scores : DataArray
+    scores : Scores
         Scores with the factors as dimensions or labels.
     options : Options
         Factors, correction and systems.

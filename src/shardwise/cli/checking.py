@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
-import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.analyzing import READ
@@ -24,7 +23,7 @@ from shardwise.comparing.stability import stability_of, stability_of_fills, stab
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import Scores, layout_of, nouns_of
+from shardwise.core.scores import Scores
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout import split_half
 from shardwise.lab.statements import DEFAULT, check_statements
@@ -51,7 +50,7 @@ def calibrate_methods(options: Options) -> Result:
     read = inputs.InputReader(options).check().one_measure().read_input()
     scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
-        scores = scores.isel(split=0, drop=True)
+        scores = scores.select(split=0)
     chosen = _list_methods(options.model, options.method, scores)
     scenarios = [name for name in options.scenario if not name.startswith("halves:")]
     halves = 0
@@ -85,9 +84,7 @@ def calibrate_methods(options: Options) -> Result:
         facts = describe_calibration(lab)
         lines = [*read.notes, *gaps]
         if halves:
-            with show_progress(
-                f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet
-            ) as bar:
+            with show_progress(f"halving {pluralize_noun(scores.nouns.get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(
                     scores,
                     chosen,
@@ -117,17 +114,17 @@ def calibrate_methods(options: Options) -> Result:
 
 
 def _makes_statements(
-    methods: Sequence[str] | None, claims: Sequence[Sequence[str]] | None, scores: xr.DataArray
+    methods: Sequence[str] | None, claims: Sequence[Sequence[str]] | None, scores: Scores
 ) -> bool:
     """Whether the default method for new topics is tried on scores whose resampled topics show all that varies."""
     default = methods is None or DEFAULT in methods
     like = claims is None or ("topic",) in [tuple(claim) for claim in claims]
-    gated = Scores(scores)
-    plain = layout_of(scores) in (TABLE, SHARDS) and not {"cluster", "task"} & set(scores.coords)
-    return default and like and plain and gated.human is None
+    labelled = scores.clusters is not None or scores.tasks is not None
+    plain = scores.dims in (TABLE, SHARDS) and not labelled and scores.people is None
+    return default and like and plain
 
 
-def _list_methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
+def _list_methods(model: str, named: list[str], scores: Scores) -> list[str] | None:
     """Names of the methods to try; nothing for the usual ones."""
     if not model:
         return named or None

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import VERDICTS
@@ -35,7 +34,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.measure import is_lower_better
-from shardwise.core.scores import level_names, nouns_of
+from shardwise.core.scores import Scores
 from shardwise.io.files import write_paths
 from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
@@ -78,7 +77,7 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
         pick_measure(read)
     if options.random:
         return _show_factors(options, pick_measure(read), read.notes)
-    names = level_names(pick_measure(read), "system") if shows_items else ()
+    names = pick_measure(read).systems if shows_items else ()
     pair = parse_pair(options.table.partition(":")[2], names) if shows_items else None
     if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
@@ -337,12 +336,12 @@ def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
 
 
-def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]) -> Result:
+def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> Result:
     """Return the comparison by a mixed model with random factors."""
     fit, pairs = compare_by_factors(scores, options, options.baseline)
-    measure = str(scores.name or "score")
+    measure = scores.measure.name
     tested = test_margin(pairs, options)
-    nouns = nouns_of(scores)
+    nouns = scores.nouns
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
     by_pairs = _shows_pairs(options)

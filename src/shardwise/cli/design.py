@@ -21,7 +21,7 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.design import (
@@ -217,7 +217,7 @@ def plan_budget(options: Options) -> Result:
     frame = split_budget(parts, options.budget, kind=kind, **how)
     frame = frame.drop(columns=["se", "df"]).rename(columns={"cost": "answers"})
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
-    nouns = nouns_of(by_units(as_scores(scores))[0])
+    nouns = by_units(as_scores(scores))[0].nouns
     title = write_answers_plan(best, nouns, kind, options.budget, options.power)
     frame = _use_words(frame, {**nouns, "instance": REPEAT_NOUNS[kind]}, options)
     return Result((title,), frame, read.notes, facts=facts)
@@ -270,10 +270,10 @@ def _plan_power(options: Options, read: Read) -> Result:
 
 
 def _show_repeat_plan(
-    plan: RepeatPlan, scores: xr.DataArray, options: Options, notes: tuple[str, ...], priced: bool
+    plan: RepeatPlan, scores: Scores, options: Options, notes: tuple[str, ...], priced: bool
 ) -> Result:
     """Return the plans, the sentences first."""
-    nouns = nouns_of(by_units(as_scores(scores))[0])
+    nouns = by_units(as_scores(scores))[0].nouns
     frame = _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options)
     now = plan.now
     facts = {
@@ -299,7 +299,7 @@ def _find_repeats(options: Options) -> Read | None:
     return read if "instance" in read.dims else None
 
 
-def _read_repeats(options: Options) -> tuple[xr.DataArray, tuple[str, ...]]:
+def _read_repeats(options: Options) -> tuple[Scores, tuple[str, ...]]:
     """Read scores with repeats, and what was decided on the way."""
     read = InputReader(options).check().one_measure().read_input()
     scores = pick_measure(read)
@@ -318,7 +318,7 @@ def plan_margin(options: Options) -> Result:
     gaps = bool(scores.isnull().any())
     parts, nouns = (
         mixed(scores).variance_components if gaps else variance_components(scores),
-        nouns_of(scores),
+        scores.nouns,
     )
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
@@ -352,7 +352,7 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
     estimates = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
-    nouns = nouns_of(next(iter(each[0].data_vars.values())))
+    nouns = as_scores(next(iter(each[0].data_vars.values())), needs=()).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
 
 from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
@@ -17,7 +16,7 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import level_names
+from shardwise.core.scores import Scores
 
 NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
@@ -96,15 +95,18 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     first, second = (_read_one(options, path) for path in paths)
     joined, dropped = side_by_side(first, second, (names[0], names[1]))
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    base, *new = level_names(joined, "system")
-    measure = str(joined.name or "score")
+    base, *new = joined.systems
+    measure = joined.measure.name
     read = Read(
-        joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
+        joined.to_xarray().to_dataset(name=measure, promote_attrs=False),
+        notes,
+        tuple(paths),
+        human=options.human,
     )
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
-def _read_one(options: Options, path: Path) -> xr.DataArray:
+def _read_one(options: Options, path: Path) -> Scores:
     """Scores of one system, from its own file."""
     read = InputReader(options.change(inputs=[path])).check().one_measure().read_input()
     # People's scores are of both systems, and are added to both.

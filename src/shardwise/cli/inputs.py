@@ -23,17 +23,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
 from shardwise.core.measure import DECLARED
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import (
-    VOTES,
-    declare_measures,
-    direction_of,
-    is_sample_measure,
-    level_names,
-    measure_of,
-    missing_cells,
-    note_measure,
-    undefined_cells,
-)
+from shardwise.core.scores import Scores, as_scores, declare_measures, is_lower, is_sample_measure
 from shardwise.io.collection import Collection
 from shardwise.io.files import (
     BYTES_NEEDED,
@@ -84,12 +74,12 @@ class Read:
         """Names of the measures."""
         return tuple(map(str, self.scores.data_vars))
 
-    def scores_of(self, measure: str) -> xr.DataArray:
+    def scores_of(self, measure: str) -> Scores:
         """Return the scores of a measure, with those of people beside them where a file of these was named."""
-        scores = self.scores[measure]
-        return scores if self.human is None else add_people(scores, self.human)
+        scores = self.scores[measure] if self.human is None else add_people(self.scores[measure], self.human)
+        return as_scores(scores)
 
-    def first_measure(self) -> xr.DataArray:
+    def first_measure(self) -> Scores:
         """Return the scores of the first measure."""
         return self.scores_of(self.measures[0])
 
@@ -373,14 +363,14 @@ class InputReader:
                 adjusted, share = adjust_scores(scores[name], covariate)
             except InputError as error:
                 raise error.add_location(str(self.inputs[0])) from error
-            scores = scores.assign({name: adjusted})
+            scores = scores.assign({name: adjusted.to_xarray().transpose(*scores[name].dims)})
             notes.append(f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out")
         if sampled:
             try:
                 scores = add_sample_measures(scores, sampled)
             except InputError as error:
                 raise error.add_location(str(self.inputs[0])) from error
-            notes += [describe_samples(scores[name]) for name in sampled]
+            notes += [describe_samples(as_scores(scores[name])) for name in sampled]
         for name in self.options.measure[1:] and self.options.measure:
             if name not in scores:
                 # a column that is a measure only where it is named, such as cost
@@ -392,8 +382,8 @@ class InputReader:
             known = [primary]
         named = self.options.measure if sampled else self.options.measure[1:] and self.options.measure
         picked = scores[list(named) or known]
-        if notes and VOTES not in scores[known[0]].attrs:
-            lower = [str(name) for name in picked if direction_of(picked[name])[0]]
+        if notes and "votes" not in scores[known[0]].attrs:
+            lower = [name for name in map(str, picked) if is_lower(picked[name])]
             notes[0] += f"; lower is better: {', '.join(lower)}" if lower else "; higher is better"
         return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.options.human)
 
@@ -417,12 +407,13 @@ def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
         raise InputError(
             "a score is 0 or below, and has no logarithm", where=where, remedy="remove --read log"
         )
-    measure = measure_of(scores)
+    table = as_scores(scores, needs=())
+    measure = table.measure
     # a range that was found belongs to the scores before, and the logarithm of 0 is no limit
     limits = measure.range if measure.range_from == DECLARED and measure.range is not None else (0.0, 0.0)
     logs = (math.log(limits[0]), math.log(limits[1])) if limits[0] > 0.0 else None
-    taken = scores.copy(data=np.log(scores.to_numpy()))
-    return note_measure(taken, replace(measure, range=logs, range_from=DECLARED if logs else ""))
+    measure = replace(measure, range=logs, range_from=DECLARED if logs else "")
+    return replace(table, values=np.log(table.values), measure=measure).to_xarray().transpose(*scores.dims)
 
 
 def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.Dataset:
@@ -442,7 +433,7 @@ def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.
     Dataset
         The scores of all other systems.
     """
-    known = level_names(scores[next(iter(scores.data_vars))], "system")
+    known = [str(name) for name in scores["system"].values]
     for name in names:
         if name not in known:
             raise InputError(
@@ -510,7 +501,7 @@ def parse_columns(given: Sequence[str]) -> dict[str, str] | None:
     return roles or None
 
 
-def pick_measure(read: Read) -> xr.DataArray:
+def pick_measure(read: Read) -> Scores:
     """Return the scores of the only measure, or refuse to choose."""
     known = read.measures
     if len(known) > 1:
@@ -531,14 +522,13 @@ def parse_model(text: str) -> Model:
     return Model.parse(text)
 
 
-def fill_gaps(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
+def fill_gaps(scores: Scores, fill: str) -> tuple[Scores, tuple[str, ...]]:
     """Return scores with undefined cells filled as the option says, and notes on them and on missing scores.
 
     A missing score is filled only by a number that was named; otherwise the fit leaves it out.
     """
     policy = parse_fill(fill)
-    undefined, missing = undefined_cells(scores), missing_cells(scores)
-    holes, lost = int(undefined.sum()), int(missing.sum())
+    holes, lost = int(scores.find_undefined().sum()), int(scores.find_missing().sum())
     named = isinstance(policy, str)
     how = "left out" if named else f"filled with {fill}"
     shown = [f"{format_count(holes, 'undefined cell')}: {fill}"] if holes and fill != "leave" else []

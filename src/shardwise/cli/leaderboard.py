@@ -43,7 +43,7 @@ def rank_systems(options: Options) -> Result:
         _, pairs = compare_by_factors(scores, options)
         baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
         result = PairResult(pairs=pairs, alpha=options.alpha)
-        board = rank_pairs(result, str(scores.name or "score"), baselines, options.baseline)
+        board = rank_pairs(result, scores.measure.name, baselines, options.baseline)
         notes = (*read.notes, *pairs.notes)
     else:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.

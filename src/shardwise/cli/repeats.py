@@ -24,7 +24,7 @@ from shardwise.comparing.instances import compare_instances, single_instance_tes
 from shardwise.core.arguments import lend_executor
 from shardwise.core.claim import format_count, pluralize_noun, translate_term
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores, measure_of, nouns_of
+from shardwise.core.scores import as_scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.unified import seeds_or_samples
@@ -64,7 +64,8 @@ def show_repeats(options: Options, read: Read) -> Result:
                 Option("report"),
             ),
         )
-    table, notes = fill_gaps(scores, options.fill)
+    filled, notes = fill_gaps(scores, options.fill)
+    table = filled.to_xarray()
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
     assert shown.table is not None
@@ -78,7 +79,7 @@ def show_repeats(options: Options, read: Read) -> Result:
 def _system_names(table: xr.DataArray, options: Options) -> list[str]:
     """The systems that take part, the better first."""
     means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
-    order = np.argsort(-measure_of(table).sign * means.to_numpy(), kind="stable")
+    order = np.argsort(-as_scores(table).measure.sign * means.to_numpy(), kind="stable")
     names = [str(means["system"].to_numpy()[k]) for k in order]
     wanted = {*options.only, *options.baseline} if options.only else set(names)
     return [name for name in names if name in wanted]
@@ -159,7 +160,7 @@ def _show_spread(table: xr.DataArray, options: Options) -> Result:
 
 def _show_shares(table: xr.DataArray, options: Options) -> Result:
     """Where the variance comes from."""
-    parts, nouns = _estimate_components(table, _system_names(table, options)), nouns_of(as_scores(table))
+    parts, nouns = _estimate_components(table, _system_names(table, options)), as_scores(table).nouns
     total = sum(parts.values())
     rows = [
         {
@@ -204,7 +205,7 @@ def _show_settings(table: xr.DataArray, options: Options) -> Result:
 
 def _name_repeat(table: xr.DataArray) -> str:
     """The user's word for a repeat."""
-    return nouns_of(as_scores(table)).get("instance", "instance")
+    return as_scores(table).nouns.get("instance", "instance")
 
 
 def _estimate_components(table: xr.DataArray, names: list[str]) -> VarianceComponents:

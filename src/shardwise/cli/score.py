@@ -13,7 +13,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
-from shardwise.core.scores import direction_of
+from shardwise.core.scores import is_lower
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
@@ -58,7 +58,7 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
             holes[str(name)] += int(values.isnull().sum())
     frame = pd.concat(frames)
     first = str(frame.columns[0])
-    lower = direction_of(scores[first])[0]
+    lower = is_lower(scores[first])
     return frame.sort_values(first, ascending=lower, kind="stable").reset_index(), holes
 
 

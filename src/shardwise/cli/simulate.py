@@ -189,7 +189,7 @@ def _show_answer(
     ranks = here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]]
     leaders["rank, these topics"] = format_ranks(ranks)
     lines = (write_answer(content), write_scope(content), *write_pairs(content))
-    size = content.fit.scores.size
+    size = content.fit.scores.values.size
     cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
     tau = f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
     fit, out = content.fit, options.out

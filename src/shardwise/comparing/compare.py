@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import make_tables, run_procedure
@@ -20,7 +19,7 @@ from shardwise.core.arguments import lend_executor, validate_choice, validate_co
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import Model
-from shardwise.core.scores import Scores, as_scores, average_dimensions, is_unpaired, layout_of, nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.method import TOPICS
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
@@ -45,15 +44,14 @@ TRIED = 99
 """Resamples with which a suggestion is tried."""
 
 
-def choose_default(scores: xr.DataArray) -> str:
+def choose_default(scores: Scores) -> str:
     """Return the name of the default procedure for scores of this layout; people's scores correct a judge."""
-    gated = Scores(scores)
-    if gated.human is not None:
+    if scores.people is not None:
         return OF_PEOPLE
-    if gated.votes is not None:
+    if scores.votes is not None:
         return OF_VOTES
-    dims = layout_of(scores)
-    if dims in (TABLE, INSTANCES) and is_unpaired(scores):
+    dims = scores.dims
+    if dims in (TABLE, INSTANCES) and scores.unpaired:
         return OF_UNPAIRED
     if dims not in DEFAULTS:
         raise InputError(
@@ -67,7 +65,7 @@ def choose_default(scores: xr.DataArray) -> str:
 
 
 def choose_procedure(
-    scores: xr.DataArray,
+    scores: Scores,
     method: str | Procedure | None = None,
     generalize: Claim | str | Iterable[str] | None = None,
     repeats: str | None = None,
@@ -77,7 +75,7 @@ def choose_procedure(
 
     Parameters
     ----------
-    scores : DataArray
+    scores : Scores
         Scores that passed the gate.
     method, generalize, repeats
         As for `compare`.
@@ -90,9 +88,9 @@ def choose_procedure(
         Method, correction and claim.
     """
     if repeats is not None:
-        method = _choose_for_repeats(layout_of(scores), method if model is None else str(model), repeats)
+        method = _choose_for_repeats(scores.dims, method if model is None else str(model), repeats)
     procedure = _use_name(scores, method) if model is None else _use_model(model, method)
-    dims, nouns = layout_of(scores), nouns_of(scores)
+    dims, nouns = scores.dims, scores.nouns
     procedure = procedure.for_layout(dims)
     if generalize is None:
         return procedure
@@ -102,12 +100,12 @@ def choose_procedure(
     return known[claim]
 
 
-def _use_name(scores: xr.DataArray, method: str | Procedure | None) -> Procedure:
+def _use_name(scores: Scores, method: str | Procedure | None) -> Procedure:
     """Return the procedure of a name, of a correction of the default one, or the default one."""
     if method is None:
         return parse_procedure(choose_default(scores))
     default = partial(choose_default, scores)
-    return parse_procedure(method, layout_of(scores), default, partial(_runs_on, scores))
+    return parse_procedure(method, scores.dims, default, partial(_runs_on, scores))
 
 
 def _use_model(model: Model | str, correction: str | Procedure | None) -> Procedure:
@@ -126,10 +124,10 @@ def _use_model(model: Model | str, correction: str | Procedure | None) -> Proced
     return Procedure(method, correction or "hsd", method.default_claim)
 
 
-def _runs_on(scores: xr.DataArray, procedure: Procedure) -> bool:
+def _runs_on(scores: Scores, procedure: Procedure) -> bool:
     """Return whether a procedure runs on the first two systems of the scores."""
     try:
-        procedure = procedure.for_layout(layout_of(scores))
+        procedure = procedure.for_layout(scores.dims)
         tables = make_tables(procedure, scores, n_resamples=TRIED)
         procedure.decide(tables.select_systems(np.arange(2)))
     except InputError:
@@ -147,7 +145,7 @@ def list_claims_on(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
 
 
 def refuse_claim(
-    procedure: Procedure, claim: Claim, known: Iterable[Claim], nouns: dict[str, str]
+    procedure: Procedure, claim: Claim, known: Iterable[Claim], nouns: Mapping[str, str]
 ) -> InputError:
     """Return the refusal of a claim, with those that the procedure supports."""
     words = "; ".join(supported.phrase(nouns) for supported in known)
@@ -411,8 +409,7 @@ def paired_tests(
     if one_sided and not TESTS[test].symmetric:
         offered = ", ".join(method.name for method in TESTS.values() if method.symmetric)
         raise InputError((Option("test", test), " has no one-sided form"), remedy=f"use one of {offered}")
-    table = average_dimensions(as_scores(scores), tuple(average))
-    table = as_scores(table, only=True)
+    table = as_scores(as_scores(scores).average(tuple(average)), only=True)
     method = TESTS[test]
     if one_sided:
         method = take_one_side(method)

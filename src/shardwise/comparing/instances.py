@@ -6,18 +6,18 @@ Join the scores of two systems, matched by topic: who has which instances, who i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.scores import DETERMINISTIC, direction_of, level_names
+from shardwise.core.measure import MeasureFacts
+from shardwise.core.scores import DETERMINISTIC, Scores, as_scores, is_labelled
 from shardwise.methods.method import TOPICS
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
@@ -27,10 +27,20 @@ from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
 from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.student import t_statistic, two_sided
 
-Source = xr.DataArray | pd.DataFrame | pd.Series
+
+class OneSystem(NamedTuple):
+    """The scores of one system."""
+
+    name: str
+    topics: tuple[str, ...]
+    # names of the instances that it has, and (M, N) scores at these
+    instances: tuple[str, ...]
+    values: Floats
+    deterministic: bool
+    lower_is_better: bool
 
 
-def join_pair(a: Source, b: Source, *complete: Part, replicated: bool = False) -> xr.DataArray:
+def join_pair(a: Any, b: Any, *complete: Part, replicated: bool = False) -> Scores:
     """Return the scores of two systems by topic, system and instance, NaN where one lacks an instance.
 
     A deterministic system has its scores at one instance, and a flag. Missing scores are refused where ``complete``
@@ -38,38 +48,33 @@ def join_pair(a: Source, b: Source, *complete: Part, replicated: bool = False) -
     """
     same = getattr(a, "name", None) == getattr(b, "name", None)  # the measure's then, not the systems'
     systems = _read_system(a, "a", not same), _read_system(b, "b", not same)
-    names, fixed = (
-        [system.name for system in systems],
-        [bool(system.attrs[DETERMINISTIC]) for system in systems],
-    )
-    topics, others = (level_names(system, "topic") for system in systems)
-    labels = [level_names(system, "instance") for system in systems]
-    if names[0] == names[1]:
-        raise InputError(f"both systems are called {names[0]!r}", remedy="give each its own name")
-    if set(topics) != set(others):
-        odd = sorted(set(topics) ^ set(others))
+    first, second = systems
+    topics = first.topics
+    if first.name == second.name:
+        raise InputError(f"both systems are called {first.name!r}", remedy="give each its own name")
+    if set(topics) != set(second.topics):
+        odd = sorted(set(topics) ^ set(second.topics))
         raise InputError(
             f"the systems do not have the same topics: {', '.join(odd[:5])} is in one only",
             remedy="select the topics that both have",
         )
     if len(topics) < 2:
         raise InputError(f"{len(topics)} topic is too few for a test over topics", remedy="give at least two")
-    values = systems[0].to_numpy(), systems[1].to_numpy()[:, [others.index(topic) for topic in topics]]
-    instances = list(dict.fromkeys([*labels[0], *labels[1]]))
+    instances = list(dict.fromkeys([*first.instances, *second.instances]))
     y = np.full((len(topics), 2, len(instances)), np.nan)
-    for k in range(2):
-        lost = ~np.isfinite(values[k])
+    for k, system in enumerate(systems):
+        lost = ~np.isfinite(system.values)
         if complete and lost.any():
-            topic = topics[int(lost.any(axis=0).argmax())]
+            topic = system.topics[int(lost.any(axis=0).argmax())]
             raise InputError(
-                f"{int(lost.sum())} scores of {names[k]} are missing, first topic {topic}",
+                f"{int(lost.sum())} scores of {system.name} are missing, first topic {topic}",
                 remedy=("drop these topics, or use ", *complete),
             )
-        y[:, k, [instances.index(label) for label in labels[k]]] = values[k].T
-    alone = [
-        name for name, seen, flag in zip(names, labels, fixed, strict=True) if len(seen) < 2 and not flag
-    ]
-    if replicated and alone and max(map(len, labels)) < 2:
+        rows = [system.topics.index(topic) for topic in topics]
+        y[:, k, [instances.index(label) for label in system.instances]] = system.values[:, rows].T
+    counts = [len(system.instances) for system in systems]
+    alone = [s.name for s, count in zip(systems, counts, strict=True) if count < 2 and not s.deterministic]
+    if replicated and alone and max(counts) < 2:
         raise InputError(
             f"{alone[0]} has a single instance, which does not show how instances vary",
             remedy=(
@@ -79,20 +84,30 @@ def join_pair(a: Source, b: Source, *complete: Part, replicated: bool = False) -
                 Option("repeats", "samples"),
             ),
         )
-    coords: dict[str, Any] = {"topic": list(topics), "system": names, "instance": instances}
-    coords[DETERMINISTIC] = ("system", fixed)
-    return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
+    return Scores(
+        y,
+        ("topic", "system", "instance"),
+        {"topic": topics, "system": (first.name, second.name), "instance": tuple(instances)},
+        measure=MeasureFacts(lower_is_better=first.lower_is_better and second.lower_is_better),
+        deterministic=np.array([system.deterministic for system in systems]),
+    )
 
 
-def own_scores(both: xr.DataArray) -> list[Floats]:
+def find_copies(scores: Scores) -> Bools:
+    """(R,) whether each system has one instance, or copies of one."""
+    flags = scores.deterministic
+    return np.zeros(len(scores.systems), dtype=np.bool_) if flags is None else flags
+
+
+def own_scores(both: Scores) -> list[Floats]:
     """(M, N) scores of each of two systems at the instances that it has."""
-    return [y[np.isfinite(y).any(axis=1)] for y in both.transpose("system", "instance", "topic").to_numpy()]
+    return [y[np.isfinite(y).any(axis=1)] for y in both.values.transpose(1, 2, 0)]
 
 
-def subtract_instances(both: xr.DataArray) -> Floats:
+def subtract_instances(both: Scores) -> Floats:
     """(M, N) differences instance by instance; a deterministic system meets all of the other's."""
     a, b = own_scores(both)
-    if not both[DETERMINISTIC].any() and len(a) != len(b):
+    if not both.has_copies and len(a) != len(b):
         raise InputError(
             f"{len(a)} and {len(b)} instances cannot be paired",
             remedy=(
@@ -104,15 +119,23 @@ def subtract_instances(both: xr.DataArray) -> Floats:
     return a - b
 
 
-def _read_system(source: Source, name: str, own_name: bool) -> xr.DataArray:
+def _read_system(source: Any, name: str, own_name: bool) -> OneSystem:
     """Return the scores of a system by instance and topic, under its name and with a flag if it is deterministic."""
-    if isinstance(source, pd.Series):
-        coords = {"topic": source.index.to_numpy()}
-        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic",), coords=coords, name=source.name)
-    elif isinstance(source, pd.DataFrame):
-        table = {"topic": source.index.to_numpy(), "instance": [str(column) for column in source.columns]}
-        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic", "instance"), coords=table)
-    if not isinstance(source, xr.DataArray) or set(source.dims) not in ({"topic"}, {"topic", "instance"}):
+    title, lower, flag = name, False, False
+    if type(source).__name__ in ("DataFrame", "Series"):
+        topics, y = tuple(map(str, source.index)), np.asarray(source, dtype=float).T
+        labels = tuple(map(str, getattr(source, "columns", ())))
+    elif is_labelled(source) and set(source.dims) in ({"topic"}, {"topic", "instance"}):
+        topics = tuple(map(str, source.get_index("topic")))
+        y = np.asarray(source.transpose(..., "topic").to_numpy(), dtype=float)
+        coords = source.coords
+        flag = DETERMINISTIC in coords and bool(source[DETERMINISTIC].item())
+        lower = as_scores(source.fillna(0.0), needs=()).measure.lower_is_better
+        # the scores of a single instance may have kept its name
+        alone = (str(source["instance"].item()),) if "instance" in coords and y.ndim == 1 else ()
+        labels = tuple(map(str, source.get_index("instance"))) if y.ndim == 2 else alone
+        title = str(source["system"].item()) if "system" in coords else title
+    else:
         dims_found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
         raise InputError(
             f"{name} has {dims_found} instead of the dimensions instance and topic",
@@ -121,18 +144,9 @@ def _read_system(source: Source, name: str, own_name: bool) -> xr.DataArray:
                 Either(", as in scores['AP'].sel(system='bm25')", ""),
             ),
         )
-    flag = DETERMINISTIC in source.coords and bool(source[DETERMINISTIC].item())
-    fixed = flag or "instance" not in source.dims
-    title = str((own_name and source.name) or name)
-    if "system" in source.coords:
-        title = str(source["system"].item())
-    # the scores of a single instance may have kept its name
-    if "instance" in source.dims:
-        labels = level_names(source, "instance")
-    else:
-        labels = (str(source["instance"].item()) if "instance" in source.coords else "0",)
-    y = np.atleast_2d(np.asarray(source.to_numpy(), dtype=float))  # by numpy: labels are dear to move
-    y = y.T if source.dims == ("topic", "instance") else y
+    if own_name and title == name and getattr(source, "name", None):
+        title = str(source.name)
+    fixed, y = flag or y.ndim == 1, np.atleast_2d(y)
     present = np.flatnonzero(np.isfinite(y).any(axis=1))
     if not present.size or np.isinf(y).any():
         problem = "an infinite score" if present.size else "no scores"
@@ -142,10 +156,8 @@ def _read_system(source: Source, name: str, own_name: bool) -> xr.DataArray:
             f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
         )
     present = present[:1] if fixed else present
-    levels = {"topic": list(level_names(source, "topic")), "instance": [labels[k] for k in present]}
-    return xr.DataArray(
-        y[present], dims=("instance", "topic"), coords=levels, name=title, attrs={DETERMINISTIC: fixed}
-    )
+    kept = tuple((labels or ("0",))[k] for k in present)
+    return OneSystem(title, topics, kept, y[present], fixed, lower)
 
 
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
@@ -228,28 +240,30 @@ def compare_instances(
         )
     complete = () if method == "mixed" else MIXED_MODEL
     seeds = method == "mixed" and design == "unified" and repeats == "seeds"
-    both = join_pair(a, b, *complete, replicated=seeds)
-    lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
+    joined = join_pair(a, b, *complete, replicated=seeds)
+    # the pair keeps its direction, whichever system is better
+    lower = joined.measure.lower_is_better
+    both = replace(joined, measure=MeasureFacts())
     draws = {"n_resamples": n_resamples, "seed": seed}
     if method != "mixed":
         reading = reading or ("pooled" if design == "paper" else "averaged")
         compared = _compare_means(both, method, reading, instance, draws)
     elif design == "unified":
         compared = _run_test(SAMPLES.name if repeats == "samples" else UNIFIED.name, both, draws)
-        if both[DETERMINISTIC].all():
+        if find_copies(both).all():
             compared = _compare_deterministic(compared, both, "as both systems are deterministic")
     else:
         compared = _compare_by_mixed_model(both, design, df)
     return replace(compared, estimates=replace(compared.estimates, lower_is_better=lower))
 
 
-def _run_test(name: str, both: xr.DataArray, draws: dict[str, Any]) -> Comparisons:
+def _run_test(name: str, both: Scores, draws: dict[str, Any]) -> Comparisons:
     """Compare the first system with the second by a test of instances."""
-    procedure, names = parse_procedure(f"{name} none"), level_names(both, "system")
+    procedure, names = parse_procedure(f"{name} none"), both.systems
     return run_procedure(procedure, both, only=[names], directed=True, by_range=False, **draws)
 
 
-def _compare_deterministic(compared: Comparisons, both: xr.DataArray, reason: str) -> Comparisons:
+def _compare_deterministic(compared: Comparisons, both: Scores, reason: str) -> Comparisons:
     """Return the comparison of two deterministic systems, which is a paired t-test of topics."""
     claim = TOPICS.sentence({"topic": both.sizes["topic"]})
     estimates = replace(compared.estimates, claim=claim, over=TOPICS)
@@ -257,16 +271,16 @@ def _compare_deterministic(compared: Comparisons, both: xr.DataArray, reason: st
 
 
 def _compare_means(
-    both: xr.DataArray, method: str, reading: str, instance: Any, draws: dict[str, Any]
+    both: Scores, method: str, reading: str, instance: Any, draws: dict[str, Any]
 ) -> Comparisons:
     """Compare by a t-test or a bootstrap of topics, on the means over instances or on one instance of each system."""
-    names, fixed = level_names(both, "system"), both[DETERMINISTIC].to_numpy()
+    names, fixed = both.systems, find_copies(both)
     random = [
         (name, len(y)) for name, y, flag in zip(names, own_scores(both), fixed, strict=True) if not flag
     ]
     scope = f", for {' and '.join(f'the mean of these {m} instances of {name}' for name, m in random)}"
     test, title = "t", "paired t on topic means"
-    means = both.mean("instance", skipna=True).drop_vars(DETERMINISTIC)
+    means = replace(both.mean("instance"), deterministic=None)
     if method == "bootstrap":
         test, title = "bootstrap", "studentised bootstrap of topics (J15 Algorithm 1)"
         if random and reading == "averaged":
@@ -277,16 +291,16 @@ def _compare_means(
             return replace(compared, title=f"studentised bootstrap of topics ({compared.title})")
     elif method == "t-single":
         title, draws = "paired t on one instance", {}
-        labels, places = level_names(both, "instance"), []
+        labels, places = both.labels["instance"], []
         for k, name in enumerate(names):
-            present = np.flatnonzero(np.isfinite(both.to_numpy()[:, k]).any(axis=0)).tolist()
+            present = np.flatnonzero(np.isfinite(both.values[:, k]).any(axis=0)).tolist()
             known = {labels[m]: m for m in present}
             if instance is not None and not fixed[k] and str(instance) not in known:
                 raise InputError(
                     f"{name} has no instance {instance}", remedy=f"it has {', '.join(list(known)[:5])}"
                 )
             places.append(present[0] if instance is None or fixed[k] else known[str(instance)])
-        means = means.copy(data=both.to_numpy()[:, [0, 1], places])
+        means = means.with_values(both.values[:, [0, 1], places])
         chosen = [f"{labels[places[k]]} of {name}" for k, name in enumerate(names) if not fixed[k]]
         scope = f", for instance {', '.join(chosen)} alone"
     compared = run_procedure(parse_procedure(f"{test} none"), means, only=[names], directed=True, **draws)
@@ -297,9 +311,9 @@ def _compare_means(
     return replace(compared, title=title, estimates=estimates)
 
 
-def _compare_by_mixed_model(both: xr.DataArray, design: str, df: str | None) -> Comparisons:
+def _compare_by_mixed_model(both: Scores, design: str, df: str | None) -> Comparisons:
     """Compare by a mixed model with nested or crossed instances."""
-    fixed = both[DETERMINISTIC].to_numpy()
+    fixed = find_copies(both)
     if fixed.all():
         raise InputError(
             "both systems are deterministic: a mixed model of instances has nothing to go by",
@@ -307,8 +321,8 @@ def _compare_by_mixed_model(both: xr.DataArray, design: str, df: str | None) -> 
         )
     # identical instances vary by nothing: the system is deterministic, and two such systems have the limit of the model
     alike = [len(y) > 1 and all(np.array_equal(y[0], x, equal_nan=True) for x in y) for y in own_scores(both)]
-    fixed = fixed | np.array(alike)
-    both = both.assign_coords({DETERMINISTIC: ("system", fixed)})
+    fixed = np.asarray(fixed | np.array(alike))
+    both = replace(both, deterministic=fixed)
     if fixed.all():
         compared = _run_test(UNIFIED.name, both, {})
         return _compare_deterministic(
@@ -319,7 +333,7 @@ def _compare_by_mixed_model(both: xr.DataArray, design: str, df: str | None) -> 
         design = "crossed" if fixed.any() else "nested"
     fit = mixed(both, "crossed" if design == "crossed" else "nested")
     freedom = df or ("paper" if paper else "auto")
-    a, b = level_names(both, "system")
+    a, b = both.systems
     few = "the instance variance cancels from a crossed comparison: with few instances it finds too much"
     notes = (*fit.notes, few) if design == "crossed" and fixed.any() else fit.notes
 
@@ -359,10 +373,9 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
     mean, se = (x[:, 0] for x in paired.pair_moments(y, np.array([0]), np.array([1])))
     p = two_sided(t_statistic(mean, se), z.shape[1] - 1.0)
-    lower = all(isinstance(scores, xr.DataArray) and direction_of(scores)[0] for scores in (a, b))
-    gain = -mean if lower else mean
+    gain = both.measure.sign * mean
     verdict = np.where(p > alpha, "no difference", np.where(gain > 0, "better", "worse"))
-    present = np.isfinite(both.to_numpy()).any(axis=0)
+    present = np.asarray(np.isfinite(both.values).any(axis=0))
     more = present[0] if present[0].sum() >= present[1].sum() else present[1]
-    labels = [label for label, seen in zip(level_names(both, "instance"), more, strict=True) if seen]
+    labels = [label for label, seen in zip(both.labels["instance"], more, strict=True) if seen]
     return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.rankings import Ranking, kendall_tau
@@ -22,7 +21,7 @@ from shardwise.core.arguments import Progress, validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
-from shardwise.core.scores import as_scores
+from shardwise.core.scores import Scores, as_scores, is_labelled
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import Means, Pairs
@@ -32,7 +31,7 @@ from shardwise.stats.resplitting import in_words, remaining_share, removable_sha
 from shardwise.stats.student import student_critical
 
 Signs = npt.NDArray[np.int8]
-Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
+Fit = Literal["anova", "bootstrap"] | Callable[[Scores, Model | str], Any]
 
 
 def over_splits(
@@ -93,7 +92,7 @@ def over_splits(
     comparisons: list[Comparisons] = []
     total = table.sizes["split"]
     for i in range(total):
-        one_split = table.isel(split=i)
+        one_split = table.select(split=i)
         try:
             fitted: Any
             if fit == "anova":
@@ -115,7 +114,7 @@ def over_splits(
     return tuple(comparisons)
 
 
-def with_splits(scores: Any, model: Model | str) -> xr.DataArray:
+def with_splits(scores: Any, model: Model | str) -> Scores:
     """Scores with splits through the gate; dimensions that a model names keep the user's names, as in `anova`."""
     named = Model.parse(model) if isinstance(model, str) else model
     table = as_scores(scores, needs=(), keep=named.dimensions)
@@ -487,14 +486,16 @@ def summary_over_splits(
         )
     figures: dict[str, list[float]] = {}
     if whole is not None:
-        reference = whole
-        if isinstance(whole, xr.DataArray):
-            if whole.dims != ("system",):
+        reference: Any = whole
+        if is_labelled(whole):
+            if reference.dims != ("system",):
                 raise InputError(
-                    f"the ranking of the whole collection has the dimensions {whole.dims}",
+                    f"the ranking of the whole collection has the dimensions {reference.dims}",
                     remedy=("give a mean per system", Either(", as in scores.mean('topic')", "")),
                 )
-            reference = dict(zip(map(str, whole["system"].values), whole.values.tolist(), strict=True))
+            reference = dict(
+                zip(map(str, reference["system"].values), reference.values.tolist(), strict=True)
+            )
         figures["tau"] = [
             kendall_tau(dict(zip(c.estimates.labels, c.means.tolist(), strict=True)), reference)
             for c in comparisons

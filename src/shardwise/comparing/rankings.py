@@ -25,14 +25,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import (
-    as_scores,
-    level_names,
-    measure_of,
-    nouns_of,
-    require_complete,
-    require_scores,
-)
+from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
 from shardwise.methods.paired.statistics import friedman_statistic, rank_variance
 from shardwise.methods.pairs import Means
@@ -221,7 +214,7 @@ class RankFit(Shown):
 
     labels: tuple[str, ...]
     ranks: Floats
-    nouns: dict[str, str]
+    nouns: Mapping[str, str]
 
     @property
     def mean_ranks(self) -> pd.Series:
@@ -299,6 +292,6 @@ def rank_systems(scores: Any) -> RankFit:
     >>> fit.mean_ranks.round(3).tolist(), round(fit.statistic, 3)
     ([1.333, 1.667, 3.0], 4.667)
     """
-    table = require_scores(as_scores(scores, only=True), "a test of ranks").transpose("topic", "system")
-    ranks = scipy.stats.rankdata(-measure_of(table).sign * require_complete(table), axis=1)
-    return RankFit(level_names(table, "system"), np.asarray(ranks, np.float64), nouns_of(table))
+    table = as_scores(scores, only=True).require_items("a test of ranks")
+    ranks = scipy.stats.rankdata(-table.measure.sign * table.require_complete(), axis=1)
+    return RankFit(table.systems, np.asarray(ranks, np.float64), table.nouns)

@@ -5,30 +5,20 @@ Estimate how well each system's mean by itself is known, for intervals of single
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, refuse_dunnett
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import (
-    Scores,
-    in_canonical_order,
-    is_unpaired,
-    layout_of,
-    level_names,
-    missing_cells,
-    nouns_of,
-    require_complete,
-)
+from shardwise.core.scores import Scores
 from shardwise.methods.clusters import by_units
-from shardwise.methods.intervals import BOUNDED, BoundedScores, bound_scores
+from shardwise.methods.intervals import BoundedScores, bound_scores
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.names import AVERAGED, Procedure
 from shardwise.methods.pairs import Means, Pairs, check_systems, choose_pairs, list_baselines
@@ -133,7 +123,7 @@ FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
 
 def run_procedure(
     procedure: Procedure,
-    scores: xr.DataArray,
+    scores: Scores,
     *,
     only: Any = None,
     baseline: str | Sequence[str] | None = None,
@@ -148,7 +138,7 @@ def run_procedure(
     ----------
     procedure : Procedure
         Method, correction and claim.
-    scores : DataArray
+    scores : Scores
         Labelled scores of a layout that the procedure takes.
     only : sequence, optional
         Systems, or pairs of systems.
@@ -170,9 +160,9 @@ def run_procedure(
     """
     bounded = find_bounded(scores, procedure) if by_range else None
     scores, _ = by_units(scores)
-    gated, nouns = Scores(scores), nouns_of(scores)
+    nouns = scores.nouns
     made = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
-    tables = sort_systems(procedure, replace(made, names=level_names(scores, "system")))
+    tables = sort_systems(procedure, replace(made, names=scores.systems))
     labels, bases = tables.names, list_baselines(baseline)
     refuse_dunnett(procedure.correction, bases)
     ia, ib = choose_pairs(labels, only, bases or None, directed=directed)
@@ -185,12 +175,12 @@ def run_procedure(
     labelled = replace(
         of_table,
         labels=labels,
-        claim=_write_claim(procedure, tables, nouns, gated.unit_scope),
+        claim=_write_claim(procedure, tables, nouns, scores.unit_scope),
         over=procedure.claim,
         nouns=nouns,
         posterior=None if posterior is None else posterior(tables, labels, procedure.claim),
         model=estimates.model or procedure.method.title,
-        scale=float(np.ravel(estimates.scale)[0]) if gated.unit_scale is None else gated.unit_scale,
+        scale=float(np.ravel(estimates.scale)[0]) if scores.unit_scale is None else scores.unit_scale,
         bounded=None if bounded is None else bounded.select_systems(labels),
         lower_is_better=tables.lower_is_better,
         notes=(
@@ -204,28 +194,21 @@ def run_procedure(
     return Comparisons(labelled, ia, ib, pairs, title, procedure.name, directed or bool(bases), resamples)
 
 
-def find_bounded(scores: xr.DataArray, procedure: Procedure) -> BoundedScores | None:
+def find_bounded(scores: Scores, procedure: Procedure) -> BoundedScores | None:
     """Return the scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample.
 
     None where people's scores correct a judge's, scores are strengths fitted to votes or ranks, or the claim is about
     exactly these topics.
     """
-    gated, method = Scores(scores), procedure.method
-    if (
-        "topic" not in procedure.claim
-        or gated.human is not None
-        or gated.votes is not None
-        or method.of_ranks
-    ):
+    judged = scores.people is not None or scores.votes is not None
+    if "topic" not in procedure.claim or judged or procedure.method.of_ranks:
         return None
-    if gated.unit_df is not None:
-        made: BoundedScores | None = scores.attrs.get(BOUNDED)
-        return made
-    return bound_scores(scores)
+    of_items: BoundedScores | None = scores.bounded
+    return bound_scores(scores) if scores.unit_df is None else of_items
 
 
 def make_tables(
-    procedure: Procedure, scores: xr.DataArray, *, n_resamples: int | None = None, seed: int = 0
+    procedure: Procedure, scores: Scores, *, n_resamples: int | None = None, seed: int = 0
 ) -> Tables:
     """Make a batch of one of scores that passed the gate, or refuse them with the reason.
 
@@ -233,7 +216,7 @@ def make_tables(
     ----------
     procedure : Procedure
         What is going to be run.
-    scores : DataArray
+    scores : Scores
         Labelled scores.
     n_resamples, seed
         As for `run_procedure`.
@@ -243,29 +226,29 @@ def make_tables(
     Tables
         One table with all that methods ask of it.
     """
-    dims, method, gated = layout_of(scores), procedure.method, Scores(scores)
+    dims, method = scores.dims, procedure.method
     if dims not in procedure.layouts:
         raise procedure.make_refusal(
             f"cannot take scores by {', '.join(dims)}", f"it takes {procedure.takes}"
         )
-    options: dict[str, Any] = {"lower_is_better": gated.measure.lower_is_better}
-    if gated.deterministic:
-        options["deterministic"] = gated.deterministic
-    if gated.unit_df is not None:
+    options: dict[str, Any] = {"lower_is_better": scores.measure.lower_is_better}
+    if scores.has_copies:
+        options["deterministic"] = tuple(scores.deterministic.tolist())  # type: ignore[union-attr]
+    if scores.unit_df is not None:
         if not method.takes_units:
             raise procedure.make_refusal(
                 "looks at single items, which clusters and tasks make unequal",
                 "use 'moderated' or 't holm', which look at means",
             )
-        options["unit_df"] = gated.unit_df
-    if gated.human is not None:
+        options["unit_df"] = scores.unit_df
+    if scores.people is not None:
         if not method.uses_people:
             raise procedure.make_refusal(
                 "looks at the judge alone", "use 'ppi holm', or leave out the scores by people"
             )
-        options |= {"human": gated.human[None], "cluster": gated.cluster, "task": gated.task}
-    if gated.votes is not None or method.uses_votes:
-        if gated.votes is None:
+        options |= {"human": scores.people[None], "cluster": scores.cluster, "task": scores.task}
+    if scores.votes is not None or method.uses_votes:
+        if scores.votes is None:
             raise procedure.make_refusal(
                 "needs votes, and these are scores",
                 "give a file of votes with the columns model_a, model_b and winner, or leave out the method",
@@ -274,13 +257,13 @@ def make_tables(
             raise procedure.make_refusal(
                 "needs scores of items, and these are votes", ("use ", Option("method", "bradley-terry"))
             )
-        places = {name: k for k, name in enumerate(gated.votes.systems)}
-        members = np.array([places[name] for name in level_names(gated.array, "system")])
-        options["votes"] = (gated.votes.units.select_systems(members),)
-    if method.takes_single_items and gated.cluster is not None:
-        options["cluster"] = gated.cluster
-    if is_unpaired(scores) and not method.takes_single_items:
-        nouns = nouns_of(scores)
+        places = {name: k for k, name in enumerate(scores.votes.systems)}
+        members = np.array([places[name] for name in scores.systems])
+        options["votes"] = (scores.votes.units.select_systems(members),)
+    if method.takes_single_items and scores.cluster is not None:
+        options["cluster"] = scores.cluster
+    if scores.unpaired and not method.takes_single_items:
+        nouns = scores.nouns
         topic, system = nouns.get("topic", "topic"), nouns.get("system", "system")
         raise InputError(
             f"no {topic} has scores of two {pluralize_noun(system)}, and {procedure.name} compares them on the same"
@@ -290,12 +273,12 @@ def make_tables(
             value=procedure.name,
         )
     # gaps are kept, refused or left out as the method does
-    gaps = bool(np.isnan(scores.values).any())
+    gaps = scores.has_gaps
     if method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
-        y = np.asarray(in_canonical_order(scores).values, dtype=float)
+        y = np.asarray(scores.values, dtype=float)
     elif gaps and method.takes_common_gaps:
         raise InputError(
-            f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
+            f"{int(scores.find_missing().sum())} scores are missing for some systems only; {procedure.name} leaves out"
             " only what all systems lack",
             remedy=(
                 "drop those topics or systems, or use ",
@@ -305,24 +288,27 @@ def make_tables(
             argument="scores",
         )
     else:
-        if gated.deterministic and "instance" in dims:
+        if scores.has_copies and "instance" in dims:
             # the scores of a deterministic system stand for all instances
-            random = xr.DataArray(~np.array(gated.deterministic), dims="system")
-            scores = scores.where(random, scores.max("instance"))
-        y = require_complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+            y = np.array(scores.values, dtype=float)
+            fixed = np.flatnonzero(options["deterministic"])
+            rows = np.moveaxis(y, scores.over("system", "instance"), (0, -1))
+            rows[fixed] = np.fmax.reduce(rows[fixed], axis=-1)[..., None]
+            scores = scores.with_values(y)
+        y = scores.require_complete(least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
     systems = y.shape[dims.index("system")]
     resamples = method.default_resamples(systems) if n_resamples is None else n_resamples
     return Tables.one(y, dims, seed=validate_count(seed, "seed", least=0), n_resamples=resamples, **options)
 
 
-def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
+def leaves_out_gaps(procedure: Procedure, scores: Scores) -> bool:
     """Return whether a procedure can leave out what these scores lack.
 
     Parameters
     ----------
     procedure : Procedure
         Any procedure.
-    scores : DataArray
+    scores : Scores
         Labelled scores that passed the gate.
 
     Returns
@@ -331,9 +317,9 @@ def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
         Always where nothing is missing; some methods leave out only what all systems lack.
     """
     method, claim = procedure.method, procedure.claim
-    if method.takes_gaps_for(claim) or not scores.isnull().any():
+    if method.takes_gaps_for(claim) or not scores.has_gaps:
         return True
-    return method.takes_common_gaps and not missing_cells(scores).any()
+    return method.takes_common_gaps and not scores.find_missing().any()
 
 
 def sort_systems(procedure: Procedure, tables: Tables) -> Tables:
@@ -417,7 +403,7 @@ def warn_of_systems(procedure: Procedure, tables: Tables, all_pairs: bool, bound
     return tuple(notes)
 
 
-def _write_claim(procedure: Procedure, tables: Tables, nouns: dict[str, str], scope: str) -> str:
+def _write_claim(procedure: Procedure, tables: Tables, nouns: Mapping[str, str], scope: str) -> str:
     """Return the claim in words; where splits are averaged, it is about any split and not about the shards of one."""
     sizes: dict[str, int | tuple[int, int]] = dict(tables.shape)
     if "instance" in sizes:

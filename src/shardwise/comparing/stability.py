@@ -21,7 +21,7 @@ from shardwise.core import late
 from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD2, MD3, Model
-from shardwise.core.scores import as_scores, level_names
+from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
@@ -292,7 +292,7 @@ def stability_of_methods(
 
 
 def _compare_approaches(
-    approaches: Mapping[str, tuple[xr.DataArray, dict[str, Any]]],
+    approaches: Mapping[str, tuple[Scores, dict[str, Any]]],
     model: Model | str,
     dimension: str,
     alpha: float,
@@ -431,7 +431,7 @@ def within_across(
         )
     parsed = [Model.parse(model) if isinstance(model, str) else model for model in models]
     table = as_scores(scores, needs=("system",), keep={d for model in parsed for d in model.dimensions})
-    known = level_names(table, "system")
+    known = table.systems
     widths: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     decisions: list[pd.DataFrame] = []
     for model in parsed:
@@ -444,9 +444,7 @@ def within_across(
             absent = [system for system in chosen if system not in known]
             if absent:
                 raise InputError(f"unknown system {absent[0]!r}", where=f"set {label!r}")
-            alone = _fit_model(
-                table.isel(system=[known.index(system) for system in chosen]), model, bootstrap
-            )
+            alone = _fit_model(table.select_systems(chosen), model, bootstrap)
             inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
             by_itself = compare_estimates(alone.estimates(**claim), method)
             for condition, fitted, comparisons in (
@@ -464,7 +462,7 @@ def within_across(
     )
 
 
-def _fit_model(scores: xr.DataArray, model: Model | str, bootstrap: bool) -> Any:
+def _fit_model(scores: Scores, model: Model | str, bootstrap: bool) -> Any:
     return bootstrap_anova(scores, model) if bootstrap else anova(scores, model)
 
 

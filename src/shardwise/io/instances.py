@@ -86,7 +86,7 @@ def flag_deterministic(scores: ScoreArray, systems: Iterable[str]) -> ScoreArray
     >>> flag_deterministic(table, ["bm25"]).deterministic.values
     array([ True])
     """
-    table = scores if isinstance(scores, xr.Dataset) else as_scores(scores)
+    table = scores if isinstance(scores, xr.Dataset) else as_scores(scores).to_xarray()
     known = [str(name) for name in table["system"].values]
     named = [systems] if isinstance(systems, str) else list(systems)
     for name in named:

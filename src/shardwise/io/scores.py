@@ -20,7 +20,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
 from shardwise.core.measure import UNNAMED, is_lower_better
-from shardwise.core.scores import declare_measures, measure_of, require_scores
+from shardwise.core.scores import Scores, as_scores, declare_measures
 from shardwise.core.text import guard_frame
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
@@ -167,7 +167,7 @@ def read_scores(
     declared = declare_measures(_to_dataset(data), range, lower_is_better)
     for name in declared:
         try:
-            measure_of(declared[name], settled=False)
+            as_scores(declared[name], needs=())
         except InputError as error:
             files = score_files(source)[:1] if are_paths(source) else ()
             raise error.add_location(": ".join([*map(str, files), str(name)])) from error
@@ -194,7 +194,9 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
         contents = _read_files(paths, wishes)
     votes = _find_votes(contents, wishes)
     if votes is not None:
-        return _pick_measure(late.call_bound("votes", votes, ridge=ridge), measure, votes.source)
+        made: dict[str, Scores] = late.call_bound("votes", votes, ridge=ridge)
+        arrays = {name: fitted.to_xarray() for name, fitted in made.items()}
+        return _pick_measure(xr.Dataset(arrays, attrs={"primary": next(iter(made))}), measure, votes.source)
     if ridge:
         raise InputError(
             "a ridge is for votes, and these are scores", remedy="leave it out", argument="ridge"
@@ -260,7 +262,9 @@ def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Layout = "long") -> None:
+def write_scores(
+    scores: xr.DataArray | xr.Dataset | Scores, path: PathLike, *, layout: Layout = "long"
+) -> None:
     """Write scores in the format that the ending names: .csv, .tsv (also .gz, .bz2, .xz, .zst), .parquet, .nc, .zarr.
 
     All of them read back with `read_scores`; NetCDF and Zarr keep the attributes too. A Zarr store is a folder of
@@ -268,7 +272,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
 
     Parameters
     ----------
-    scores : DataArray or Dataset
+    scores : DataArray, Dataset or Scores
         One measure or several.
     path : path
         The file or store; one that is there is replaced.
@@ -284,8 +288,9 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     True
     """
     validate_choice(layout, "layout", get_args(Layout))
+    scores = scores.to_xarray() if isinstance(scores, Scores) else scores
     for measured in _to_dataset(scores).data_vars.values():
-        require_scores(measured, "a file of scores")
+        as_scores(measured, needs=()).require_items("a file of scores")
     target = Path(path)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
     kind = ending.lower().split(".")[1] if ending else ""

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete, require_scores
+from shardwise.core.scores import Scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
@@ -215,7 +214,7 @@ def calibrate(
     if scores is None and shards is not None and instances is not None:
         raise InputError("shards and instances at once", remedy="choose one of them")
     third = ("shard",) if shards is not None else ("instance",) if instances is not None else ()
-    dims = ("topic", "system", *third) if scores is None else layout_of(scores)
+    dims = ("topic", "system", *third) if scores is None else scores.dims
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     for dim, size in asked.items():
         if size is not None and dim not in dims:
@@ -224,7 +223,7 @@ def calibrate(
     shape = tuple(asked.get(dim) or usual[dim] for dim in dims)
     example = Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")
     chosen = list(parse_methods(methods, dims, "no method to calibrate", example).values())
-    nouns = {} if scores is None else nouns_of(scores)
+    nouns = {} if scores is None else dict(scores.nouns)
     wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = SimulationSource(scores, sd, dims, shape)
     named = None if nulls is None else known_nulls(nulls, given)
@@ -241,7 +240,7 @@ def calibrate(
         raise InputError(
             "a baseline is one of the systems of the scores", remedy="calibrate on the scores as they are"
         )
-    names = () if scores is None else level_names(scores, "system")
+    names = () if scores is None else scores.systems
     tried = Trial(cases, chosen, alpha, seed, plan, number_baselines(baseline, names))
     claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
     sizes = " × ".join(format_count(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
@@ -279,23 +278,21 @@ def calibrate(
         why: tuple[str, ...] = ()
         if scores is not None and given.as_measured and len(failed):
             blamed = tried.count_blamed(tallies, claim, failed)
-            means, labels = topic_means(require_complete(scores), dims), list(level_names(scores, "topic"))
+            means, labels = topic_means(scores.require_complete(), dims), list(scores.topics)
             why = late.call_bound("error_causes", blamed, means, list(names), labels, nouns)
         verdicts.append(judge_methods(claim, claim_rows, chosen, dims, alpha, why, nouns))
     return replace(calibration, verdicts=tuple(verdicts))
 
 
-def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents, tuple[str, ...]]:
+def _read_source(source: Any) -> tuple[Scores | None, VarianceComponents, tuple[str, ...]]:
     """Read scores and variances, and name the systems left out because one score everywhere has no distribution."""
     if isinstance(source, VarianceComponents):
         return None, source, ()
     if isinstance(source, Mapping) and source and all(isinstance(v, float | int) for v in source.values()):
         return None, VarianceComponents.of(source, kind="sd"), ()
     scores, _ = complete_table(source)
-    require_scores(scores, "calibrate")
-    rest = [dim for dim in scores.dims if dim != "system"]
-    varied = (scores.max(rest) > scores.min(rest)).to_numpy()
-    names = level_names(scores, "system")
+    names, rows = scores.require_items("calibrate").systems, scores.system_rows()
+    varied = np.asarray(rows.max(axis=1) > rows.min(axis=1))
     still = tuple(name for name, varies in zip(names, varied, strict=True) if not varies)
     if varied.sum() < 2 <= len(names):
         raise InputError(
@@ -303,7 +300,7 @@ def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents, 
             remedy="give two systems or more whose scores vary",
         )
     if still:
-        scores = scores.isel(system=np.flatnonzero(varied))
+        scores = scores.select(system=np.flatnonzero(varied))
     return scores, variance_components(scores), still
 
 

@@ -15,12 +15,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import require_complete
+from shardwise.core.scores import Scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios import from_scores as data
 from shardwise.lab.scenarios.base import Scenario, normal_scenario
@@ -44,7 +43,7 @@ SIZES = 5  # differences planted between nothing and what is hardly ever missed
 class SimulationSource:
     """Scores or, without them, components; and the sizes to simulate."""
 
-    scores: xr.DataArray | None
+    scores: Scores | None
     sd: VarianceComponents
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -64,7 +63,7 @@ class SimulationSource:
         """The scores, none of which may be missing."""
         if self.scores is None:
             raise InputError("this scenario is made of scores", remedy="give scores, not components")
-        return require_complete(self.scores)
+        return self.scores.require_complete()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]
     """The scenarios to try a claim in where none are named, and why `tilt` is not among them where it might be."""
     if source.scores is None:
         return ["normal"], ""
-    y = source.scores.to_numpy()
+    y = source.scores.values
     bounded = bool(y.min() >= 0 and y.max() <= 1) and source.dims[-1] != "instance"
     if not source.as_measured:
         return ["margins" if bounded else "normal"], ""

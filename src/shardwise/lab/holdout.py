@@ -32,7 +32,7 @@ from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.trial import Figures, decide_tables, join_figures
@@ -203,7 +203,7 @@ def basis_of(model: str, dims: tuple[str, ...], generalize: tuple[str, ...], new
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
-ScoreTable = xr.DataArray | xr.Dataset | pd.DataFrame
+ScoreTable = xr.DataArray | xr.Dataset | pd.DataFrame | Scores
 RATES: dict[str, tuple[str, str]] = {
     "found": ("found", ""),
     "found_share": ("found", "pairs"),
@@ -331,7 +331,7 @@ def split_half(
     t holm    5.2         0.96      0.04
     """
     array, y = complete_table(scores)
-    dims = layout_of(array)
+    dims = array.dims
     level_of(alpha)
     level_of(level, "level")
     if repeats < 1 or seed < 0:
@@ -361,7 +361,7 @@ def split_half(
         {key: join_figures([result[k][key] for result in results]) for key in results[0][k]} for k in (0, 1)
     )
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
-    nouns = nouns_of(as_scores(scores))
+    nouns = as_scores(scores).nouns
     setting = (
         f"{n} {pluralize_noun(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half):"
         f" {pairs} pairs of"
@@ -437,7 +437,7 @@ def across_collections(
         )
     first, second, common = _match_systems(a, b, names)
     (array, y), (_, z) = complete_table(first), complete_table(second)
-    dims = layout_of(array)
+    dims = array.dims
     chosen, strict = _choose_procedures(procedures, dims, reference)
     plan = HoldoutPlan(dims, chosen, frozenset(("topic", "shard")), alpha, level, seed, strict)
     forth, back = plan.both_ways(y[None], z[None], 0)
@@ -486,12 +486,10 @@ def _choose_procedures(
     return tuple(chosen.values()), list(chosen).index(strict)
 
 
-def _match_systems(
-    a: ScoreTable, b: ScoreTable, names: tuple[str, str]
-) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+def _match_systems(a: ScoreTable, b: ScoreTable, names: tuple[str, str]) -> tuple[Scores, Scores, list[str]]:
     """Return both score sets with the systems that they share, in the order of the first."""
     first, second = as_scores(a), as_scores(b)
-    layouts = [layout_of(table) for table in (first, second)]
+    layouts = [table.dims for table in (first, second)]
     if layouts[0] != layouts[1]:
         raise InputError(
             f"{names[0]} has {', '.join(layouts[0])} and {names[1]} {', '.join(layouts[1])}",
@@ -499,9 +497,9 @@ def _match_systems(
         )
     labels = []
     for table, name in zip((first, second), names, strict=True):
-        if "system" not in table.coords:
+        if table.systems == tuple(map(str, range(len(table.systems)))):
             raise InputError(f"the systems of {name} have no names", remedy="matching systems takes names")
-        names_of_systems = level_names(table, "system")
+        names_of_systems = table.systems
         if len(set(names_of_systems)) < len(names_of_systems):
             twice = next(label for label in names_of_systems if names_of_systems.count(label) > 1)
             raise InputError(f"two systems of {name} are called {twice!r}", remedy="give each its own name")
@@ -521,11 +519,7 @@ def _match_systems(
                 "; two are needed",
             ),
         )
-    picked = [
-        table.isel(system=[names_of_systems.index(label) for label in common])
-        for table, names_of_systems in zip((first, second), labels, strict=True)
-    ]
-    return picked[0], picked[1], common
+    return first.select_systems(common), second.select_systems(common), common
 
 
 def compute_rates(counts: Mapping[str, Floats], samples: float) -> dict[str, Floats]:

@@ -14,7 +14,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
-from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
+from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import Scenario, check_layout, effects_of, normal_scenario
 from shardwise.lab.scenarios.bounded import correlation_root, margins_scenario, normal_scores
@@ -119,10 +119,10 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
         source = as_scores(source)
     made = build_scenario(source, asked)
     names = None
-    if isinstance(source, xr.DataArray):
+    if isinstance(source, Scores):
         drawn = _draw_systems(source.sizes["system"], asked)
-        if drawn is not None and "system" in source.coords:
-            names = [level_names(source, "system")[j] for j in drawn]
+        if drawn is not None and source.systems != tuple(map(str, range(len(source.systems)))):
+            names = [source.systems[j] for j in drawn]
     return label_table(made, asked.seed, names)
 
 
@@ -207,7 +207,7 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
 
 
 def _resolve_layout(
-    table: xr.DataArray | None, asked: SimulationOptions
+    table: Scores | None, asked: SimulationOptions
 ) -> tuple[tuple[str, ...], tuple[int, ...], Claim]:
     """Return dimensions, sizes and claim: those of the source where nothing else is asked for."""
     wanted = asked.sizes
@@ -221,8 +221,8 @@ def _resolve_layout(
                         Option("sd"),
                     ),
                 )
-        dims = layout_of(table)
-        sizes = {dim: wanted[dim] or int(table.sizes[dim]) for dim in dims}
+        dims = table.dims
+        sizes = {dim: wanted[dim] or table.sizes[dim] for dim in dims}
     else:
         if wanted["shard"] and wanted["instance"]:
             raise InputError("scores have shards or instances, not both", remedy="leave one out")
@@ -231,7 +231,7 @@ def _resolve_layout(
         usual = {**wanted, "topic": wanted["topic"] or TOPICS, "system": wanted["system"] or SYSTEMS}
         sizes = {dim: size for dim, size in usual.items() if size is not None}
         dims = tuple(sizes)
-    claim = Claim.of(asked.generalize, nouns_of(table) if table is not None else None)
+    claim = Claim.of(asked.generalize, table.nouns if table is not None else None)
     shape = tuple(sizes[dim] for dim in dims)
     check_layout(dims, shape, claim)
     return dims, shape, claim

@@ -21,7 +21,7 @@ from shardwise.core.arguments import validate_choice, validate_count, validate_l
 from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
+from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
@@ -147,14 +147,13 @@ def check_statements(
     for kind in kinds:
         validate_choice(kind, "kinds", KINDS, what="kind of statement")
     procedure = parse_procedure(method)
-    scores = turn_scores(as_scores(source))
+    scores = as_scores(source).turn()
     bounds = None if "task" in scores.dims else find_range(scores)
-    means = scores.mean([d for d in scores.dims if d not in TABLE]) if len(scores.dims) > 2 else scores
-    y = np.asarray(means.transpose(*TABLE).to_numpy(), np.float64)
+    y = np.asarray(scores.mean(*scores.others).values, np.float64)
     y = y[np.isfinite(y).all(axis=1)]
     if len(y) < 3 or y.shape[1] < 2:
         raise InputError("too few topics that all systems have", remedy="give at least three")
-    baselines = number_baselines(baseline, level_names(scores, "system"))
+    baselines = number_baselines(baseline, scores.systems)
     margin = MARGIN_SHARE * (1.0 if bounds is None else bounds.width) if margin is None else margin
     rows: list[dict[str, Any]] = []
     if "margin" in kinds:
@@ -163,7 +162,7 @@ def check_statements(
         rows += _check_resampled(procedure, baselines, y, bounds, alpha, repetitions, seed)
     if "power" in kinds and procedure.name == DEFAULT and not baselines:
         rows += _check_power(y, alpha, repetitions, seed)
-    nouns = nouns_of(scores)
+    nouns = scores.nouns
     sizes = " by ".join(format_count(n, nouns.get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     description = f"{repetitions:,} simulated tables like these {sizes}"

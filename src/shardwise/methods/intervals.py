@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import level_names, measure_of
+from shardwise.core.scores import Scores
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.stats import intervals, student, studentized_range, units
 from shardwise.stats.corrections import uncorrected_level
@@ -247,52 +246,23 @@ def _number_blocks(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice,
         start += len(a)
 
 
-BOUNDED = "bounded_items"
-"""Attribute of the scores of units that were made of items: the `BoundedScores` of these items."""
-
-
-def find_range(scores: xr.DataArray) -> Range | None:
-    """Return the range of scores with their direction; None where scores are not known to be bounded.
-
-    >>> find_range(xr.DataArray([0.0, 0.5, 1.0]))
-    Range(low=0.0, high=1.0, lower_is_better=False)
-    >>> find_range(xr.DataArray([12.0, 31.0])) is None
-    True
-    """
-    measure = measure_of(scores, settled=False)
+def find_range(scores: Scores) -> Range | None:
+    """Return the range of scores with their direction; None where scores are not known to be bounded."""
+    measure = scores.measure
     return None if measure.range is None else Range(*measure.range, measure.lower_is_better)
 
 
-def bound_scores(scores: xr.DataArray) -> BoundedScores | None:
-    """Map the scores of items to [0, 1], averaged over repeats and shards, with their clusters and tasks.
+def bound_scores(scores: Scores) -> BoundedScores | None:
+    """Return the scores of items mapped to [0, 1], averaged over repeats and shards, with clusters and tasks.
 
-    Parameters
-    ----------
-    scores : DataArray
-        Scores by topic and system and perhaps more, with coordinates ``cluster`` or ``task`` along topic.
-
-    Returns
-    -------
-    BoundedScores or None
-        None where the range is not known, or topics lie in several tasks.
-
-    >>> table = xr.DataArray(np.eye(3), dims=("topic", "system"), coords={"cluster": ("topic", ["a", "a", "b"])})
-    >>> bound_scores(table).cluster.tolist()
-    [0, 0, 1]
+    None where the range is not known, or topics lie in several tasks.
     """
     bounds = find_range(scores)
     if bounds is None or "task" in scores.dims:
         return None
-    others = [name for name in scores.dims if name not in ("topic", "system")]
-    means = scores.mean(others, skipna=True) if others else scores
-    codes = {
-        name: np.unique(np.asarray(scores[name].values).astype(str), return_inverse=True)[1].astype(np.int64)
-        for name in ("cluster", "task")
-        if name in scores.coords and scores[name].dims == ("topic",)
-    }
-    values = np.asarray(means.transpose("topic", "system").to_numpy(), np.float64)
-    bounded_scores = BoundedScores.map_scores(values, bounds, **codes)
-    return replace(bounded_scores, systems=level_names(scores, "system"))
+    values = np.asarray(scores.mean(*scores.others).values, np.float64)
+    mapped = BoundedScores.map_scores(values, bounds, scores.cluster, scores.task)
+    return replace(mapped, systems=scores.systems)
 
 
 def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Certainty:

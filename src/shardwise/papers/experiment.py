@@ -20,7 +20,6 @@ from shardwise.core.arguments import Progress, map_parallel, validate_count, val
 from shardwise.core.arrays import Bools
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import level_names
 from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.papers.exhibit import Exhibit, Frames, PaperClaim, Replication, decide_claim
 
@@ -319,10 +318,9 @@ def gather_scores(
         scores = sw.score(data, list(measures), jobs=jobs)
     else:
         if isinstance(data, xr.Dataset):
-            tables = [sw.as_scores(data[name]).rename(str(name)) for name in data.data_vars]
+            tables = [sw.as_scores(data[name]).to_xarray() for name in data.data_vars]
         else:
-            table = sw.as_scores(data)
-            tables = [table.rename(str(table.name or "score"))]
+            tables = [sw.as_scores(data).to_xarray()]
         if not tables:
             raise InputError("has no scores", remedy="give a table with one score per topic and system")
         # attributes describe one table, and differ between measures
@@ -370,7 +368,7 @@ def find_whole(scores: xr.Dataset) -> tuple[Bools, Any]:
     """Return which topics have every score of every measure, and the names of all topics."""
     tables = list(scores.data_vars.values())
     whole = [table.notnull().all([d for d in table.dims if d != "topic"]).to_numpy() for table in tables]
-    return np.all(whole, axis=0), np.array(level_names(tables[0], "topic"))
+    return np.all(whole, axis=0), tables[0]["topic"].to_numpy().astype(str)
 
 
 def name_topics(names: list[str]) -> str:

@@ -16,7 +16,6 @@ import shardwise as sw
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import level_names
 from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, Replication, make_claims
 from shardwise.papers.experiment import (
     PaperData,
@@ -127,15 +126,16 @@ class J15(PaperExperiment):
             )
         if isinstance(data, xr.Dataset) and len(data.data_vars):
             data = data[next(iter(data.data_vars))]
-        scores = sw.as_scores(data)
+        scores = sw.as_scores(data).to_xarray()
         if "instance" not in scores.dims or scores.sizes["instance"] < 2:
             raise InputError(NO_REPEATS, remedy="give repeats, such as seeds, or use another paper")
         refuse_dimensions(scores, DIMENSIONS)
         table = scores.transpose("system", "instance", "topic")
-        names, topics = level_names(table, "system"), np.array(level_names(table, "topic"))
+        names, topics = (table[dim].to_numpy().astype(str) for dim in ("system", "topic"))
         # a repeat without any score was not run
         values = {
-            name: y[np.isfinite(y).any(axis=1)] for name, y in zip(names, table.to_numpy(), strict=True)
+            name: y[np.isfinite(y).any(axis=1)]
+            for name, y in zip(names.tolist(), table.to_numpy(), strict=True)
         }
         kept = np.all([np.isfinite(y).all(axis=0) for y in values.values()], axis=0)
         notes: tuple[str, ...] = ()

@@ -9,13 +9,13 @@ from typing import Any, SupportsFloat
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.instances import Source, join_pair, own_scores
+from shardwise.comparing.instances import find_copies, join_pair, own_scores
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
+from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
@@ -238,9 +238,10 @@ def plan_repeats(
     table = as_scores(scores, needs=("topic", "system", "instance"))
     parts, kind = repeat_components(table, kind)
     units, _ = by_units(table)
-    counts = units.notnull().any([d for d in units.dims if d not in ("system", "instance")]).sum("instance")
-    flags = np.array(Scores(units).deterministic or [False] * units.sizes["system"])
-    numbers = counts.to_numpy()[~flags] if not flags.all() else counts.to_numpy()
+    present = np.moveaxis(~np.isnan(units.values), units.over("system", "instance"), (0, 1))
+    counts = np.asarray(present.any(axis=tuple(range(2, present.ndim)))).sum(axis=1)
+    flags = find_copies(units)
+    numbers = counts[~flags] if not flags.all() else counts
     cluster = table.sizes["topic"] / units.sizes["topic"]
     now = design_repeats(
         parts,
@@ -726,8 +727,8 @@ def reach_curve(
 
 
 def p_value_spread(
-    a: Source,
-    b: Source,
+    a: Any,
+    b: Any,
     sizes: Iterable[int] = (2, 3, 5, 10, 20, 50),
     *,
     repeats: int = 50,
@@ -760,7 +761,7 @@ def p_value_spread(
     """
     validate_count(repeats, "repeats")
     pair = join_pair(a, b, "fewer topics", replicated=True)
-    fixed, systems = pair[DETERMINISTIC].to_numpy(), own_scores(pair)
+    fixed, systems = find_copies(pair), own_scores(pair)
     rows = []
     for m in (validate_count(size, "instances", least=2) for size in sizes):
         if not replace and m > min(len(y) for y, flag in zip(systems, fixed, strict=True) if not flag):

@@ -17,7 +17,6 @@ from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.trial import FEW_RESAMPLES, Trial, estimate_rate
@@ -159,7 +158,7 @@ def simulated_power(
                 "false_alarms": float(equal["family"].mean()),
             }
         )
-    sentence = claim.sentence(sizes_of(table), nouns_of(table))
+    sentence = claim.sentence(table.sizes, table.nouns)
     asked = f"difference {min_diff:g}, {m} systems, alpha {alpha:g}, {repetitions} repetitions, seed {seed}"
     lines = (f"{TESTS[test][1]}; {PLANTS[plant]}", asked, f"claim: {sentence}")
     stated = {"min_diff": float(min_diff), "systems": m, "alpha": float(alpha)}

@@ -12,14 +12,14 @@ import pandas as pd
 import xarray as xr
 from scipy import special
 
-from shardwise.comparing.instances import Source, join_pair
+from shardwise.comparing.instances import find_copies, join_pair
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import DETERMINISTIC, as_scores, level_names, require_complete, require_scores
+from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import components_of, mean_squares
@@ -93,10 +93,10 @@ class VarianceEstimate(Shown):
         )
 
 
-def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Floats]:
+def table_of(scores: Any, measure: str | None = None) -> tuple[Scores, Floats]:
     """Return complete topic × system scores that passed the gate, and their numbers, systems across."""
-    table = require_scores(as_scores(scores, measure=measure, only=True), "planning")
-    return table, require_complete(table)
+    table = as_scores(scores, measure=measure, only=True).require_items("planning")
+    return table, table.require_complete()
 
 
 def one_way(y: Floats) -> float:
@@ -202,7 +202,7 @@ def variance(
         systems=y.shape[1],
         df=y.shape[0] - 1,
         method=estimator.words,
-        measure="" if table.name in NAMELESS else str(table.name),
+        measure="" if table.measure.name in NAMELESS else table.measure.name,
         paired=estimator.paired,
         effective_df=effective_df(estimator.of, y),
     )
@@ -271,7 +271,7 @@ def pool_variances(
     )
 
 
-def variance_components(source: Any, other: Source | None = None) -> VarianceComponents:
+def variance_components(source: Any, other: Any | None = None) -> VarianceComponents:
     """Return the variance of every effect: estimated from scores, or taken from a model that has it.
 
     Scores: topic × system, with shards, with instances, or with splits of shards; each mean square is equated with its
@@ -314,10 +314,10 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
         return estimate_components(source)
     # behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances
     pair = join_pair(source, other, "fewer topics", replicated=True)
-    fixed = pair[DETERMINISTIC].to_numpy()
+    fixed = find_copies(pair)
     if fixed.all():
         raise InputError("there are no repeats to plan for", remedy="give several runs of one system")
-    y = pair.to_numpy()
+    y = pair.values
     difference = np.subtract(*np.nanmean(y, axis=2).T)
     spread = instance_spread(y[None], fixed)
     random = ~spread.fixed[0]
@@ -330,7 +330,7 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
     return VarianceComponents(
         {name: max(0.0, value) for name, value in raw.items()},
         negative=tuple(name for name, value in raw.items() if value < 0),
-        where=f"unified test of {' and '.join(level_names(pair, 'system'))}",
+        where=f"unified test of {' and '.join(pair.systems)}",
         random=int(random.sum()),
     )
 
@@ -351,7 +351,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
     table = as_scores(scores, needs=("topic", "system", "instance"))
     kind = validate_choice(kind, "repeats", KINDS) if kind is not None else infer_repeats(table)
     units, _ = by_units(table)
-    if kind == "seeds" and not bool(units.isnull().any()):
+    if kind == "seeds" and not units.has_gaps:
         parts = variance_components(units)
         return VarianceComponents(
             {name: parts.variance(name) for name in ("topic:system", "system:instance", "error")},
@@ -363,8 +363,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
             "a plan for seeds needs every score",
             remedy="leave out what is not finished, or say that the repeats are samples: --repeats samples",
         )
-    y = np.asarray(units.transpose("topic", "system", "instance", ...).to_numpy(), dtype=float)
-    y = y.reshape(*y.shape[:2], -1)
+    y = np.asarray(units.topic_rows(), dtype=float)
     scored = np.isfinite(y)
     count = scored.sum(axis=2)
     means = np.where(scored, y, 0.0).sum(axis=2) / np.where(count > 0, count, np.nan)

@@ -8,7 +8,6 @@ from inspect import signature
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.core.scores import Scores, is_unpaired
 
 # kind of chart -> the function that draws it, or its module and name in `shardwise.plot`
 Kinds = Mapping[str, str | Callable[..., Any]]
@@ -223,7 +222,7 @@ def _has_paper_intervals(comparisons: Any) -> bool:
 def _has_items(analysis: Any) -> bool:
     """Whether two systems have scores of the same items, and these are the items' own."""
     scores = analysis.item_scores
-    return Scores(scores).votes is None and not is_unpaired(scores)
+    return scores.votes is None and not scores.unpaired
 
 
 def _has_power(analysis: Any) -> bool:

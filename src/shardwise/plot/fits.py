@@ -234,7 +234,7 @@ def effect_chart(
     ]
     names, crowded = list(kinds.values()), len(systems) > CROWDED
     series = forms.Series("model", names, forms.make_legend(names, **forms.STROKE))
-    measure = shorten_name(str(first.anova.scores.name or "score"))
+    measure = shorten_name(first.anova.scores.measure.name)
     numbers = {"title": f"effect on {measure}, {100 * level:g}% intervals", "scale": {"zero": False}}
     x = {"x": forms.name_columns("system", list(systems.values()), f"{shorten_name(first.of)}, best first")}
     shown = forms.tips("system", "model", "estimate:.4f", "lower:.4f", "upper:.4f")
@@ -291,7 +291,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     density = distributions[worse].density(tail)
     shaded = [{"value": x, "density": y} for x, y in zip(tail, density, strict=True)]
     p = float(distributions[worse].sf(np.array([start]))[0])
-    measure = shorten_name(str(fit.anova.scores.name or "score"))
+    measure = shorten_name(fit.anova.scores.measure.name)
     x = forms.number("value", f"effect on {measure}", scale={"zero": False}, axis={"tickCount": 6})
     y = forms.number("density", f"density (per unit of {measure})")
     names = list(shown.values())

@@ -15,7 +15,8 @@ from shardwise.analysis.power import POWER, find_present_design, list_round_diff
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, level_names, measure_of, nouns_of
+from shardwise.core.measure import UNNAMED
+from shardwise.core.scores import as_scores
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.plot import forms
 from shardwise.plot.theme import (
@@ -342,15 +343,14 @@ def instance_means_chart(scores: Any, *, most: int = forms.MOST_ROWS, width: flo
     """
     given = scores.scores if isinstance(scores, Analysis) else scores
     table = as_scores(given, needs=("topic", "system", "instance"))
-    nouns = nouns_of(table)
+    nouns = table.nouns
     instance, system = nouns.get("instance", "instance"), nouns.get("system", "system")
-    means = table.mean([d for d in table.dims if d not in ("system", "instance")], skipna=True)
-    values = np.asarray(means.transpose("system", "instance").to_numpy(), dtype=float)
-    names = level_names(table, "system")
+    means = table.mean(*(d for d in table.dims if d not in ("system", "instance")))
+    values, names = np.asarray(means.values, dtype=float), table.systems
     centres = np.array([row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in values])
-    order = np.argsort(-measure_of(table).sign * centres, kind="stable")[:most]
+    order = np.argsort(-table.measure.sign * centres, kind="stable")[:most]
     layout = forms.lay_out_rows([names[k] for k in order], width)
-    labels = [str(x) for x in level_names(table, "instance")]
+    labels = table.labels["instance"]
     rows, middles = (
         [
             {"system": layout.labels[names[k]], "instance": label, "mean": value}
@@ -360,7 +360,7 @@ def instance_means_chart(scores: Any, *, most: int = forms.MOST_ROWS, width: flo
         ]
         for repeats, columns in ((labels, values), (["all"], centres[:, None]))
     )
-    measure = f"{shorten_name(str(table.name), 40)}: " if table.name else ""
+    measure = "" if table.measure.name == UNNAMED else f"{shorten_name(table.measure.name, 40)}: "
     title = f"{measure}mean of each {instance}; bar: mean of all"
     channels = {
         "x": forms.number(

@@ -9,6 +9,7 @@ test and interval: the variance of the figures over items holds that of the samp
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +20,11 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.measure import BY_NAME, UNIT
-from shardwise.core.scores import (
-    DETERMINISTIC,
-    RANGE,
-    RANGE_FROM,
-    REPEATS,
-    as_scores,
-    is_sample_measure,
-    level_names,
-    nouns_of,
-)
+from shardwise.core.scores import Scores, as_scores, is_labelled, is_sample_measure
 
 NAME = re.compile(r"(?P<kind>pass@|pass\^)(?P<k>[1-9]\d*)(?:\((?P<base>.+)\))?$")
 SAMPLES = "samples_of_measure"
-"""Attribute of scores by a measure of samples: fewest and most samples behind a figure."""
+"""Fact of scores by a measure of samples: fewest and most samples behind a figure."""
 
 
 class SampleMeasure(NamedTuple):
@@ -121,19 +113,19 @@ def _share_of_subsets(marked: Ints, total: Ints, k: int) -> Floats:
     return share
 
 
-def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
+def measure_samples(scores: Any, name: str) -> Scores:
     """Estimate pass@k or pass^k of each item and system from its samples.
 
     Parameters
     ----------
-    scores : DataArray
+    scores : object
         Right (1) and wrong (0) answers by topic, system and instance, NaN where a sample was not taken.
     name : str
         ``pass@k`` or ``pass^k``.
 
     Returns
     -------
-    DataArray
+    Scores
         One figure for each item and system, in the range 0 to 1; NaN where there is no sample.
 
     >>> y = xr.DataArray([[[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]], dims=("topic", "system", "instance"))
@@ -142,8 +134,7 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
     """
     measure = parse_sample_measure(name)
     table = as_scores(scores)
-    nouns = nouns_of(table)
-    item = nouns.get("topic", "topic")
+    item = table.nouns.get("topic", "topic")
     if "instance" not in table.dims:
         raise InputError(
             f"{name} needs several samples of each {item}, and the scores have one",
@@ -151,9 +142,7 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
             argument="measure",
             value=name,
         )
-    present = table.notnull()
-    right = table.sum("instance", skipna=True)
-    values = table.to_numpy()
+    values = table.values
     odd = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if odd.any():
         raise InputError(
@@ -162,73 +151,56 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
             argument="measure",
             value=name,
         )
-    count = present.sum("instance")
-    few = ((count > 0) & (count < measure.k)).transpose("topic", "system", ...)
-    if bool(few.any()):
-        cell = np.argwhere(few.to_numpy())[0]
-        names = [level_names(table, dim)[int(i)] for dim, i in zip(("topic", "system"), cell, strict=False)]
-        samples = int(count.transpose("topic", "system", ...).to_numpy()[tuple(cell)])
+    axis = table.dims.index("instance")
+    count = (~np.isnan(values)).sum(axis=axis)
+    right = np.nansum(values, axis=axis).astype(np.int64)
+    made = table.mean("instance")
+    few = (count > 0) & (count < measure.k)
+    if few.any():
+        cell = np.argwhere(few)[0]
+        places = dict(zip(made.dims, cell.tolist(), strict=True))
+        topic, system = (table.labels[dim][places[dim]] for dim in ("topic", "system"))
         raise InputError(
-            f"{name} needs {measure.k} samples, and {names[1]} has {samples} on {item} {names[0]}",
+            f"{name} needs {measure.k} samples, and {system} has {count[tuple(cell)]} on {item} {topic}",
             remedy="choose a smaller k, or leave out what is not finished",
             argument="measure",
             value=name,
         )
     estimate = estimate_any if measure.kind == "pass@" else estimate_all
-    c, n = right.to_numpy().astype(np.int64), count.to_numpy()
-    figures = np.where(n > 0, estimate(c, np.maximum(n, measure.k), measure.k), np.nan)
-    known = n[n > 0]
+    figures = np.where(count > 0, estimate(right, np.maximum(count, measure.k), measure.k), np.nan)
+    known = count[count > 0]
     bounds = (int(known.min()), int(known.max())) if known.size else (0, 0)
-    dropped = (REPEATS, "instance_noun", "missing", "undefined")
-    attributes = {key: value for key, value in table.attrs.items() if key not in dropped}
-    made = right.copy(data=figures).drop_vars(DETERMINISTIC, errors="ignore").rename(name)
-    return made.assign_attrs({**attributes, RANGE: UNIT, RANGE_FROM: BY_NAME, SAMPLES: bounds})
+    facts = {key: value for key, value in table.facts.items() if key != "missing"}
+    return replace(
+        made,
+        values=figures,
+        measure=replace(table.measure, name=name, range=UNIT, range_from=BY_NAME),
+        nouns={dim: noun for dim, noun in table.nouns.items() if dim != "instance"},
+        deterministic=None,
+        repeats="",
+        undefined=0,
+        facts={**facts, SAMPLES: bounds},
+    )
 
 
-def describe_samples(scores: xr.DataArray) -> str:
-    """Say how many samples are behind a measure of samples; empty for other scores.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Scores of one measure.
-
-    Returns
-    -------
-    str
-        A sentence.
-    """
-    if SAMPLES not in scores.attrs:
+def describe_samples(scores: Scores) -> str:
+    """Say how many samples are behind a measure of samples; empty for other scores."""
+    if SAMPLES not in scores.facts:
         return ""
-    fewest, most = scores.attrs[SAMPLES]
+    fewest, most = scores.facts[SAMPLES]
     number = format_count(most, "sample") if fewest == most else f"{fewest:,} to {most:,} samples"
-    item = nouns_of(scores).get("topic", "topic")
+    item = scores.nouns.get("topic", "topic")
     return (
-        f"{scores.name}: unbiased estimate from {number} of each {item}, drawn independently;"
+        f"{scores.measure.name}: unbiased estimate from {number} of each {item}, drawn independently;"
         f" {pluralize_noun(item)} are the units."
     )
 
 
-def read_sample_measure(data: Any, name: str, **options: Any) -> xr.DataArray:
-    """Read scores and estimate a measure of their samples, unless they have a measure of that very name.
-
-    Parameters
-    ----------
-    data : object
-        Anything that `as_scores` takes.
-    name : str
-        ``pass@k`` or ``pass^k``.
-    options : object
-        Other options of `as_scores`.
-
-    Returns
-    -------
-    DataArray
-        Scores by topic and system.
-    """
+def read_sample_measure(data: Any, name: str, **options: Any) -> Scores:
+    """Read scores and estimate a measure of their samples, unless they have a measure of that very name."""
     measure = parse_sample_measure(name)
     labelled = data
-    if not isinstance(data, xr.DataArray | xr.Dataset):
+    if not isinstance(data, Scores) and not is_labelled(data):
         labelled = late.call_bound("scores", data, columns=options.pop("columns", None))
     if isinstance(labelled, xr.Dataset) and name in labelled:
         return as_scores(labelled[name], **options)
@@ -254,7 +226,7 @@ def add_sample_measures(scores: xr.Dataset, names: list[str]) -> xr.Dataset:
         With a further variable for each of them.
     """
     made = {
-        name: read_sample_measure(scores, name)
+        name: read_sample_measure(scores, name).to_xarray()
         for name in names
         if is_sample_measure(name) and name not in scores
     }

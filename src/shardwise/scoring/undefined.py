@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, missing_cells, undefined_cells
+from shardwise.core.scores import Scores, as_scores
 
-ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray)
+ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray, Scores)
 
 _CONSTANTS = {"zero": 0.0, "one": 1.0}
 _NAMED = (*_CONSTANTS, "lq", "mean", "drop")
@@ -28,8 +29,8 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
 
     Parameters
     ----------
-    scores : DataArray or Dataset
-        ScoreArray on shards, or as `score` returns them; one measure or several.
+    scores : DataArray, Dataset or Scores
+        Scores on shards, or as `score` returns them; one measure or several.
     policy : str or float
         ``"zero"`` or ``"one"``; ``"lq"`` or ``"mean"``, the lower quartile (MATLAB's ``prctile``, numpy's ``hazen``) or
         the mean of all defined scores of the same split and measure (FF21); ``"drop"`` takes out every topic that is
@@ -37,7 +38,7 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
 
     Returns
     -------
-    xarray.Dataset or xarray.DataArray
+    xarray.Dataset, xarray.DataArray or Scores
         As ``scores``. Attributes say what was done: ``fill_policy``, ``filled`` cells or ``dropped`` topics, and how
         many cells stay ``missing``.
 
@@ -61,12 +62,23 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
         raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
     if isinstance(scores, xr.Dataset):
         if policy == "drop":
-            undefined = [_undefined_topics(values) for values in scores.data_vars.values()]
-            return _drop_topics(scores, np.logical_or.reduce(undefined))
-        filled = {name: _fill_cells(values, policy) for name, values in scores.data_vars.items()}
-        return scores.assign(filled)
+            tables = {name: as_scores(values, needs=()) for name, values in scores.data_vars.items()}
+            gone = np.logical_or.reduce([_undefined_topics(table) for table in tables.values()])
+            kept = scores.isel(topic=_keep_topics(gone))
+            made = {
+                name: kept[name].assign_attrs(_drop_topics(table, gone).facts)
+                for name, table in tables.items()
+            }
+            return kept.assign(made).assign_attrs({"fill_policy": "drop", "dropped": int(gone.sum())})
+        return scores.assign(
+            {name: _fill_labelled(values, policy) for name, values in scores.data_vars.items()}
+        )
     table = as_scores(scores)
-    return _drop_topics(table, _undefined_topics(table)) if policy == "drop" else _fill_cells(table, policy)
+    if policy == "drop":
+        done = _drop_topics(table, _undefined_topics(table))
+    else:
+        done = _fill_cells(table, policy)
+    return done if isinstance(scores, Scores) else done.to_xarray()
 
 
 def lower_quartile(defined: Floats) -> float:
@@ -82,12 +94,19 @@ def _is_number(policy: str | float) -> bool:
     return isinstance(policy, int | float | np.number) and not isinstance(policy, bool)
 
 
-def _fill_cells(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
-    cells = scores.isnull() if _is_number(policy) else undefined_cells(scores)
+def _fill_labelled(values: xr.DataArray, policy: str | float) -> xr.DataArray:
+    """Fill one of several measures, whose dimensions stay in their order."""
+    filled = _fill_cells(as_scores(values, needs=()), policy).to_xarray()
+    same = values.copy(data=filled.transpose(*values.dims).to_numpy())
+    return same.assign_attrs({"undefined": 0} | filled.attrs)
+
+
+def _fill_cells(scores: Scores, policy: str | float) -> Scores:
+    cells = np.isnan(scores.values) if _is_number(policy) else scores.find_undefined()
     values = np.array(scores.values, dtype=np.float64)
-    split = scores.get_axis_num("split") if "split" in scores.dims else None
+    split = scores.dims.index("split") if "split" in scores.dims else None
     # the values of each split, as views
-    parts, holes = (x[None] if split is None else np.moveaxis(x, split, 0) for x in (values, cells.values))
+    parts, holes = (x[None] if split is None else np.moveaxis(x, split, 0) for x in (values, cells))
     for part, gaps in zip(parts, holes, strict=True):
         if not gaps.any():
             continue
@@ -100,33 +119,29 @@ def _fill_cells(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
             part[gaps] = float(defined.mean())
         else:
             part[gaps] = _CONSTANTS[policy] if isinstance(policy, str) else float(policy)
-    done = {"filled": int(cells.sum()), "fill_policy": str(policy), "undefined": 0}
-    return scores.copy(data=values).assign_attrs(
-        scores.attrs | done | {"missing": int(np.isnan(values).sum())}
-    )
+    done = {"filled": int(cells.sum()), "fill_policy": str(policy), "missing": int(np.isnan(values).sum())}
+    return replace(scores.with_values(values), undefined=0, facts={**scores.facts, **done})
 
 
-def _undefined_topics(scores: xr.DataArray) -> Bools:
+def _undefined_topics(scores: Scores) -> Bools:
     if "topic" not in scores.dims:
         raise InputError(
             "the scores have no dimension 'topic' to drop from", remedy="choose zero, lq or mean"
         )
-    others = [dim for dim in scores.dims if dim != "topic"]
-    return np.asarray(undefined_cells(scores).any(others).values)
+    undefined = np.moveaxis(scores.find_undefined(), scores.dims.index("topic"), 0)
+    return np.asarray(undefined.reshape(len(undefined), -1).any(axis=1))
 
 
-def _drop_topics(scores: ScoreArray, undefined: Bools) -> ScoreArray:
+def _keep_topics(undefined: Bools) -> Ints:
     if undefined.all():
         raise InputError(
             "every topic is undefined somewhere: dropping leaves none",
             remedy="choose zero, lq or mean, fewer shards, or covered splits",
         )
-    kept = scores.isel(topic=np.flatnonzero(~undefined))
-    done = {"fill_policy": "drop", "dropped": int(undefined.sum()), "undefined": 0}
-    if isinstance(kept, xr.Dataset):
-        kept_values = {
-            name: values.assign_attrs(done | {"missing": int(missing_cells(values).sum())})
-            for name, values in kept.data_vars.items()
-        }
-        return kept.assign(kept_values).assign_attrs(done)
-    return kept.assign_attrs(done | {"missing": int(missing_cells(kept).sum())})
+    return np.flatnonzero(~undefined)
+
+
+def _drop_topics(scores: Scores, undefined: Bools) -> Scores:
+    kept = replace(scores.select(topic=_keep_topics(undefined)), undefined=0)
+    done = {"fill_policy": "drop", "dropped": int(undefined.sum()), "missing": int(kept.find_missing().sum())}
+    return replace(kept, facts={**scores.facts, **done})

@@ -18,7 +18,6 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
-from shardwise.core.scores import measure_of
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.writing.names import label_systems
@@ -398,7 +397,7 @@ def write_range(analysis: Analysis, *, option: bool = True) -> str:
     str
         One sentence.
     """
-    facts = measure_of(analysis.item_scores)
+    facts = analysis.item_scores.measure
     if facts.range is None or facts.range_from != BY_VALUES or facts.range == UNIT:
         return ""
     low, high = facts.range

@@ -8,7 +8,6 @@ from typing import Any
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
 from shardwise.core.text import shorten_name
 from shardwise.planning.variances import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
@@ -92,7 +91,7 @@ def draw_charts(content: Analysis) -> dict[str, str]:
         with suppress(InputError):  # scores are missing, or no system has a second instance
             components = variance_components(content.scores)
             drawn["components"] = (
-                component_chart(components, nouns=nouns_of(content.scores)),
+                component_chart(components, nouns=content.nouns),
                 "Bars: share of the variance of a score that each source has",
             )
     if len(content.systems) > 3:

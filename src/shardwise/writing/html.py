@@ -16,7 +16,6 @@ from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun
-from shardwise.core.scores import nouns_of
 from shardwise.core.text import MOST_SHOWN, escape_controls, script_json, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.io.files import write_paths
@@ -107,7 +106,7 @@ def render_report(content: Analysis) -> str:
     view = render_items(content)
     scripts = (script, view.script) if view else (script,)
     files = list_downloads(content)
-    nouns, claims = nouns_of(content.scores), content.distinct_results
+    nouns, claims = content.nouns, content.distinct_results
     findings = [(finding, *describe_finding(finding, nouns)) for finding in list_findings(content.trust)]
     inputs = write_paths(entry.path for entry in content.inputs)
     # the command that plans with the same inputs, where a command made the report

@@ -31,7 +31,6 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.items import OF_MEAN, OF_MEDIAN, OUTLYING, ROUNDING, ItemMatrix
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun
-from shardwise.core.scores import is_unpaired, level_names
 from shardwise.core.text import escape_controls, script_json, shorten_names
 from shardwise.writing.assets import load_templates, pack_bytes, read_asset
 from shardwise.writing.items import FEW_ITEMS, SENTENCES, write_items
@@ -117,10 +116,10 @@ def pack_items(analysis: Analysis) -> dict[str, Any] | None:
     dict or None
         What JSON knows; None as for `render_items`.
     """
-    if len(analysis.systems) < 2 or is_unpaired(analysis.item_scores):
+    if len(analysis.systems) < 2 or analysis.item_scores.unpaired:
         return None
     items, matrix = analysis.items(), analysis.item_matrix()
-    topics = level_names(analysis.item_scores, "topic")
+    topics = analysis.item_scores.topics
     places = {name: k for k, name in enumerate(topics)}
     order = [places[str(name)] for name in matrix.scores.index]
     names = pack_bytes(json.dumps(_describe_items(matrix, topics, order), ensure_ascii=False).encode())

@@ -11,7 +11,6 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
-from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import shorten_name
 from shardwise.methods.names import Procedure, list_methods
 from shardwise.methods.splits import RULES
@@ -41,7 +40,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
     """Return what the pairs of a claim were compared with, as a clause, and the keys of its sources."""
     procedure = result.procedure
     clause = procedure.clause(result.pairs.estimates.size)
-    words = make_words(nouns_of(analysis.scores))
+    words = make_words(analysis.nouns)
     text = clause.text.format(**words, resamples=f"{result.n_resamples or 0:,}")
     if len(result.pairs) == 1:
         return f"{text}, at the level {result.alpha:g}", clause.citations
@@ -147,7 +146,7 @@ def _describe_gaps(analysis: Analysis) -> list[Sentence]:
     sentences: list[Sentence] = []
     policy = analysis.configuration["fill"]
     undefined_left = (
-        policy == "leave" and "shard" in analysis.scores.dims and undefined_cells(analysis.scores).any()
+        policy == "leave" and "shard" in analysis.scores.dims and analysis.scores.find_undefined().any()
     )
     kinds = {remark.kind: remark for remark in analysis.remarks}
     if undefined_left or not kinds.keys().isdisjoint({"undefined scores", "many undefined scores"}):

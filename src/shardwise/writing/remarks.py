@@ -10,7 +10,6 @@ from shardwise.analysis.analyze import compare_classic
 from shardwise.analysis.diagnostics import Remark
 from shardwise.analysis.trust import Finding, list_findings
 from shardwise.core.claim import format_count, pluralize_noun
-from shardwise.core.scores import is_unpaired, nouns_of
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.lab.recorded import recorded_rates
 from shardwise.writing.answer import capitalize_sentence, join_names
@@ -195,7 +194,7 @@ def write_trust(analysis: Analysis) -> list[tuple[str, str]]:
     list of (str, str)
         A word or two, and the line; nothing simulated gives one line.
     """
-    trust, nouns = analysis.trust, nouns_of(analysis.scores)
+    trust, nouns = analysis.trust, analysis.nouns
     nominal = format_percent(analysis.alpha)
     if trust.recorded is None and trust.calibration is None:
         return [("Not simulated", f"{capitalize_sentence(trust.reason)}.")] if trust.reason else []
@@ -285,9 +284,9 @@ def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
     str
         One sentence; empty where no item has scores of two systems.
     """
-    if is_unpaired(analysis.item_scores):
+    if analysis.item_scores.unpaired:
         return ""
-    items = format_count(int(analysis.item_scores.sizes["topic"]), analysis.item_noun)
+    items = format_count(analysis.item_scores.sizes["topic"], analysis.item_noun)
     pair = ",".join(analysis.systems[:2])
     return f"{items} are too many for a page; list them with: shardwise compare {inputs or 'FILE'} --table items:{pair}"
 

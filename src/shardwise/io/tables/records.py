@@ -15,7 +15,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.core.scores import find_missing, find_undefined
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
 from shardwise.io.tables.facts import FEW, Columns, Reading, find_factors, refuse_words
@@ -384,10 +384,15 @@ def count_gaps(scores: ScoreArray) -> ScoreArray:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
         return scores.assign({name: count_gaps(values) for name, values in scores.data_vars.items()})
-    if not np.isnan(scores.values).any():
+    values, dims, judged = (
+        scores.values,
+        [str(d) for d in scores.dims],
+        int(scores.attrs.get("undefined", 0)) > 0,
+    )
+    if not np.isnan(values).any():
         return scores.assign_attrs(undefined=0, missing=0)
-    undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
-    return scores.assign_attrs(undefined=undefined, missing=missing)
+    counts = (int(find(values, dims, judged).sum()) for find in (find_undefined, find_missing))
+    return scores.assign_attrs(dict(zip(("undefined", "missing"), counts, strict=True)))
 
 
 def _describe_reading(

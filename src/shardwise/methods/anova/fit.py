@@ -5,14 +5,12 @@ Estimate variance components from scores: each mean square equated with its expe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from scipy import special
 
 from shardwise.core import late
@@ -20,16 +18,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1, MD6, Model, Term, format_term
-from shardwise.core.scores import (
-    DETERMINISTIC,
-    as_scores,
-    layout_of,
-    level_names,
-    measure_of,
-    nouns_of,
-    require_complete,
-    sizes_of,
-)
+from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Note, Shown
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
 from shardwise.methods.clusters import by_units
@@ -46,6 +35,10 @@ from shardwise.stats.balanced import (
 )
 from shardwise.stats.least_squares import IncompleteFit, fit_incomplete
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
 
@@ -54,10 +47,11 @@ class AnovaFit(Shown):
     """A linear model of the scores: what each term explains, and what may be said about the systems."""
 
     model: Model
-    scores: xr.DataArray
-    table: pd.DataFrame  # index: terms, error, total; columns: ss df ms F p omega_sq size partial_eta_sq
+    scores: Scores
+    squares: dict[str, float]  # of the terms, the error and the total
+    df: dict[str, int]
     grand_mean: float
-    effects: dict[str, xr.DataArray]  # NaN where missing scores leave an effect undetermined
+    term_effects: dict[str, Floats]  # NaN where missing scores leave an effect undetermined
     notes: tuple[str, ...]  # how the fit was made, where that is not obvious
     incomplete: IncompleteFit | None = None  # the least-squares fit, where scores are missing
     parts: Decomposition | None = None  # the sums of squares, where none is
@@ -68,26 +62,72 @@ class AnovaFit(Shown):
         return self.incomplete is None
 
     @property
+    def table(self) -> pd.DataFrame:
+        """One row a term, the error and the total: ss, df, ms, F, p, omega_sq with its size, partial_eta_sq."""
+        return _build_table(self.squares, self.df)
+
+    @property
+    def effects(self) -> dict[str, xr.DataArray]:
+        """The effects by the names of their terms, with the levels of the scores."""
+        import xarray as xr
+
+        labelled = {}
+        for name, values in self.term_effects.items():
+            dims = self._order_parts(name)
+            labels = {dim: list(self.scores.labels[dim]) for dim in dims}
+            labelled[name] = xr.DataArray(values, dims=dims, coords=labels)
+        return labelled
+
+    @property
     def fitted(self) -> xr.DataArray:
         """What the model says each score should be; lazy on Dask, NaN where no score is."""
-        if self.incomplete is None:
-            fitted = xr.zeros_like(self.scores, dtype=np.float64) + self.grand_mean
-            for effect in self.effects.values():
-                fitted = fitted + effect
-            return fitted.transpose(*self.scores.dims)
-        named = [d for d in self.scores.dims if d in self.incomplete.shape]
-        cells = xr.DataArray(self.incomplete.fitted(), dims=named)
-        return xr.zeros_like(self.scores).where(self.scores.notnull()) + cells
+        return self._label_cells(self.fit_values())
 
     @property
     def residuals(self) -> xr.DataArray:
         """Scores less fitted values; lazy on Dask."""
-        return self.scores - self.fitted
+        return self._label_cells(self.subtract_fit())
+
+    def fit_values(self) -> Floats:
+        """Return what the model says each score should be, as the scores."""
+        fitted = np.zeros_like(self.scores.values)
+        if self.incomplete is not None:
+            cells = self.incomplete.fitted()
+            named = [dim for dim in self.scores.dims if dim in self.incomplete.shape]
+            return np.where(np.isnan(self.scores.values), np.nan, fitted) + self._spread(cells, named)
+        fitted = fitted + self.grand_mean
+        for name, effect in self.term_effects.items():
+            fitted = fitted + self._spread(effect, self._order_parts(name))
+        return fitted
+
+    def subtract_fit(self) -> Floats:
+        """Return the scores less what the model says, as the scores."""
+        if self.incomplete is not None:
+            return self.scores.values - self.fit_values()
+        remainder = self.scores.values - self.grand_mean
+        for name, effect in self.term_effects.items():
+            remainder = remainder - self._spread(effect, self._order_parts(name))
+        return remainder
+
+    def _order_parts(self, term: str) -> list[str]:
+        """The dimensions of a term, in the order of the scores."""
+        parts = term.split(":")
+        return [dim for dim in self.scores.dims if dim in parts]
+
+    def _spread(self, values: Floats, dims: Sequence[str]) -> Floats:
+        """Values along some dimensions with an axis for each dimension of the scores."""
+        return values.reshape([n if dim in dims else 1 for dim, n in self.scores.sizes.items()])
+
+    def _label_cells(self, values: Floats) -> xr.DataArray:
+        import xarray as xr
+
+        labels = {dim: list(names) for dim, names in self.scores.labels.items()}
+        return xr.DataArray(values, dims=self.scores.dims, coords=labels)
 
     @property
     def r_squared(self) -> float:
         """Share of the total sum of squares that the model explains."""
-        *_, error, total = self.table["ss"].to_numpy(np.float64)
+        error, total = self.squares[ERROR], self.squares["total"]
         return float(1.0 - error / total) if total > 0 else float("nan")
 
     def estimates(self, *, generalize: Claim | str | Iterable[str] = (), of: str = "system") -> Means:
@@ -106,11 +146,10 @@ class AnovaFit(Shown):
         Means
             Means of the systems and variances of their differences.
         """
-        nouns = nouns_of(self.scores)
+        nouns, sizes = self.scores.nouns, self.scores.sizes
         claim = Claim.of(generalize, nouns)
-        sizes = sizes_of(self.scores)
         signs = error_term(self.model, tuple(sizes), of, claim)
-        labels = level_names(self.scores, of)
+        labels = self.scores.labels[of]
         if len(set(labels)) < len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
             raise InputError(
@@ -130,14 +169,14 @@ class AnovaFit(Shown):
             over=claim,
             nouns=nouns,
             notes=self.notes,
-            lower_is_better=measure_of(self.scores).lower_is_better,
+            lower_is_better=self.scores.measure.lower_is_better,
         )
 
     def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Means:
         """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
-        terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
         effects, unit, shares = self._effects_of(of, signs)
-        squares, dfs = dict(zip(terms, ms, strict=True)), dict(zip(terms, df, strict=True))
+        squares = {name: self.squares[name] / df for name, df in self.df.items()}
+        dfs = {name: float(df) for name, df in self.df.items()}
         variance, freedom, words = combine_squares(signs, unit, shares, squares, dfs)
         uniform = unit.ndim == 0
         if not uniform:
@@ -269,7 +308,7 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     AnovaFit
         The analysis of variance, with its ``table`` and the means of the systems.
 
-    >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
+    >>> scores = np.array([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]])
     >>> fit = anova(scores, "topic + system")
     >>> fit.table.loc["system", ["ss", "df", "F"]].to_numpy(float).round(4).tolist()
     [0.1689, 2.0, 13.8182]
@@ -277,27 +316,25 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     'new topics like these 3'
     """
     model = Model.parse(model) if isinstance(model, str) else model
-    scores = as_scores(scores, needs=(), keep=model.dimensions)
-    scores = scores.squeeze(
-        [d for d in scores.dims if scores.sizes[d] == 1 and d not in model.dimensions], drop=True
-    )
-    check_design(scores, model)
-    dims = tuple(str(d) for d in scores.dims)
-    split = decompose(scores.data, dims, model.sets)
+    table = as_scores(scores, needs=(), keep=model.dimensions)
+    table = table.select(**{d: 0 for d, n in table.sizes.items() if n == 1 and d not in model.dimensions})
+    check_design(table, model)
+    split = decompose(table.values, table.dims, model.sets)
     if split is None:
-        return _from_least_squares(scores.compute(), model)
-    table = _build_table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
-    effects = _label_effects(scores, split.effects)
-    return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)
+        return _from_least_squares(replace(table, values=np.asarray(table.values)), model)
+    squares, df = _list_squares(
+        model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n
+    )
+    effects = {format_term(term): values for term, values in split.effects.items()}
+    notes = _exact_note(split.ss_error)
+    return AnovaFit(model, table, squares, df, split.grand_mean, effects, notes, parts=split)
 
 
-def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
-    values = scores.values
+def _from_least_squares(scores: Scores, model: Model) -> AnovaFit:
+    values, labels = scores.values, scores.labels
     if np.isinf(values).any():
         raise InputError("the scores hold infinite values", remedy="correct or remove them")
-    labels = {str(d): level_names(scores, str(d)) for d in scores.dims}
-    dims = tuple(labels)
-    for axis, d in enumerate(dims):
+    for axis, d in enumerate(scores.dims):
         gone = np.flatnonzero(np.isnan(values).all(axis=tuple(a for a in range(values.ndim) if a != axis)))
         if gone.size:
             raise InputError(
@@ -310,7 +347,7 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
                     Either("fill_undefined", "--fill"),
                 ),
             )
-    fit = fit_incomplete(values, dims, model.sets, labels)
+    fit = fit_incomplete(values, scores.dims, model.sets, dict(labels))
     if fit.df_error <= 0:
         raise InputError(
             f"{model.short} has as many effects as there are scores, and leaves nothing for error",
@@ -320,10 +357,10 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
     ss = {term: test.ss if test.ss > floor else 0.0 for term, test in fit.tests.items()}
     ss_error = fit.ss_error if fit.ss_error > floor else 0.0
     df = {term: test.df for term, test in fit.tests.items()}
-    table = _build_table(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
-    effects = _label_effects(scores, {term: _expand_effects(fit, term) for term in model.sets})
+    squares, dfs = _list_squares(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
+    effects = {format_term(term): _expand_effects(fit, term) for term in model.sets}
     notes = _write_notes(fit, values.size) + _exact_note(ss_error)
-    return AnovaFit(model, scores, table, fit.grand_mean, effects, notes, fit)
+    return AnovaFit(model, scores, squares, dfs, fit.grand_mean, effects, notes, fit)
 
 
 def _expand_effects(fit: IncompleteFit, term: Term) -> Floats:
@@ -336,24 +373,7 @@ def _expand_effects(fit: IncompleteFit, term: Term) -> Floats:
     return values.transpose([order.index(d) for d in fit.shape if d in term])
 
 
-def _label_effects(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str, xr.DataArray]:
-    """Effects by the names of their terms, with the levels of the scores, whose indexes they share."""
-    levels = {str(d): scores.coords[d].variable for d in scores.dims if d in scores.coords}
-    indexes = {d: scores.xindexes[d] for d in levels}
-    labelled = {}
-    for term, values in effects.items():
-        sizes = {str(d): n for d, n in scores.sizes.items() if d in term}
-        dims_of_term = [d for d in sizes if d in levels]
-        coords = xr.Coordinates(
-            {d: levels[d] for d in dims_of_term}, indexes={d: indexes[d] for d in dims_of_term}
-        )
-        labelled[format_term(term)] = xr.DataArray(
-            values.reshape(tuple(sizes.values())), coords=coords, dims=tuple(sizes)
-        )
-    return labelled
-
-
-def _build_table(
+def _list_squares(
     model: Model,
     ss: dict[Term, float],
     df: dict[Term, int],
@@ -361,22 +381,31 @@ def _build_table(
     df_error: int,
     ss_total: float,
     n: int,
-) -> pd.DataFrame:
-    terms = model.sets
-    squares = np.array([ss[term] for term in terms])
-    dfs = np.array([df[term] for term in terms])
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Sums of squares and degrees of freedom by the names of terms, the error and the total."""
+    squares = {name: float(ss[term]) for name, term in zip(model.terms, model.sets, strict=True)}
+    dfs = {name: int(df[term]) for name, term in zip(model.terms, model.sets, strict=True)}
+    return squares | {ERROR: ss_error, "total": ss_total}, dfs | {ERROR: df_error, "total": n - 1}
+
+
+def _build_table(ss: dict[str, float], df: dict[str, int]) -> pd.DataFrame:
+    import pandas as pd
+
+    # error and total come last
+    squares, dfs = (np.array([*figures.values()], np.float64)[:-2] for figures in (ss, df))
+    n = df["total"] + 1
     ms = squares / dfs
-    ms_error = ss_error / df_error  # F19 eq. 1
+    ms_error = ss[ERROR] / df[ERROR]  # F19 eq. 1
     with np.errstate(divide="ignore", invalid="ignore"):  # no error at all: F is infinite, or 0/0
         f = ms / np.float64(ms_error)
-        p = np.where(np.isinf(f), 0.0, special.fdtrc(dfs, df_error, np.where(np.isinf(f), 1.0, f)))
+        p = np.where(np.isinf(f), 0.0, special.fdtrc(dfs, df[ERROR], np.where(np.isinf(f), 1.0, f)))
         omega = np.maximum(1.0 - n / (dfs * (f - 1.0) + n), 0.0)  # F19 eq. 6
-        eta = squares / (squares + ss_error)
+        eta = squares / (squares + ss[ERROR])
     blank = [np.nan, np.nan]
     return pd.DataFrame(
         {
-            "ss": [*squares, ss_error, ss_total],
-            "df": [*dfs, df_error, n - 1],
+            "ss": [*ss.values()],
+            "df": [*df.values()],
             "ms": [*ms, ms_error, np.nan],
             "F": [*f, *blank],
             "p": [*p, *blank],
@@ -384,7 +413,7 @@ def _build_table(
             "size": [*(_name_size(value) for value in omega), "", ""],
             "partial_eta_sq": [*eta, *blank],
         },
-        index=pd.Index([*model.terms, ERROR, "total"], name="term"),
+        index=pd.Index([*ss], name="term"),
     )
 
 
@@ -421,22 +450,22 @@ def _write_notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def own_spread(scores: xr.DataArray, of: str) -> tuple[Floats, Floats]:
+def own_spread(scores: Scores, of: str) -> tuple[Floats, Floats]:
     """Return how many scores each level has, and their sample standard deviation (F19 eq. 4)."""
     axes = tuple(axis for axis, d in enumerate(scores.dims) if d != of)
-    present = ~np.isnan(scores.data)
+    present = ~np.isnan(scores.values)
     counts = present.sum(axis=axes)
-    kept = np.where(present, scores.data, 0.0)
+    kept = np.where(present, scores.values, 0.0)
     means = kept.sum(axis=axes, keepdims=True) / present.sum(axis=axes, keepdims=True)
-    squares = (np.where(present, scores.data - means, 0.0) ** 2).sum(axis=axes)
+    squares = (np.where(present, scores.values - means, 0.0) ** 2).sum(axis=axes)
     count, square = np.asarray(counts, np.float64), np.asarray(squares, np.float64)
     sds = np.sqrt(np.divide(square, count - 1.0, out=np.full(count.shape, np.nan), where=count > 1))
     return count, sds
 
 
-def check_design(scores: xr.DataArray, model: Model) -> None:
+def check_design(scores: Scores, model: Model) -> None:
     """Refuse, with the reason, what the model cannot be fitted to."""
-    shape = {str(d): size for d, size in scores.sizes.items()}
+    shape = scores.sizes
     has = ", ".join(shape) or "no dimensions"
     absent = [d for d in model.dimensions if d not in shape]
     if absent:
@@ -494,8 +523,7 @@ def variance_components(scores: Any) -> VarianceComponents:
     (1.0, True, 'mean squares of 60 topics × 8 systems × 5 shards')
     """
     table, y = complete_table(scores)
-    dims = layout_of(table)
-    if DETERMINISTIC in table.coords and bool(np.any(table[DETERMINISTIC])):
+    if table.has_copies:
         raise InputError(
             "deterministic systems do not show how instances vary",
             remedy=(
@@ -503,10 +531,10 @@ def variance_components(scores: Any) -> VarianceComponents:
                 Either(": scores.sel(system=~scores.deterministic)", ", in a table without it"),
             ),
         )
-    return components_of(y, dims)
+    return components_of(y, table.dims)
 
 
-def complete_table(scores: Any) -> tuple[xr.DataArray, Floats]:
+def complete_table(scores: Any) -> tuple[Scores, Floats]:
     """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components.
 
     Parameters
@@ -515,13 +543,12 @@ def complete_table(scores: Any) -> tuple[xr.DataArray, Floats]:
         Anything that `as_scores` takes.
     """
     table, _ = by_units(as_scores(scores))
-    dims = layout_of(table)
-    if dims not in LAYOUTS:
+    if table.dims not in LAYOUTS:
         raise InputError(
-            f"scores by {', '.join(dims)} have no components that are known here",
+            f"scores by {', '.join(table.dims)} have no components that are known here",
             remedy=f"use one of {'; '.join(', '.join(layout) for layout in LAYOUTS)}",
         )
-    return table, require_complete(table)
+    return table, table.require_complete()
 
 
 def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:

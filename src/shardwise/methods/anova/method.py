@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import NAMED, Model
+from shardwise.core.scores import Scores
 from shardwise.methods.anova.fit import anova, estimates_of
 from shardwise.methods.method import Method
 from shardwise.methods.pairs import Means
@@ -33,26 +33,14 @@ ERROR_TERMS = dict(
 """The mean squares that a difference is measured by, of a model that has them as terms."""
 
 
-def select_cells(tables: Tables, model: Model) -> xr.DataArray:
-    """Return the only table of a batch with the dimensions that a model is fitted to.
-
-    Parameters
-    ----------
-    tables : Tables
-        A batch of one; tables with gaps are fitted one by one.
-    model : Model
-        A model of whole collections is fitted to means over all but topic and system.
-
-    Returns
-    -------
-    DataArray
-        The scores, NaN where one is missing.
-    """
+def select_cells(tables: Tables, model: Model) -> Scores:
+    """Return the only table of a batch with the dimensions that a model is fitted to, NaN where a score is missing."""
     on_means = model.on_shards is False
     y, dims = (tables.topic_means(), TABLE) if on_means else (tables.y, tables.dims)
     if len(y) != 1:
         raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
-    return xr.DataArray(y[0], dims=dims)
+    sizes = zip(dims, y.shape[1:], strict=True)
+    return Scores(y[0], dims, {dim: tuple(map(str, range(n))) for dim, n in sizes})
 
 
 def make_anova(model: Model) -> Method:

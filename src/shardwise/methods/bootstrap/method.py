@@ -18,7 +18,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, lend_executor, resolve_alpha, validate_choice
@@ -63,7 +62,7 @@ class BootstrapFit(Shown):
     anova: AnovaFit
     means: Means  # system means as the model itself sees them
     draws: Draws  # what one resampled system mean is made of
-    replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
+    replicates: Floats | None  # (resample, system) resampled errors of the effects; None: ideal
     seed: int
     of: str
 
@@ -75,7 +74,7 @@ class BootstrapFit(Shown):
     @property
     def n_resamples(self) -> int | None:
         """Number of resamples; None for the ideal bootstrap."""
-        return None if self.replicates is None else self.replicates.sizes["resample"]
+        return None if self.replicates is None else len(self.replicates)
 
     @property
     def inflation(self) -> float:
@@ -113,7 +112,8 @@ class BootstrapFit(Shown):
                 f"unknown {self.of} {system!r}",
                 remedy=f"the first is {effects.index[0]!r}",
             )
-        replicates = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
+        place = self.means.labels.index(system)
+        replicates = None if self.replicates is None else self.replicates[:, place]
         return EffectDistribution(
             float(effects[system]),
             self._error_spread("marginal", density, replicates),
@@ -277,7 +277,7 @@ class BootstrapFit(Shown):
             distribution = EffectDistribution(0.0, self._error_spread("marginal", density, None), scale)
             lower, upper = distribution.quantile(np.array([tail, 1.0 - tail]))
         else:
-            ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
+            ordered = np.sort(self.replicates, axis=0) * scale
             dropped = int(part * len(ordered)) if trim != "count" else round(share)
             lower, upper = ordered[dropped], ordered[-1 - dropped]
         effects = self.effects
@@ -313,7 +313,7 @@ class BootstrapFit(Shown):
     def _error_spread(self, null: str, density: str, replicates: Floats | None) -> Spread:
         """Distribution of the error of an effect or a difference, pooled over systems."""
         validate_choice(density, "density", ("exact", "kde"))
-        systems = self.anova.scores.sizes[self.of]
+        systems = len(self.means.labels)
         if self.replicates is None:
             draws = (
                 self.draws.difference_of_two() if null == "difference" else self.draws.subtract_mean(systems)
@@ -321,7 +321,7 @@ class BootstrapFit(Shown):
             return (
                 smooth_distribution(draws, PAPER_RESAMPLES) if density == "kde" else ideal_distribution(draws)
             )
-        return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
+        return drawn_spread(self.replicates, null, density, replicates)
 
     def __str__(self) -> str:
         how = "ideal" if self.n_resamples is None else f"{self.n_resamples} resamples, seed {self.seed}"
@@ -367,23 +367,17 @@ def bootstrap_anova(
     BootstrapFit
         The fit with the bootstrap distributions of its effects.
 
-    >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
+    >>> scores = np.array([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]])
     >>> fit = bootstrap_anova(scores, "topic + system")
     >>> fit.effect_distribution("2").quantile([.05, .95]).round(3).tolist()
     [0.137, 0.219]
     """
     fit = anova(scores, model)
     estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
-    # all residuals there are; on full tables without aligning labels, which takes longer than the
-    # arithmetic
+    # all residuals there are
+    residuals = np.asarray(fit.subtract_fit(), np.float64)
     if fit.incomplete is not None:
-        residuals = fit.residuals.to_numpy()
-        residuals = np.asarray(residuals[~np.isnan(residuals)])
-    else:
-        remainder = fit.scores.variable - fit.grand_mean
-        for effect in fit.effects.values():
-            remainder = remainder - effect.variable
-        residuals = np.asarray(remainder.to_numpy(), np.float64)
+        residuals = residuals[~np.isnan(residuals)]
     pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
     weights, counts = _count_weights(fit, of)
     draws = Draws(pool, weights, counts)
@@ -396,7 +390,7 @@ def bootstrap_anova(
     if n_resamples is not None:
         with lend_executor(executor):
             errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
-        replicates = xr.DataArray(errors, dims=("resample", of), coords={of: list(estimates.labels)})
+        replicates = errors
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
 
 
@@ -436,7 +430,7 @@ def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     all systems if they miss the same scores, and only then do all systems share one distribution.
     """
     if fit.incomplete is None:
-        n = fit.scores.size // fit.scores.sizes[of]
+        n = fit.scores.values.size // fit.scores.sizes[of]
         return np.array([1.0 / n]), np.array([float(n)])
     if of not in fit.incomplete.even:
         raise InputError(
@@ -462,7 +456,7 @@ def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
 
 
 def _error_figure(fit: AnovaFit, column: str) -> float:
-    return float(fit.table[column].to_numpy(np.float64)[fit.table.index.get_loc(ERROR)])
+    return float((fit.squares if column == "ss" else fit.df)[ERROR])
 
 
 def usual_residuals(null: str) -> Residuals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from scipy import special
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import HUMAN, Scores, as_scores, level_names
-from shardwise.methods.tables import TABLE
+from shardwise.core.scores import Scores, as_scores
 from shardwise.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha, percent_agreement
 from shardwise.stats.resampling import key_of, topic_counts
 
@@ -53,9 +53,9 @@ def measure_agreement(
     """
     table, human = require_people(scores)
     return tabulate_agreement(
-        np.asarray(table.to_numpy(), np.float64),
+        np.asarray(table.values, np.float64),
         human,
-        Scores(table).cluster,
+        table.cluster,
         level=level,
         width=width,
         n_resamples=n_resamples,
@@ -63,16 +63,15 @@ def measure_agreement(
     )
 
 
-def require_people(scores: Any) -> tuple[xr.DataArray, Floats]:
+def require_people(scores: Any) -> tuple[Scores, Floats]:
     """Return (T, R) scores with those of people beside them, and these; refuse scores that have none."""
-    table = as_scores(scores, only=True).transpose(*TABLE)
-    human = Scores(table).human
-    if human is None:
+    table = as_scores(scores, only=True)
+    if table.people is None:
         raise InputError(
             "the scores have none by people beside them",
             remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
         )
-    return table, human
+    return table, table.people
 
 
 def tabulate_agreement(
@@ -273,14 +272,14 @@ def subtract_people(scores: Any) -> xr.DataArray:
         Differences on the items that people scored for every system, for `compare`: a significant pair is one between
         which the judge is biased.
     """
-    table, _ = require_people(scores)
-    difference = table.drop_vars(HUMAN).copy(
-        data=table.to_numpy() - table[HUMAN].transpose(*TABLE).to_numpy()
-    )
-    kept = difference.isel(topic=np.flatnonzero(difference.notnull().all("system").to_numpy()))
-    if kept.sizes["topic"] < 2:
+    table, people = require_people(scores)
+    difference = table.values - people
+    seen = np.flatnonzero(~np.isnan(difference).any(axis=1))
+    if len(seen) < 2:
         raise InputError(
-            f"people scored {kept.sizes['topic']} items of all {len(level_names(table, 'system'))} systems",
+            f"people scored {len(seen)} items of all {len(table.systems)} systems",
             remedy="have more items of every system scored by people",
         )
-    return kept.assign_attrs({k: v for k, v in table.attrs.items() if k != "range"}).rename("judge's bias")
+    bias = replace(table.measure, name="judge's bias", range=None, range_from="")
+    kept = replace(table, values=difference, people=None, measure=bias).select(topic=seen)
+    return kept.to_xarray()

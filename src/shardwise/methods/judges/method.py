@@ -18,6 +18,7 @@ Tasks that count alike: the mean of the K tasks' estimates, its variance Σ se_k
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import AVERAGED, HUMAN, as_scores, level_names, nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.judges.agreement import require_people, tabulate_agreement
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.moderated.statistics import pairs_of
@@ -256,32 +257,32 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     """
     scores, people = (as_scores(_average_instances(as_scores(table)), only=True) for table in (judge, human))
     for dimension in TABLE:
-        known = set(level_names(scores, dimension))
-        noun = nouns_of(scores).get(dimension, dimension)
-        strange = [name for name in level_names(people, dimension) if name not in known]
+        known = set(scores.labels[dimension])
+        noun = scores.nouns.get(dimension, dimension)
+        strange = [name for name in people.labels[dimension] if name not in known]
         if strange:
             raise InputError(
                 f"people scored {noun} {strange[0]!r}, which the judge did not",
                 remedy=f"give the judge's score of every {noun}, under the same name",
             )
-    lacking = [s for s in level_names(scores, "system") if s not in level_names(people, "system")]
+    lacking = [name for name in scores.systems if name not in people.systems]
     if lacking:
         raise InputError(
             f"people scored nothing of {lacking[0]!r}",
             remedy="leave it out, or have some of its items scored by people",
         )
-    named = {d: list(level_names(scores, d)) for d in TABLE}
-    aligned = people.assign_coords({d: list(level_names(people, d)) for d in TABLE}).reindex(named)
-    values = aligned.transpose(*TABLE).to_numpy()
-    return scores.transpose(*TABLE).assign_coords({**named, HUMAN: (TABLE, values)})
+    places = [[scores.labels[d].index(name) for name in people.labels[d]] for d in TABLE]
+    values = np.full(scores.values.shape, np.nan)
+    values[np.ix_(*places)] = people.values
+    return replace(scores, people=values).to_xarray()
 
 
-def _average_instances(scores: xr.DataArray) -> xr.DataArray:
+def _average_instances(scores: Scores) -> Scores:
     """Scores with the mean over instances, where there are any."""
     if "instance" not in scores.dims:
         return scores
-    words = f"these {format_count(scores.sizes['instance'], nouns_of(scores).get('instance', 'instance'))}"
-    return scores.mean("instance", skipna=True, keep_attrs=True).assign_attrs({AVERAGED: words})
+    words = f"these {format_count(scores.sizes['instance'], scores.nouns.get('instance', 'instance'))}"
+    return replace(scores.mean("instance"), averaged=words)
 
 
 def judged_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
@@ -448,13 +449,13 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     validate_level(alpha)
     validate_level(power, "power")
     table, human = require_people(scores)
-    for name in ("cluster", "task"):
-        if name in table.coords:
+    for name, labels in (("cluster", table.clusters), ("task", table.tasks)):
+        if labels is not None:
             raise InputError(
                 f"how many labels are worth it is said for single items, and these come in {name}s",
                 remedy=(f"leave the {name}s out", Either(f": scores.drop_vars({name!r})", "")),
             )
-    judge = np.asarray(table.to_numpy(), dtype=float)
+    judge = np.asarray(table.values, dtype=float)
     ia, ib = pairs_of(judge.shape[1])
     gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
     powered, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
@@ -464,7 +465,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     least = variance_with_labels(np.array(np.inf), items, variance, rho)
     room = (powered.mean / z) ** 2 - least
     needed = np.where(room > 0, np.ceil((1.0 - rho**2) * variance / np.where(room > 0, room, 1.0)), np.inf)
-    names = np.array(level_names(table, "system"), dtype=object)
+    names = np.array(table.systems, dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = powered.se_of_labels**2 / powered.se**2
     return pd.DataFrame(

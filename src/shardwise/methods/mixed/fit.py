@@ -14,7 +14,6 @@ from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
@@ -22,7 +21,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import format_term
-from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names, measure_of, nouns_of
+from shardwise.core.scores import ROLE_OF, Scores, as_scores, is_labelled
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
@@ -50,6 +49,7 @@ class FactorFit(RestrictedFit):
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.2, (40, 1, 1)) + rng.normal(0, 0.1, (40, 2, 1)) + rng.normal(0, 0.05, (40, 2, 3))
+    >>> import xarray as xr
     >>> scores = xr.DataArray(y, dims=("topic", "system", "judge"), coords={"system": ["a", "b"]})
     >>> fit = fit_factors(scores, ["topic", "judge"])
     >>> list(fit.variance_components)
@@ -115,18 +115,18 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
     named = [random] if isinstance(random, str) else [str(name) for name in random]
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")
-    if not isinstance(scores, xr.DataArray | xr.Dataset | np.ndarray):
+    if not isinstance(scores, Scores | np.ndarray) and not is_labelled(scores):
         scores = read_scores(scores, factors=named)
     table = as_scores(scores, keep=_keep_names(named))
-    words = {word: name for name, word in nouns_of(table).items()}
+    words = {word: name for name, word in table.nouns.items()}
     terms = dict.fromkeys(
         term
         for name in named
         for term in _expand_name(":".join(words.get(part, part) for part in name.split(":")))
     )
-    y = np.asarray(table.to_numpy(), dtype=float)
+    y = np.asarray(table.values, dtype=float)
     present = np.nonzero(np.isfinite(y))
-    indices = {str(d): index for d, index in zip(table.dims, present, strict=True)}
+    indices = dict(zip(table.dims, present, strict=True))
     codes = {
         name: _code_levels(table, name, indices)
         for name in dict.fromkeys(p for t in terms for p in t.split(":"))
@@ -141,17 +141,17 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         further=tuple(name for name in codes if name not in PARTS),
     )
     over = Claim(*(name for name in codes if name != "system"))
-    fixed = {str(d): int(n) for d, n in table.sizes.items() if d not in over}
+    fixed = {d: n for d, n in table.sizes.items() if d not in over}
     return FactorFit(
-        systems=level_names(table, "system"),
+        systems=table.systems,
         n=len(present[0]),
         variance_components=components,
         **describe_figures(parts),
         notes=singular_note(
-            [translate_term(name, nouns_of(table)) for name, v in components.items() if v == 0.0]
+            [translate_term(name, table.nouns) for name, v in components.items() if v == 0.0]
         ),
-        nouns=nouns_of(table),
-        lower_is_better=measure_of(table).lower_is_better,
+        nouns=table.nouns,
+        lower_is_better=table.measure.lower_is_better,
         sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
         over=over,
     )
@@ -178,14 +178,15 @@ def _expand_name(name: str) -> tuple[str, ...]:
     return name, format_term(frozenset((name, "system")))
 
 
-def _code_levels(table: xr.DataArray, name: str, indices: dict[str, Ints]) -> Ints:
+def _code_levels(table: Scores, name: str, indices: dict[str, Ints]) -> Ints:
     """Level of a factor for each score: a dimension, or a label along one."""
     if name in indices:
         return np.unique(indices[name], return_inverse=True)[1] if name != "system" else indices[name]
-    if name in table.coords and table[name].ndim == 1:
-        labels = np.unique(np.asarray(table[name].values).astype(str), return_inverse=True)[1]
-        return np.unique(labels[indices[str(table[name].dims[0])]], return_inverse=True)[1]
-    known = [*indices, *(str(c) for c in table.coords if c not in indices and table[c].ndim == 1)]
+    along = table.list_labels()
+    if name in along:
+        dim, labels = along[name]
+        return np.unique(labels.astype(str)[indices[dim]], return_inverse=True)[1]
+    known = [*indices, *along]
     raise InputError(
         f"the scores have no factor {name!r}",
         remedy=f"they have {', '.join(known)}",
@@ -257,16 +258,15 @@ class Observations:
     system_topic_names: tuple[str, ...]
 
 
-def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
+def arrange_cells(scores: Scores, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
     """Bring scores that passed the gate into the order of a design.
 
     Nested: the instances of a system are its own, so empty places are closed up. Crossed: the same label is the same
     instance for all systems, and a deterministic system is copied to all instances (J15 §3.1.2).
     """
-    data = scores.transpose(*DIMENSIONS)
-    y = np.array(data.to_numpy(), dtype=float)
-    systems, instances, topics = (level_names(data, dim) for dim in DIMENSIONS)
-    flags = _flag_deterministic(data, systems, deterministic)
+    y = np.array(scores.values.transpose(scores.over(*DIMENSIONS)), dtype=float)
+    systems, instances, topics = (scores.labels[dim] for dim in DIMENSIONS)
+    flags = _flag_deterministic(scores, deterministic)
     present = np.isfinite(y)
     for index, system in enumerate(systems):
         if not present[index].any():
@@ -294,10 +294,10 @@ def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[
     )
 
 
-def _flag_deterministic(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -> Bools:
-    flags = np.zeros(len(systems), dtype=bool)
-    if DETERMINISTIC in data.coords:
-        flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
+def _flag_deterministic(scores: Scores, named: Sequence[str]) -> Bools:
+    systems, flags = scores.systems, np.zeros(len(scores.systems), dtype=bool)
+    if scores.deterministic is not None:
+        flags |= scores.deterministic
     for name in [named] if isinstance(named, str) else named:
         if name not in systems:
             raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(systems[:5])}")
@@ -535,8 +535,8 @@ def mixed(
         variance_components=components,
         **describe_figures(parts),
         notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
-        nouns=nouns_of(checked),
-        lower_is_better=measure_of(checked).lower_is_better,
+        nouns=checked.nouns,
+        lower_is_better=checked.measure.lower_is_better,
         design=design,
         topics=table.topics,
         instances=table.counts,

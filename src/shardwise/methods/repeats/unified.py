@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-import xarray as xr
 from scipy import special
 
 from shardwise.core.arguments import resolve_alpha
@@ -22,7 +21,7 @@ from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import Scores, as_scores, in_canonical_order, nouns_of
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.mixed.balanced import DIMENSIONS, Order
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import statistics as paired
@@ -282,27 +281,16 @@ LARGE_SHARE = 0.1
 DOUBT = 0.05  # a level at which scores stand against what was said of them
 
 
-def infer_repeats(scores: xr.DataArray) -> str:
-    """Infer what repeats are from what their source calls them.
+def infer_repeats(scores: Scores) -> str:
+    """Infer what repeats are from what their source calls them: "seeds", or "samples" drawn anew for each item.
 
-    Parameters
-    ----------
-    scores : DataArray
-        Scores with a dimension instance; an attribute ``repeats`` decides, else the user's word for an instance.
-
-    Returns
-    -------
-    str
-        "samples" for epochs, generations, attempts and the like, which are drawn anew for each item; else "seeds".
-
-    >>> table = xr.DataArray(np.zeros((1, 1, 2)), dims=("topic", "system", "instance"))
-    >>> infer_repeats(table), infer_repeats(table.assign_attrs(instance_noun="epoch"))
+    >>> table = Scores(np.zeros((1, 1, 2)), DIMENSIONS, dict(zip(DIMENSIONS, ("a", "b", "cd"))))
+    >>> infer_repeats(table), infer_repeats(replace(table, nouns={"instance": "epoch"}))
     ('seeds', 'samples')
     """
-    declared = Scores(scores).repeats
-    if declared in KINDS:
-        return declared
-    return "samples" if nouns_of(scores).get("instance", "") in SAMPLED else "seeds"
+    if scores.repeats in KINDS:
+        return scores.repeats
+    return "samples" if scores.nouns.get("instance", "") in SAMPLED else "seeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,17 +376,14 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     Repeats
         The test, and what the instances are taken for.
 
-    >>> import xarray as xr
-    >>> rng = np.random.default_rng(1)
+    >>>     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.1, (60, 3, 1)) + rng.normal(0, 0.05, (60, 3, 5))
     >>> print(seeds_or_samples(xr.DataArray(y, dims=("topic", "system", "instance"))))
     no evidence that any repeat moves all topics together (sd at most 0.0097; p = 0.3)
     """
     table = as_scores(scores, needs=DIMENSIONS, only=True)
-    y = np.asarray(in_canonical_order(table).to_numpy(), dtype=float)[None]
-    flags = Scores(table).deterministic
-    fixed = np.array(flags) if flags else None
-    spread = instance_spread(y, fixed)
+    y = np.asarray(table.values, dtype=float)[None]
+    spread = instance_spread(y, table.deterministic if table.has_copies else None)
     effect = instance_effect(spread, checked_level(level, "level"))
     f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in effect)
     # the share ρ = c/(c + s²/T) of a common effect in the variance of a difference, c = sd²(1/M_a +
@@ -414,4 +399,4 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     common = each[ia] + each[ib]
     total = common + variance / np.maximum(topics, 1.0)
     share = float(np.median(np.divide(common, total, out=np.zeros_like(total), where=total > 0.0)))
-    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, share, nouns_of(table))
+    return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, share, table.nouns)

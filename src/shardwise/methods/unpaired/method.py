@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores, is_unpaired, measure_of, note_measure
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
@@ -220,7 +219,7 @@ def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
     return y - slope * (x - centre), min(share, 1.0)
 
 
-def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
+def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
     """Take out of unpaired scores what a covariate from before explains (CUPED).
 
     Parameters
@@ -232,17 +231,17 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
 
     Returns
     -------
-    tuple of DataArray and float
+    tuple of Scores and float
         Adjusted scores, whose means differ as those of an analysis of covariance, and the share of the variance within
         systems that the covariate explains.
 
-    >>> y = xr.DataArray([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]], dims=("topic", "system"))
-    >>> x = xr.DataArray([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]], dims=("topic", "system"))
+    >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
+    >>> x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])
     >>> float(adjust_scores(y, x)[1])
     1.0
     """
     table, before = as_scores(scores), as_scores(covariate)
-    if not is_unpaired(table):
+    if not table.unpaired:
         raise InputError(
             "the scores are paired, and need no covariate",
             remedy=(
@@ -250,8 +249,7 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
                 ": each item is its own control",
             ),
         )
-    x = before.transpose("topic", "system", ...).to_numpy()
-    y = table.transpose("topic", "system", ...).to_numpy()
+    x, y = before.values, table.values
     if x.shape != y.shape or bool((np.isfinite(y) & ~np.isfinite(x)).any()):
         raise InputError(
             "the covariate is missing for some items", remedy="give it for every item, or leave them out"
@@ -262,8 +260,8 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[xr.DataArray, float]:
         )
     values = np.where(np.isfinite(y), x, 0.0).sum(axis=1)
     adjusted, share = adjust_for_covariate(y, values)
-    scores_after = table.transpose("topic", "system").copy(data=adjusted)
-    return note_measure(scores_after, replace(measure_of(table), range=None, range_from="")), share
+    measure = replace(table.measure, range=None, range_from="")
+    return replace(table, values=adjusted, measure=measure), share
 
 
 def measure_groups(tables: Tables) -> GroupMeans:

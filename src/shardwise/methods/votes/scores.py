@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.scores import UNIT_DF, UNIT_SCOPE, VOTES
+from shardwise.core.measure import MeasureFacts, find_range
+from shardwise.core.scores import Scores
 from shardwise.io.votes import Votes, Way, list_names
 from shardwise.methods.votes.davidson import Ballots, VoteFit, find_parts, fit_ballots
 from shardwise.stats.units import VoteUnits, WinShare
@@ -60,8 +60,8 @@ class VoteScores:
     measure: str
 
 
-def score_votes(votes: Votes, *, ridge: float = 0.0) -> xr.Dataset:
-    """Fit strengths to votes, and return them as scores of prompts and voters.
+def score_votes(votes: Votes, *, ridge: float = 0.0) -> dict[str, Scores]:
+    """Fit strengths to votes, and return them as scores of prompts and voters, the primary measure first.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def score_votes(votes: Votes, *, ridge: float = 0.0) -> xr.Dataset:
 
     Returns
     -------
-    Dataset
+    dict of str to Scores
         ``strength`` (log odds), ``elo`` (1000 + 400/ln 10 · strength), and ``win_rate``, the expected share of wins,
         ties counting half, averaged over the other systems. Graded votes have ``strength`` alone, in grades.
     """
@@ -100,27 +100,24 @@ def score_votes(votes: Votes, *, ridge: float = 0.0) -> xr.Dataset:
         measures["elo"] = (1000.0 + ELO * fit.strengths, ELO * same, WinShare(fit.tie, ELO))
         measures["win_rate"] = (*_win_rates(fit.strengths, share), None)
     position_se = _position_error(fit, ballots, lead)
-    arrays = {}
+    scores = {}
     described = "; ".join([votes.describe(), *_describe_fit(votes, fit, position_se)])
     for name, (values, jacobian, meaning) in measures.items():
         own = units.scale_systems(jacobian, meaning)
-        arrays[name] = xr.DataArray(
-            values + len(own.lead) * own.lead,
-            dims=("topic", "system"),
-            coords={"topic": list(names), "system": list(votes.systems)},
-            name=name,
-            attrs={
-                "topic_noun": noun,
-                "system_noun": votes.system_noun,
-                UNIT_SCOPE: scope,
-                UNIT_DF: len(own.lead) - 1.0,
-                "read_as": described,
-                VOTES: VoteScores(
-                    fit, votes.systems, own, len(votes), float((votes.outcome == 0.0).mean()), name
-                ),
-            },
+        rows = values + len(own.lead) * own.lead
+        limits, source = find_range(name, rows)
+        scores[name] = Scores(
+            rows,
+            ("topic", "system"),
+            {"topic": tuple(names), "system": tuple(votes.systems)},
+            measure=MeasureFacts(name, limits, range_from=source),
+            nouns={"topic": noun, "system": votes.system_noun},
+            unit_scope=scope,
+            unit_df=len(own.lead) - 1.0,
+            read_as=described,
+            votes=VoteScores(fit, votes.systems, own, len(votes), float((votes.outcome == 0.0).mean()), name),
         )
-    return xr.Dataset(arrays, attrs={"primary": PRIMARY})
+    return scores
 
 
 def _refuse_parts(votes: Votes, ballots: Ballots, ridge: float) -> None:
