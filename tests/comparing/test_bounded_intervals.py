@@ -97,7 +97,7 @@ def test_seeds_add_to_the_items() -> None:
 def test_declared_ranges_scale() -> None:
     table = answers()
     unit = sw.compare(table).to_frame()
-    scaled = sw.as_scores(4.0 * table + 1.0).assign_attrs(range=(1.0, 5.0))
+    scaled = sw.as_scores(4.0 * table + 1.0, range=(1.0, 5.0))
     found = sw.compare(scaled).to_frame()
     for name in ("difference", "lower", "upper"):
         assert found[name].to_numpy() == pytest.approx(4.0 * unit[name].to_numpy(), abs=1e-9)

@@ -63,7 +63,7 @@ def test_four_items_in_two_tasks_are_not_significant() -> None:
 def test_differences_that_do_not_vary_have_no_interval_without_a_range(method: str) -> None:
     base = np.random.default_rng(1).lognormal(2.0, 1.0, 12)
     table = pd.DataFrame({"a": base + 1.0, "b": base, "c": base})
-    pairs = sw.compare(sw.as_scores(table).rename("seconds"), method)
+    pairs = sw.compare(sw.as_scores(table).declare(name="seconds"), method)
     assert np.isnan(np.stack(pairs.limits())).all()
     assert (pairs.p_adjusted[pairs.difference != 0.0] >= 2.0**-11).all()
     assert (pairs.p_adjusted[pairs.difference == 0.0] == 1.0).all()
@@ -75,7 +75,7 @@ def test_differences_that_do_not_vary_have_no_interval_without_a_range(method: s
 def test_a_constant_system_without_a_range_has_no_interval_of_its_mean() -> None:
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"a": np.full(12, 3.5), "b": rng.lognormal(1.0, 0.5, 12)})
-    found = sw.compare(sw.as_scores(table).rename("seconds")).intervals()
+    found = sw.compare(sw.as_scores(table).declare(name="seconds")).intervals()
     assert found.loc["a", ["lower", "upper"]].isna().all()
     assert found.loc["b", "upper"] > found.loc["b", "lower"]
 

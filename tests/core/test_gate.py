@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.scores import missing_cells, nouns_of, undefined_cells
+from shardwise.core.scores import as_scores
 
 TOPICS, SYSTEMS = 12, 4
 RNG = np.random.default_rng(5)
@@ -126,7 +126,7 @@ RTOL = {"JSON lines": 1e-9}  # written with fifteen decimal places
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "as_scores": lambda x: sw.as_scores(x).transpose("topic", "system").to_numpy(),
+    "as_scores": lambda x: sw.as_scores(x).values,
     "anova": lambda x: sw.anova(x, sw.MD1).table["ss"].to_numpy(),
     "bootstrap_anova": lambda x: sw.bootstrap_anova(x, sw.MD1).intervals().to_numpy(),
     "compare": lambda x: pairs(sw.compare(x, "moderated bh")),
@@ -143,7 +143,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     ).table["power"].to_numpy(),
     "holdout.split_half": lambda x: sw.holdout.split_half(x, "t holm", repeats=5).table["agreement"].to_numpy(),
     "simulate.scores": lambda x: sw.simulate.scores(x, margins="beta", seed=3).to_numpy(),
-    "fill_undefined": lambda x: sw.as_scores(sw.fill_undefined(x, "zero")).transpose("topic", "system").to_numpy(),
+    "fill_undefined": lambda x: sw.as_scores(sw.fill_undefined(x, "zero")).values,
 }  # fmt: skip
 
 
@@ -257,7 +257,7 @@ ON_LAYERS: dict[str, tuple[Callable[[], xr.DataArray], Callable[[Any], Any]]] = 
     "compare": (lambda: layered("instance"), lambda x: pairs(sw.compare(x, "unified holm"))),
     "instances.flag_deterministic": (
         lambda: layered("instance"),
-        lambda x: sw.as_scores(sw.instances.flag_deterministic(x, ["s1"])).transpose(
+        lambda x: sw.as_scores(sw.instances.flag_deterministic(x, ["s1"])).to_xarray().transpose(
             "topic", "system", "instance").where(lambda y: ~y["deterministic"], -1.0).to_numpy(),
     ),
     "simulate.scores": (lambda: layered("instance"), lambda x: sw.simulate.scores(x, seed=2).to_numpy()),
@@ -318,7 +318,7 @@ def test_words_of_the_user_are_kept() -> None:
     table = array().rename(topic="question", system="model")
     found = sw.as_scores(table)
     assert found.dims == ("topic", "system")
-    assert nouns_of(found) == {"topic": "question", "system": "model"}
+    assert found.nouns == {"topic": "question", "system": "model"}
     assert sw.compare(table, "t holm").claim == "new questions like these 12"
     assert "4 models" in str(sw.compare(table, "t holm"))
 
@@ -327,11 +327,11 @@ def test_undefined_is_not_missing() -> None:
     shards = xr.DataArray(np.tile(VALUES[:, :, None], (1, 1, 3)), dims=("topic", "system", "shard"))
     shards[2, :, 1] = np.nan  # no relevant documents there
     shards[5, 1, 0] = np.nan  # a score that somebody lost
-    assert int(undefined_cells(shards).sum()) == SYSTEMS
-    assert int(missing_cells(shards).sum()) == 1
+    assert int(as_scores(shards).find_undefined().sum()) == SYSTEMS
+    assert int(as_scores(shards).find_missing().sum()) == 1
     plain = array().copy()
     plain[3] = np.nan
-    assert int(undefined_cells(plain).sum()) == 0
-    assert int(missing_cells(plain).sum()) == SYSTEMS
+    assert int(as_scores(plain).find_undefined().sum()) == 0
+    assert int(as_scores(plain).find_missing().sum()) == SYSTEMS
     seeds = shards.rename(shard="instance")
-    assert int(undefined_cells(seeds).sum()) == 0
+    assert int(as_scores(seeds).find_undefined().sum()) == 0

@@ -17,7 +17,7 @@ import zstandard
 
 import shardwise as sw
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import as_scores
 from shardwise.io.files import LEAST_TEXT
 from shardwise.io.scores import read_scores
 
@@ -41,8 +41,8 @@ def test_means_of_lm_eval_are_those_of_its_results(llm: Path) -> None:
             assert float(found[metric].sel(system=model).mean()) == pytest.approx(theirs, abs=1e-12)
     assert found["acc"].mean("topic").values == pytest.approx([0.225, 0.295, 0.22])
     assert len(set(found["cluster"].values)) == 40
-    assert nouns_of(found["acc"])["system"] == "model"
-    assert sw.as_scores([str(p) for p in sorted((llm / "lm-eval").glob("*samples*"))]).name == "acc"
+    assert as_scores(found["acc"]).nouns["system"] == "model"
+    assert sw.as_scores([str(p) for p in sorted((llm / "lm-eval").glob("*samples*"))]).measure.name == "acc"
     with pytest.raises(InputError, match=r"m1-results.json: contains only aggregate means.*samples_\*.jsonl"):
         read_scores(llm / "lm-eval" / "m1-results.json")
 
@@ -101,7 +101,7 @@ def test_filters_repeats_and_tasks(tmp_path: Path) -> None:
     assert read_scores(tmp_path / "m" / "samples_a.jsonl", measure="em").name == "em,strict"
     repeated = [row(k, float(r)) for k in range(2) for r in range(3)]
     found = read_scores(samples(tmp_path / "n" / "samples_a.jsonl", repeated))
-    assert (found.sizes["instance"], nouns_of(found)["instance"]) == (3, "repeat")  # type: ignore[arg-type]
+    assert (found.sizes["instance"], as_scores(found).nouns["instance"]) == (3, "repeat")  # type: ignore[arg-type]
     assert found.mean("topic").values.tolist() == [[0.0, 1.0, 2.0]]  # type: ignore[union-attr]
     for model in ("x", "y"):
         for task in ("a", "b"):

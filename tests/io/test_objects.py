@@ -28,7 +28,7 @@ def test_pytrec_eval_of_one_system_and_of_several_measures() -> None:
     assert dict(found.sizes) == {"topic": 2, "system": 1}
     assert found.values.ravel().tolist() == [0.5, 1.0]
     both = sw.as_scores({"x": results, "y": results}, measure="recip_rank")
-    assert both["system"].values.tolist() == ["x", "y"]
+    assert both.systems == ("x", "y")
     with pytest.raises(sw.InputError, match="2 measures"):
         sw.as_scores({"x": results, "y": results})
 
@@ -50,7 +50,7 @@ RANX = """
             sw.as_scores(late())
         except sw.InputError as error:
             print(error)
-    print(sw.as_scores(runs).sel(system="y").values.tolist())
+    print(sw.as_scores(runs).select_systems(["y"]).values.ravel().tolist())
 """
 
 
@@ -113,8 +113,8 @@ def test_a_collection_is_scored_by_the_measure_asked_for() -> None:
     collection = sw.read_collection({"x": RUN, "y": {"1": {"a": 3.0}, "2": {"c": 1.0}}}, QRELS)
     for measure in ("AP", "RR"):
         wanted = sw.score(collection, measure)[measure]
-        np.testing.assert_array_equal(sw.as_scores(collection, measure=measure), wanted)
-    assert sw.as_scores(collection).name == "AP"
+        np.testing.assert_array_equal(sw.as_scores(collection, measure=measure).values, wanted)
+    assert sw.as_scores(collection).measure.name == "AP"
 
 
 def test_a_wide_frame_with_an_index_is_read_without_a_warning() -> None:

@@ -25,7 +25,7 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_it_is_read(name: str) -> None:
     table = sw.as_scores(pd.DataFrame(TABLES[name]))
-    assert list(table["system"].values) == list(TABLES[name])
+    assert list(table.systems) == list(TABLES[name])
 
 
 @pytest.mark.parametrize("measure", ["ap", "p10", "rr"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import as_scores
 from shardwise.io.natural_order import natural_key, natural_order
 from shardwise.io.scores import read_scores
 from shardwise.io.tables.words import is_summary
@@ -76,7 +76,7 @@ def test_real_tables_are_read_as_a_person_would(data: Path, name: str) -> None:
         pytest.skip(f"no {path}")
     found = read_scores(path)
     assert isinstance(found, xr.DataArray)
-    assert (said(found), nouns_of(found)) == REAL[name]
+    assert (said(found), as_scores(found, needs=()).nouns) == REAL[name]
     frame = pd.read_csv(path)
     system = "model" if "model" in frame else "system"
     means = frame.groupby(system)[frame.columns[-1]].mean()  # every table has its scores in the last column
@@ -184,7 +184,7 @@ def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, layout: s
     found = read_scores(tmp_path / name)
     np.testing.assert_array_equal(found.values, [[0.5, 0.25], [1.0, 0.75]])
     assert found["topic"].values.tolist() == ["q1", "q2"]
-    assert nouns_of(found)["topic"] == "question"
+    assert as_scores(found, needs=()).nouns["topic"] == "question"
 
 
 @pytest.mark.parametrize("word", ["all", "mean", "Average"])

@@ -35,7 +35,7 @@ def questions() -> xr.DataArray:
 def test_real_logs_clustered_by_passage(data: Path) -> None:
     """m2 - m1 of the lm-evaluation-harness logs: statsmodels' CR1 standard error is .04990."""
     logs = [data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl" for k in (1, 2, 3)]
-    scores = sw.as_scores(logs, measure="acc")
+    scores = sw.as_scores(logs, measure="acc").to_xarray()
     found = sw.compare(scores, "t none")
     row = found.to_frame().iloc[0]
     assert (row["a"], row["b"], row["df"]) == ("m2", "m1", 39.0)

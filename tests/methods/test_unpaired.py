@@ -14,7 +14,7 @@ from scipy import stats
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.core.scores import is_unpaired, missing_cells
+from shardwise.core.scores import as_scores
 from shardwise.methods.unpaired.method import adjust_for_covariate, adjust_scores, group_means, welch_df
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -181,9 +181,9 @@ def test_items_that_are_not_people_are_refused_unless_the_caller_is_sure(tmp_pat
 def test_paired_scores_with_gaps_stay_paired() -> None:
     y = xr.DataArray(np.random.default_rng(6).random((10, 2)), dims=("topic", "system"))
     gaps = y.where(~((y["topic"] == 3) & (y["system"] == 1)))
-    assert not is_unpaired(gaps)
-    assert int(missing_cells(gaps).sum()) == 1
-    assert is_unpaired(groups().rename(user="topic", variant="system"))
+    assert not as_scores(gaps).unpaired
+    assert int(as_scores(gaps).find_missing().sum()) == 1
+    assert as_scores(groups().rename(user="topic", variant="system")).unpaired
     with pytest.raises(InputError, match="paired, and need no covariate"):
         adjust_scores(y, y)
 

@@ -36,7 +36,7 @@ def test_the_means_of_instances_best_first(scores: xr.DataArray) -> None:
 
 
 def test_each_instance_by_itself(scores: xr.DataArray) -> None:
-    table = sw.as_scores(scores).isel(instance=[0, 1])
+    table = sw.as_scores(scores).select(instance=[0, 1]).to_xarray()
     tests = sw.instances.single_instance_tests(table.sel(system="new"), table.sel(system="old"))
     chart = single_instance_chart(tests, noun="seed", pair="new − old")
     (rows,) = rows_with(chart, "instance", "verdict")

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.diagnostics import Remark, Residuals
 from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
@@ -38,6 +37,8 @@ from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from shardwise.analysis.leaderboard import Leaderboard
 
 

@@ -8,10 +8,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
@@ -29,6 +28,9 @@ from shardwise.stats.evidence import follow_test
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import SequentialState, update_state
 from shardwise.stats.student import student_critical
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PASSING = ("better", "no worse")
 MOST_TOPICS = 1e7
@@ -103,6 +105,9 @@ class Gate(Shown):
         DataFrame
             One row.
         """
+
+        import pandas as pd
+
         names = ("base", "new", "mean_base", "mean_new", "difference", "lower", "upper", "p", "verdict",
                  "error_rate", "items")  # fmt: skip
         needed = float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
@@ -157,6 +162,9 @@ class Gates(Shown):
         DataFrame
             As of `Gate.to_frame`.
         """
+
+        import pandas as pd
+
         return pd.concat([gate.to_frame() for gate in self.each], ignore_index=True)
 
     def __repr__(self) -> str:
@@ -496,6 +504,9 @@ class SequentialGate(Shown):
         DataFrame
             One row.
         """
+
+        import pandas as pd
+
         row: dict[str, Any] = {
             "base": self.base,
             "new": self.new,

@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
@@ -18,6 +17,9 @@ from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.pairs import list_baselines
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VERDICTS = {1: "better", -1: "worse", 0: "tied"}
 """What a system is against a baseline, by the sign of a significant difference."""
@@ -82,6 +84,9 @@ class Leaderboard:
 
     def to_frame(self) -> pd.DataFrame:
         """Return all figures as one table; those of further measures and of baselines have their names before them."""
+
+        import pandas as pd
+
         parts = [self.table]
         for prefix, frames in (("", self.others), ("vs ", self.against)):
             parts += [
@@ -139,6 +144,7 @@ def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None
     baseline
         A system, or several, with which all others are compared besides: a family of comparisons of its own.
 
+    >>> import pandas as pd
     >>> rng = np.random.default_rng(1)
     >>> table = pd.DataFrame(rng.normal([.5, .3, .1], .05, (30, 3)), columns=["a", "b", "c"])
     >>> from shardwise.analysis.analyze import analyze
@@ -235,6 +241,9 @@ def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.Data
     alpha
         Level of significance; the intervals are of level 1 - alpha.
     """
+
+    import pandas as pd
+
     frame = pairs.to_frame(1.0 - alpha).assign(sign=pairs.directions(alpha))
     turn = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)
     rows, turn = frame[turn != 0.0], turn[turn != 0.0]

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -17,6 +15,8 @@ from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from shardwise.lab.calibrate import Calibration
     from shardwise.lab.statements import StatementCheck
     from shardwise.lab.verdict import Advice, Verdict
@@ -87,6 +87,9 @@ class Trust:
     @property
     def rows(self) -> pd.DataFrame:
         """One row a method and claim, those of the report marked ``used``."""
+
+        import pandas as pd
+
         if self.calibration is None:
             return pd.DataFrame()
         table = self.calibration.table

@@ -315,7 +315,7 @@ def _read_repeats(options: Options) -> tuple[Scores, tuple[str, ...]]:
 def plan_margin(options: Options) -> Result:
     """Return the instances that each number of topics needs to show equivalence."""
     scores, notes = _read_repeats(options)
-    gaps = bool(scores.isnull().any())
+    gaps = scores.has_gaps
     parts, nouns = (
         mixed(scores).variance_components if gaps else variance_components(scores),
         scores.nouns,

@@ -210,4 +210,9 @@ def _read_repeats(options: Options) -> xr.DataArray:
             where=str(reader.inputs[0]),
             remedy="name them by a pattern, as in --instances '{system}_seed{instance}.run'",
         )
-    return reader.change(measure=reader.options.measure or [REPEATED_MEASURE]).read_input().first_measure().to_xarray()
+    return (
+        reader.change(measure=reader.options.measure or [REPEATED_MEASURE])
+        .read_input()
+        .first_measure()
+        .to_xarray()
+    )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
@@ -31,6 +30,9 @@ from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.student import student_critical
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -238,6 +240,9 @@ class Comparisons(Shown):
         DataFrame
             One row a pair.
         """
+
+        import pandas as pd
+
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(level, alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
@@ -383,6 +388,9 @@ class Comparisons(Shown):
         DataFrame
             `estimate, lower, upper` by system; for differences `a, b, difference, lower, upper`.
         """
+
+        import pandas as pd
+
         alpha = resolve_alpha(alpha, level)
         if kind == "difference":
             if not self.pairs.has_intervals:
@@ -571,6 +579,9 @@ class Comparisons(Shown):
         DataFrame
             One row a system, best first.
         """
+
+        import pandas as pd
+
         names = groups.assign_letters(
             self._find_groups(resolve_alpha(alpha, level), most), len(self._member_systems)
         )
@@ -607,6 +618,9 @@ class Comparisons(Shown):
         DataFrame
             One row a system.
         """
+
+        import pandas as pd
+
         below, above = self._count_wins(resolve_alpha(alpha, level))
         values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
@@ -708,6 +722,9 @@ class Comparisons(Shown):
         DataFrame
             Systems by systems.
         """
+
+        import pandas as pd
+
         if column not in FIGURES:
             raise refuse_unknown("column", column, FIGURES)
         values: Floats = self.to_frame()[column].to_numpy(dtype=float)

@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
@@ -30,6 +29,9 @@ from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.intervals import ROUNDING
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.stepdown import TIE, find_critical, step_down
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DRAWS = 100_000
 """Samples of the multivariate t distribution."""
@@ -97,6 +99,9 @@ def compare_groups(
     Contrasts
         Means with corrected p-values and simultaneous intervals.
     """
+
+    import pandas as pd
+
     alpha = 1.0 - validate_level(level, "level")
     names = pairs.names
     if not groups:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
@@ -18,6 +17,9 @@ from shardwise.core.shown import Shown
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.stats.corrections import STEPWISE, correction_title
 from shardwise.stats.student import student_critical
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
 METHODS = {
@@ -137,6 +139,7 @@ def equivalence(
     Equivalence
         Verdict, p-value and interval of each pair.
 
+    >>> import pandas as pd
     >>> from shardwise.comparing.instances import compare_instances
     >>> rng = np.random.default_rng(3)
     >>> topics = rng.normal(0.4, 0.2, 200)
@@ -144,6 +147,9 @@ def equivalence(
     >>> print(equivalence(compare_instances(a, pd.Series(topics)), margin=0.01))
     a against b: equivalent within ±0.01 (90% interval -0.0001 to 0.0015; one-sided t-tests at alpha 0.05); claim: ...
     """
+
+    import pandas as pd
+
     validate_choice(side, "side", SIDES)
     validate_choice(method, "method", METHODS)
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
@@ -300,6 +306,9 @@ def smallest_setting(
     SettingSeries
         Every setting with its test, smallest first.
     """
+
+    import pandas as pd
+
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
     rows = []
@@ -371,6 +380,9 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
         `a, b, difference, better, equal, worse`; each row adds up to 1, and "better" means the first system. NaN where
         nothing varies and scores have no known range.
     """
+
+    import pandas as pd
+
     if not margin >= 0.0:
         raise InputError(f"a margin of {margin:g} is below 0", remedy="give 0 or more", argument="margin")
     if not (np.isfinite(pairs.se).all() and np.isfinite(pairs.df).all()):

@@ -6,10 +6,9 @@ Join the scores of two systems, matched by topic: who has which instances, who i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import run_procedure
@@ -26,6 +25,9 @@ from shardwise.methods.paired import statistics as paired
 from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
 from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.student import t_statistic, two_sided
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class OneSystem(NamedTuple):
@@ -367,6 +369,9 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     DataFrame
         One row an instance.
     """
+
+    import pandas as pd
+
     validate_level(alpha)
     both = join_pair(a, b, Either("compare_instances with ", ""), Option("design", "nested"))
     z = subtract_instances(both)

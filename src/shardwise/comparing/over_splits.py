@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.rankings import Ranking, kendall_tau
@@ -29,6 +28,9 @@ from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, splits_enough
 from shardwise.stats.student import student_critical
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Signs = npt.NDArray[np.int8]
 Fit = Literal["anova", "bootstrap"] | Callable[[Scores, Model | str], Any]
@@ -367,6 +369,9 @@ def agreement_over_splits(
     DataFrame
         One row a degree of division.
     """
+
+    import pandas as pd
+
     both = align_pairs(comparisons)
     j = len(comparisons)
     columns: dict[tuple[float, str], list[float]] = {}
@@ -398,6 +403,9 @@ def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) ->
     DataFrame
         Systems by systems.
     """
+
+    import pandas as pd
+
     both = align_pairs(comparisons)
     names = both.estimates.labels
     square = np.full((len(names), len(names)), np.nan)
@@ -440,6 +448,9 @@ def found_over_splits(
     0.05       1   1.0          1
     0.01       1   1.0          1
     """
+
+    import pandas as pd
+
     together, most = unanimous(comparisons), majority(comparisons)
     rows = []
     for alpha in alphas:
@@ -480,6 +491,9 @@ def summary_over_splits(
     DataFrame
         One row a figure.
     """
+
+    import pandas as pd
+
     if len(comparisons) < 2:
         raise InputError(
             "one split shows no spread", remedy=("give at least two, as with ", Option("n_splits", 10))

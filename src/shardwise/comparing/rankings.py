@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy
 from scipy import special
 
@@ -31,7 +30,10 @@ from shardwise.methods.paired.statistics import friedman_statistic, rank_varianc
 from shardwise.methods.pairs import Means
 from shardwise.stats.intervals import ROUNDING
 
-Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
+if TYPE_CHECKING:
+    import pandas as pd
+
+Ranking: TypeAlias = "Mapping[str, float] | pd.Series | npt.ArrayLike"
 
 
 def kendall_tau(scores: Ranking, reference: Ranking) -> float:
@@ -118,6 +120,9 @@ def discriminative_power(
     DataFrame
         One row a pair of each set of comparisons.
     """
+
+    import pandas as pd
+
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
     frames = []
@@ -145,6 +150,9 @@ def share_significant(
     DataFrame
         One row a set of comparisons.
     """
+
+    import pandas as pd
+
     named = _name_comparisons(comparisons)
     n_significant = [int(comparison.reject(alpha).sum()) for comparison in named.values()]
     pairs = [len(comparison) for comparison in named.values()]
@@ -188,6 +196,8 @@ def _order_pairs(x: Floats) -> Ints:
 
 
 def _as_series(scores: Ranking) -> pd.Series[float]:
+    import pandas as pd
+
     if isinstance(scores, Mapping):
         scores = pd.Series(dict(scores))
     return (
@@ -219,6 +229,9 @@ class RankFit(Shown):
     @property
     def mean_ranks(self) -> pd.Series:
         """Mean rank of each system, the best first."""
+
+        import pandas as pd
+
         means = pd.Series(
             self.ranks.mean(axis=0), index=pd.Index(self.labels, name="system"), name="mean_rank"
         )

@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.over_splits import Signs, align_pairs, half_width, over_splits, with_splits
@@ -26,6 +24,10 @@ from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.scoring.undefined import fill_undefined
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 FIGURES = ("AA", "AD", "PA", "PD", "PAA", "PPA")
 POLICIES = ("zero", "lq", "mean", "one")  # FF21 §3.3
@@ -56,6 +58,9 @@ class Stability(Shown):
         DataFrame
             One row a figure of agreement.
         """
+
+        import pandas as pd
+
         rows = self.to_frame()[[*FIGURES]]
         half = {name: half_width(rows[name].to_numpy(), self.level) for name in FIGURES}
         return pd.DataFrame({"mean": rows.mean(), "half_width": half}).rename_axis("figure")
@@ -68,6 +73,9 @@ class Stability(Shown):
         DataFrame
             ``split, other`` and a column a figure of agreement.
         """
+
+        import pandas as pd
+
         a, b = np.triu_indices(self.between.sizes["split"], 1)
         figures = dict(zip(FIGURES, self.between.to_numpy()[:, a, b], strict=True))
         return pd.DataFrame({"split": a, "other": b, **figures})
@@ -132,6 +140,7 @@ def stability(
     Stability
         Agreement of every two splits.
 
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
     >>> scores = xr.DataArray(values, dims=("split", "topic", "system", "shard"))
@@ -162,6 +171,9 @@ def stability_of(
     Stability
         Agreement of every two splits.
     """
+
+    import xarray as xr
+
     if len(comparisons) < 2:
         raise InputError(
             "one split agrees with itself", remedy=("give at least two, as with ", Option("n_splits", 5))
@@ -299,6 +311,8 @@ def _compare_approaches(
     level: float,
     progress: Progress | None,
 ) -> xr.Dataset:
+    import xarray as xr
+
     made: list[Comparisons] = []
     j = next(iter(approaches.values()))[0].sizes["split"]
     total = len(approaches) * j
@@ -363,6 +377,9 @@ class WithinAcross(Shown):
         DataFrame
             One row for each two conditions.
         """
+
+        import pandas as pd
+
         rows = {}
         for k, first in enumerate(CONDITIONS):
             for other in CONDITIONS[k + 1 :]:
@@ -421,6 +438,9 @@ def within_across(
     WithinAcross
         Interval widths and decisions under each condition.
     """
+
+    import pandas as pd
+
     small = [name for name, members in sets.items() if len(set(members)) < 2]
     if small or not sets:
         raise InputError(
@@ -484,6 +504,8 @@ def _interval_widths(
 def _join_decisions(
     label: str, systems: Sequence[str], comparisons: Sequence[Comparisons], alpha: float
 ) -> pd.DataFrame:
+    import pandas as pd
+
     wanted = set(systems)
     frames = []
     for condition, c in zip(CONDITIONS, comparisons, strict=True):

@@ -631,10 +631,12 @@ def join_systems(first: Scores, second: Scores) -> Scores:
             along = each.metadata["along"].index("system")
             known = ours is not None and theirs is not None
             joined[each.name] = np.concatenate([ours, theirs], axis=along) if known else None
-        elif each.metadata or isinstance(ours, Mapping):
+        elif isinstance(ours, Mapping):
+            joined[each.name] = {**theirs, **ours}
+        elif each.metadata and (ours is None or not np.size(ours) or ours is each.default):
             # what the first does not say, the second may
-            merged = {**theirs, **ours} if isinstance(ours, Mapping) else theirs
-            joined[each.name] = merged if isinstance(ours, Mapping) or ours in (None, "", 0) else ours
+            joined[each.name] = theirs
+    joined["marks"] = {name: mark for name, mark in joined["marks"].items() if mark[0] == "topic"}
     return replace(first, **{**joined, "dims": dims, "labels": {**longest, "system": names}})
 
 

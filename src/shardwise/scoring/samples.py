@@ -113,7 +113,7 @@ def _share_of_subsets(marked: Ints, total: Ints, k: int) -> Floats:
     return share
 
 
-def measure_samples(scores: Any, name: str) -> Scores:
+def measure_samples(scores: Any, name: str) -> xr.DataArray:
     """Estimate pass@k or pass^k of each item and system from its samples.
 
     Parameters
@@ -125,15 +125,19 @@ def measure_samples(scores: Any, name: str) -> Scores:
 
     Returns
     -------
-    Scores
+    DataArray
         One figure for each item and system, in the range 0 to 1; NaN where there is no sample.
 
     >>> y = xr.DataArray([[[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]], dims=("topic", "system", "instance"))
     >>> measure_samples(y, "pass@2").values.round(3).tolist()
     [[0.667], [0.0]]
     """
+    return estimate_samples(as_scores(scores), name).to_xarray()
+
+
+def estimate_samples(table: Scores, name: str) -> Scores:
+    """Return pass@k or pass^k of each item and system."""
     measure = parse_sample_measure(name)
-    table = as_scores(scores)
     item = table.nouns.get("topic", "topic")
     if "instance" not in table.dims:
         raise InputError(
@@ -207,7 +211,7 @@ def read_sample_measure(data: Any, name: str, **options: Any) -> Scores:
     if isinstance(labelled, xr.DataArray) and labelled.name == name:
         return as_scores(labelled, **options)
     base = measure.base if isinstance(labelled, xr.Dataset) else None
-    return measure_samples(as_scores(labelled, measure=base, **options), name)
+    return estimate_samples(as_scores(labelled, measure=base, **options), name)
 
 
 def add_sample_measures(scores: xr.Dataset, names: list[str]) -> xr.Dataset:

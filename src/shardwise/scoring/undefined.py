@@ -74,10 +74,7 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
             {name: _fill_labelled(values, policy) for name, values in scores.data_vars.items()}
         )
     table = as_scores(scores)
-    if policy == "drop":
-        done = _drop_topics(table, _undefined_topics(table))
-    else:
-        done = _fill_cells(table, policy)
+    done = _drop_topics(table, _undefined_topics(table)) if policy == "drop" else _fill_cells(table, policy)
     return done if isinstance(scores, Scores) else done.to_xarray()
 
 

@@ -27,11 +27,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import special
 from scipy.special import gammaln
 
@@ -42,6 +41,9 @@ from shardwise.methods.bootstrap.kernels import chebyshev_moments, jacobi_anger,
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.stats import student
 from shardwise.stats.resampling import key_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Complex = npt.NDArray[np.complex128]
 
@@ -680,6 +682,9 @@ class EffectDistribution:
 
     def curve(self, points: int = 201) -> pd.DataFrame:
         """Return ``value, density, cdf`` over the middle 99.98 % of the distribution, for plotting (V17 Fig. 3)."""
+
+        import pandas as pd
+
         low, high = self.quantile(np.array([1e-4, 1.0 - 1e-4]))
         value = np.linspace(low, high, points)
         return pd.DataFrame({"value": value, "density": self.density(value), "cdf": self.cdf(value)})

@@ -14,10 +14,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, lend_executor, resolve_alpha, validate_choice
@@ -47,6 +46,9 @@ from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
 from shardwise.stats.balanced import EMPTY, ERROR
 from shardwise.stats.corrections import step_up
 from shardwise.stats.least_squares import solve_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -84,6 +86,9 @@ class BootstrapFit(Shown):
     @property
     def effects(self) -> pd.Series[float]:
         """Estimated effects of the systems."""
+
+        import pandas as pd
+
         values = self.means.values
         return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
 
@@ -139,6 +144,9 @@ class BootstrapFit(Shown):
         DataFrame
             One row a system and value.
         """
+
+        import pandas as pd
+
         frames = [
             self.effect_distribution(system, density=density).curve(points).assign(**{self.of: system})
             for system in systems
@@ -260,6 +268,9 @@ class BootstrapFit(Shown):
         DataFrame
             One row a system.
         """
+
+        import pandas as pd
+
         alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))
         estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)

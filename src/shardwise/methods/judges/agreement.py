@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import scipy
-import xarray as xr
 from scipy import special
 
 from shardwise.core.arguments import validate_level
@@ -18,6 +16,10 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores, as_scores
 from shardwise.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha, percent_agreement
 from shardwise.stats.resampling import key_of, topic_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 MOST_CATEGORIES = 20
 """Different values up to which scores are categories."""
@@ -100,6 +102,9 @@ def tabulate_agreement(
     DataFrame
         A row a statistic.
     """
+
+    import pandas as pd
+
     alpha = 1.0 - validate_level(level, "level")
     if not width > 0.0:
         raise InputError(
@@ -237,6 +242,9 @@ def measure_raters(ratings: Any, *, metric: str = "nominal", level: float = 0.95
     Series
         `estimate, lower, upper, items`.
     """
+
+    import pandas as pd
+
     alpha = 1.0 - validate_level(level, "level")
     if metric not in ("nominal", "ordinal", "interval"):
         raise InputError(

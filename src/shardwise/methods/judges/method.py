@@ -19,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import scipy
-import xarray as xr
 
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -38,6 +36,10 @@ from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import SPARSE, pair_sparseness
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 
 class Powered(NamedTuple):
@@ -250,6 +252,7 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     DataArray
         The judge's scores with the coordinate ``human``.
 
+    >>> import pandas as pd
     >>> f = pd.DataFrame({"question": ["q1", "q2", "q3"], "a": [1.0, 0.8, 0.9], "b": [0.7, 0.6, 0.4]})
     >>> h = pd.DataFrame({"question": ["q3", "q1"], "a": [1, 1], "b": [0, 1]})
     >>> with_human(f, h).human.sel(system="b").values
@@ -439,6 +442,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     DataFrame
         One row a pair.
 
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
     >>> h = rng.normal(0.5, 0.2, (200, 2)) + [0.0, 0.1]
     >>> judge = xr.DataArray(h + rng.normal(0.1, 0.05, h.shape), dims=("topic", "system"))
@@ -446,6 +450,9 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     >>> int(row["labels"]), int(row["effective_labels"])
     (40, 94)
     """
+
+    import pandas as pd
+
     validate_level(alpha)
     validate_level(power, "power")
     table, human = require_people(scores)

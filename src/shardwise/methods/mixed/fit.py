@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
@@ -24,7 +23,6 @@ from shardwise.core.model import format_term
 from shardwise.core.scores import ROLE_OF, Scores, as_scores, is_labelled
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
-from shardwise.io.scores import read_scores
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
 from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
@@ -41,6 +39,9 @@ from shardwise.methods.mixed.restricted import (
     singular_note,
 )
 from shardwise.methods.pairs import Means
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,7 +117,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")
     if not isinstance(scores, Scores | np.ndarray) and not is_labelled(scores):
-        scores = read_scores(scores, factors=named)
+        scores = late.call_bound("scores", scores, factors=named)
     table = as_scores(scores, keep=_keep_names(named))
     words = {word: name for name, word in table.nouns.items()}
     terms = dict.fromkeys(
@@ -404,6 +405,9 @@ class MixedFit(Shown, RestrictedFit):
         alpha
             1 - level, in its place.
         """
+
+        import pandas as pd
+
         level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
@@ -417,6 +421,9 @@ class MixedFit(Shown, RestrictedFit):
 
     def predictions(self) -> dict[str, pd.Series]:
         """Best linear unbiased predictions of the effect of each topic, system:topic and instance."""
+
+        import pandas as pd
+
         problem = _pose_problem(self.data, len(self.systems))
         *variances, residual = self.variance_components.values()
         gamma = np.array(variances) / residual

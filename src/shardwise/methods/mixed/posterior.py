@@ -8,10 +8,9 @@ sorted draws give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import scipy
 from scipy import linalg, special
 
@@ -24,6 +23,9 @@ from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import Order, draw_ordered
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.stats.threads import one_thread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DRAWS, DRAWS_GENERAL = 10_000, 2_000
 PROPOSAL_DF = 5.0
@@ -132,6 +134,9 @@ class Posterior(Shown):
         DataFrame
             One row an effect.
         """
+
+        import pandas as pd
+
         tail = resolve_alpha(alpha, level) / 2.0
         rows = []
         for column in np.sqrt(self.variances).T:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import scipy
 from scipy import linalg
 
@@ -34,6 +33,9 @@ from shardwise.methods.mixed.reml import (
 )
 from shardwise.methods.pairs import Means
 from shardwise.stats.threads import one_thread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,6 +224,9 @@ class RestrictedFit(RestrictedFigures):
     @property
     def means(self) -> pd.Series:
         """Mean of each system as the model sees it."""
+
+        import pandas as pd
+
         return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
 
     def _choose_df(self, df: str) -> str:

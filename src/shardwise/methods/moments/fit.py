@@ -10,7 +10,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arguments import Progress, stream_results, validate_choice
 from shardwise.core.arrays import Floats, Ints
@@ -33,6 +32,8 @@ from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from shardwise.io.blocks import Block
     from shardwise.io.tables.facts import Columns
 
@@ -218,11 +219,17 @@ class ScoreMoments(Shown):
     @property
     def means(self) -> pd.Series[float]:
         """Means of the systems."""
+
+        import pandas as pd
+
         return pd.Series(self.gram.mean, index=pd.Index(self.systems, name="system"), name="mean")
 
     @property
     def covariance(self) -> pd.DataFrame:
         """Covariances of the systems over items (ddof 1)."""
+
+        import pandas as pd
+
         names = list(self.systems)
         return pd.DataFrame(
             self._require_products("covariances").cross / max(self.n - 1.0, 1.0), names, names
