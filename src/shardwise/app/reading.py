@@ -24,7 +24,7 @@ from shardwise.io.scores import read_file, read_scores
 from shardwise.io.tables.facts import SAID, Choice, Reading
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
-from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.sheet import Sheet, list_cells
 from shardwise.io.tables.votes import read_votes
 from shardwise.writing.embedded import read_report
 
@@ -208,7 +208,7 @@ def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, A
     ]
 
 
-def list_samples(data: pa.ChunkedArray) -> list[str]:
+def list_samples(data: pa.ChunkedArray | list[str]) -> list[str]:
     """Return some different values of a column, in the order in which they come.
 
     Parameters
@@ -219,5 +219,5 @@ def list_samples(data: pa.ChunkedArray) -> list[str]:
     >>> list_samples(pa.chunked_array([["q1", "q1", None, "q2", "q2", "q3", "q4"]]))
     ['q1', 'q2', 'q3']
     """
-    values = (str(value) for value in data.slice(0, MOST_SEARCHED).to_pylist() if value is not None)
+    values = (str(value) for value in list_cells(data, MOST_SEARCHED) if value is not None)
     return list(islice(dict.fromkeys(value for value in values if value.strip()), SAMPLES))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -22,6 +21,7 @@ from rich.text import Text
 
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, guard_frame, shorten_name, shorten_names
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.table import TypedColumn, render_html, set_table

@@ -9,8 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
@@ -24,6 +22,7 @@ from shardwise.comparing.instances import compare_instances, single_instance_tes
 from shardwise.core.arguments import lend_executor
 from shardwise.core.claim import format_count, pluralize_noun, translate_term
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import as_scores, measure_of, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.provenance import hash_files
@@ -17,6 +15,7 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.text import guard_frame
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.io.reader import read_collection

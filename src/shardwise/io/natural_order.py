@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardwise.core.arrays import Ints
+from shardwise.core.libraries import pa, pc
 from shardwise.io.tables.numerals import parse_whole
 
+FEW = 5_000
+"""Names up to which their numbers are found without Arrow, which takes longer to load."""
 MANY = 20_000
 """Names from which those without a common beginning are ordered by their letters alone."""
 
@@ -48,6 +49,11 @@ def natural_order(names: Sequence[str]) -> Ints:
 def _parse_tails(names: Sequence[str]) -> Ints | None:
     """Return the numbers at the end of names that are the same but for them; None where they are not."""
     head = names[0].rstrip("0123456789") if len(names) else ""
+    if len(names) <= FEW:
+        tails = [name[len(head) :] for name in names if name.startswith(head)]
+        # in their shortest form, and none longer than 18 digits
+        whole = all(re.fullmatch("0|[1-9][0-9]{0,17}", tail) for tail in tails) and len(tails) == len(names)
+        return np.array([int(tail) for tail in tails], dtype=np.int64) if whole and tails else None
     try:
         texts = pa.array(names, pa.string())
     except UnicodeEncodeError:

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
+from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import UNNAMED, is_lower_better
 from shardwise.core.scores import declare_measures, measure_of, require_scores
 from shardwise.core.text import guard_frame

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
+from shardwise.core.libraries import pd
 from shardwise.core.text import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from shardwise.core.claim import format_count
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, guard_frame
 from shardwise.io.atomic import write_atomically
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication

@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls
 from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import format_interval, format_number, format_p, format_signed

@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pa
 from shardwise.core.text import unguard_name
 from shardwise.io.files import Padded, decode_text, recode_text
 from shardwise.io.tables.numerals import is_number, parse_texts, parse_whole
-from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
+from shardwise.io.tables.sheet import Sheet, TextTable, make_sheet, strip_endings
 from shardwise.io.tables.words import LABELS, LISTS, MISSING, is_measure, is_numbered, is_score, list_roles
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 SHORT = 1 << 20  # bytes of a text that is read cell by cell
-TEXT = pa.dictionary(pa.int32(), pa.string())
 FEW_NAMES = 100  # different names among the first rows up to which they are read as codes
 LOOK = 200  # rows that tell how cells are separated
 _NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
@@ -294,15 +292,14 @@ def sheet_of_cells(
     if not kept:
         where = f"{path}" if row else f"{path}:{dialect.header_line}"
         raise InputError("the table has no rows", where=where, remedy="give at least one topic")
-    columns = [pa.array(column, pa.string()) for column in zip(*kept, strict=True)]
-    table = pa.table(columns, names=list(dialect.header))
+    table = TextTable(dialect.header, [list(column) for column in zip(*kept, strict=True)])
     return _finish_sheet(
         table, dialect, path, decimal, lambda k: f"{path}:{row}{numbers[k]}", typed=bool(row)
     )
 
 
 def _finish_sheet(
-    table: pa.Table,
+    table: pa.Table | TextTable,
     dialect: Dialect,
     path: Path,
     decimal: str,
@@ -325,8 +322,8 @@ def _finish_sheet(
         name
         for name, column in sheet.columns.items()
         if not typed
-        and pa.types.is_string(column.data.type)
-        and set(column.data.slice(0, 50).to_pylist()) == {EMPTY}
+        and column.is_text
+        and list(column.labels.names) == [EMPTY]
         and np.isnan(column.values).all()
     )
     return replace(sheet, empty=empty, headerless=dialect.headerless)
@@ -381,12 +378,16 @@ def _choose_types(
         if plain and not label:
             types |= {} if whole else {name: pa.float64()}
             continue
-        types[name] = TEXT if len(filled) <= FEW_NAMES and not whole else pa.string()
+        types[name] = (
+            pa.dictionary(pa.int32(), pa.string()) if len(filled) <= FEW_NAMES and not whole else pa.string()
+        )
         whole_numbers |= {name} if whole else set()
     return types, whole_numbers
 
 
 def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]) -> pa.Table:
+    import pyarrow.csv
+
     table = pyarrow.csv.read_csv(
         pa.py_buffer(body),
         read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
@@ -463,6 +464,6 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
     kept = [k for k, topic in enumerate(topics) if topic != _SUMMARY]
     if not kept:
         raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
-    columns = {"topic": topics, "measure": measures, "value": [fields[2] for _, fields in rows]}
-    table = pa.table({name: [cells[k] for k in kept] for name, cells in columns.items()})
+    columns = [topics, measures, [fields[2] for _, fields in rows]]
+    table = TextTable(("topic", "measure", "value"), [[cells[k] for k in kept] for cells in columns])
     return make_sheet(table, str(path), lambda row: f"{path}:{rows[kept[row]][0]}", system=system)

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.json
-import pyarrow.parquet
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import import_extra
+from shardwise.core.libraries import pa, pd
 from shardwise.io.archive import KEY, check_hash, hash_columns
 from shardwise.io.files import decode_text, lift_limit, most_inside, most_workbook_inside, read_text
 from shardwise.io.tables.delimited import find_dialect, sheet_of_cells
@@ -78,6 +75,8 @@ def _parse_json(text: bytes) -> Any:
 
 def _read_lines(text: bytes, path: Path) -> Sheet:
     """Read one object a line: by Arrow, or one by one what it cannot read."""
+    import pyarrow.json
+
     decode_text(text, path)
     content = np.frombuffer(text.replace(b"\r\n", b"\n").rstrip() + b"\n", dtype=np.uint8)
     ends = np.flatnonzero(content == ord("\n"))
@@ -238,6 +237,8 @@ def _sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syst
 
 def read_parquet(path: Path) -> Sheet:
     """Read a Parquet file."""
+    import pyarrow.parquet
+
     blob = read_text(path)
     try:
         file = pyarrow.parquet.ParquetFile(pa.BufferReader(blob), page_checksum_verification=True)
@@ -299,6 +300,8 @@ def _as_it_is(table: pa.Table) -> bool:
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
     """Return a Parquet file of a table, with checksums of its pages and of all that it says."""
+    import pyarrow.parquet
+
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = {KEY.encode(): hash_columns(_list_columns(table)).encode()}
     buffer = pa.BufferOutputStream()

@@ -14,10 +14,9 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.libraries import pa, pc
 from shardwise.io.tables.words import LETTERS, MISSING, VERDICTS, remove_accents
 
 Decimal = Literal["point", "comma"]

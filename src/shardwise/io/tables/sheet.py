@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pa, pc, pd
 from shardwise.core.text import unguard_name
 from shardwise.io.files import bare_name
 from shardwise.io.tables import words
@@ -81,8 +79,20 @@ class Labels(NamedTuple):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a column holds text, perhaps coded."""
+    """Tell whether a column of Arrow holds text, perhaps coded."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Cells of text, column by column: what a short file is read as, for which Arrow is not loaded."""
+
+    column_names: Sequence[str]
+    columns: Sequence[list[str]]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.columns[0]) if self.columns else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +104,7 @@ class Column:
     """
 
     name: str
-    data: pa.ChunkedArray
+    data: pa.ChunkedArray | list[str]
     decimal: str = ""
     mixed: bool = False
     text: bool = False
@@ -145,9 +155,20 @@ class Column:
         """Whether the header says that the column is kept beside scores, or sums up others."""
         return words.is_bookkeeping(self.name) or (words.is_summary_header(self.name) and not self.is_score)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the cells are text, perhaps coded."""
+        return isinstance(self.data, list) or is_text(self.data.type)
+
     @cached_property
     def labels(self) -> Labels:
         """What the cells say, as text without spaces around it; an empty cell says ""."""
+        if isinstance(self.data, list):
+            number: dict[str, int] = {}
+            trimmed = (text.strip() for text in self.data)
+            names = [unguard_name(text) if self.text and text[:1] == "'" else text for text in trimmed]
+            codes = [number.setdefault(name, len(number)) for name in names]
+            return Labels(np.array(codes, dtype=np.int32), list(number))
         data = self.data.cast(pa.string()) if pa.types.is_null(self.data.type) else self.data
         data = _whole_numbers(data) if pa.types.is_floating(data.type) else data
         if pa.types.is_integer(data.type) and not data.null_count:
@@ -161,21 +182,21 @@ class Column:
         if coded.null_count:
             places = places.fill_null(len(texts))
             texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
-        codes: Codes = places.to_numpy(zero_copy_only=False)
+        places = places.to_numpy(zero_copy_only=False)
         names, changed = _read_texts(texts, guarded=self.text)
         if changed:
             # some may differ in spaces only
             number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-            codes = np.array([number[name] for name in names], dtype=np.int32)[codes]
+            places = np.array([number[name] for name in names], dtype=np.int32)[places]
             names = list(number)
-        return Labels(codes, names).drop_unused()
+        return Labels(places, names).drop_unused()
 
     @cached_property
     def values(self) -> Floats:
         """The cells as numbers: NaN where there is none, infinite where a word is not a score."""
-        kind = self.data.type
-        if is_text(kind):
+        if isinstance(self.data, list) or is_text(self.data.type):
             return self.parsed.values[self.labels.codes]
+        kind = self.data.type
         if pa.types.is_null(kind):
             return np.full(len(self.data), np.nan)
         data = pc.cast(self.data, pa.int8()) if pa.types.is_boolean(kind) else self.data
@@ -184,7 +205,7 @@ class Column:
     @cached_property
     def parsed(self) -> ParsedTexts:
         """The numbers that the labels stand for, and what cannot be decided of them."""
-        if not is_text(self.data.type):
+        if not self.is_text:
             return ParsedTexts(np.zeros(0))
         names = self.labels.names
         if len(names) > MANY and np.isinf(self._sample[1]).all():
@@ -212,7 +233,7 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether most of the different cells are numbers, or most of the rows; found once, for whoever asks."""
-        if not is_text(self.data.type) or self.blank:
+        if not self.is_text or self.blank:
             return not self.blank and not self.moments
         sample = self._sample[1]
         if len(self.labels.names) > MANY and np.isfinite(sample).sum() < FEW * np.isinf(sample).sum():
@@ -226,7 +247,7 @@ class Column:
     @cached_property
     def dates(self) -> bool:
         """Whether the cells are dates or times of day."""
-        if self.moments or not is_text(self.data.type):
+        if self.moments or not self.is_text:
             return self.moments
         texts, values = self._sample
         sampled = all(is_date(texts[k]) for k in np.flatnonzero(np.isinf(values)).tolist())
@@ -235,7 +256,7 @@ class Column:
     @cached_property
     def distinct(self) -> int:
         """How many different things the cells say."""
-        if is_text(self.data.type) or pa.types.is_integer(self.data.type):
+        if isinstance(self.data, list) or is_text(self.data.type) or pa.types.is_integer(self.data.type):
             return len(self.labels.names)
         if pa.types.is_null(self.data.type):
             return 1
@@ -256,13 +277,13 @@ class Column:
     @property
     def blank(self) -> bool:
         """Whether no cell says anything."""
-        filled = not is_text(self.data.type) or len(self.labels.names) > 1 or bool(self.labels.names[0])
-        return self.data.null_count == len(self.data) or not filled
+        filled = not self.is_text or len(self.labels.names) > 1 or any(self.labels.names)
+        return not filled or (not isinstance(self.data, list) and self.data.null_count == len(self.data))
 
     @property
     def constant(self) -> bool:
         """Whether all cells say the same."""
-        if pa.types.is_floating(self.data.type) and len(self.data):
+        if not isinstance(self.data, list) and pa.types.is_floating(self.data.type) and len(self.data):
             first, last = self.data[0].as_py(), self.data[-1].as_py()
             if first is not None and last is not None and (first < last or first > last):
                 return False
@@ -282,8 +303,10 @@ class Column:
     @property
     def counts(self) -> bool:
         """Whether the cells are whole numbers, each different from all others: they number the rows."""
-        decimal = is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
-        whole = pa.types.is_integer(self.data.type) or decimal
+        if isinstance(self.data, list) or is_text(self.data.type):
+            whole = all(name.isdecimal() for name in self.labels.names)
+        else:
+            whole = bool(pa.types.is_integer(self.data.type))
         enough = len(self.data) > (0 if ENDS_IN_ID.search(self.name) else 2)
         return enough and whole and self.unique
 
@@ -354,9 +377,7 @@ class Sheet:
         kept, locate_row = np.setdiff1d(np.arange(self.rows), dropped), self.place
         columns = {}
         for name, column in self.columns.items():
-            coded = pa.types.is_dictionary(column.data.type)
-            plain = pc.cast(column.data, pa.string()) if coded else column.data
-            columns[name] = replace(column, data=plain.take(pa.array(kept)))
+            columns[name] = replace(column, data=_take_cells(column.data, kept))
         return replace(self, columns=columns, place=lambda row: locate_row(int(kept[row])))
 
     def require_labels(self, name: str) -> Labels:
@@ -374,8 +395,21 @@ class Sheet:
         return replace(self, columns=kept)
 
 
+def list_cells(data: pa.ChunkedArray | list[str], most: int) -> list[Any]:
+    """Return the first cells of a column, None where nothing stands."""
+    return data[:most] if isinstance(data, list) else data.slice(0, most).to_pylist()
+
+
+def _take_cells(data: pa.ChunkedArray | list[str], rows: Ints) -> pa.ChunkedArray | list[str]:
+    """Return the cells of some rows."""
+    if isinstance(data, list):
+        return [data[k] for k in rows.tolist()]
+    plain = pc.cast(data, pa.string()) if pa.types.is_dictionary(data.type) else data
+    return plain.take(pa.array(rows))
+
+
 def make_sheet(
-    table: pa.Table,
+    table: pa.Table | TextTable,
     source: str,
     place: Callable[[int], str] | None = None,
     *,
@@ -411,8 +445,10 @@ def make_sheet(
     """
     columns, decimal = [], decimal or _find_decimal(table)
     for name, data in zip(table.column_names, table.columns, strict=True):
-        moments = pa.types.is_temporal(data.type) and not pa.types.is_duration(data.type)
-        columns.append(Column(str(name).strip(), _simplify_column(data), decimal, mixed, text, moments))
+        typed = not isinstance(data, list)
+        moments = typed and pa.types.is_temporal(data.type) and not pa.types.is_duration(data.type)
+        cells = _simplify_column(data) if typed else data
+        columns.append(Column(str(name).strip(), cells, decimal, mixed, text, moments))
     columns = [column for column in columns if column.name or not column.blank]
     if not columns:
         raise InputError("nothing stands in it", where=source, remedy="give a table of scores")
@@ -430,21 +466,23 @@ def make_sheet(
     # rows in which nothing stands, as spreadsheets leave them
     blank = np.ones(len(table), dtype=bool)
     for column in columns:
-        kind = column.data.type
-        if is_text(kind) and blank.any():
+        if not blank.any():
+            break
+        if isinstance(column.data, list) or is_text(column.data.type):
             codes, labels, _ = column.labels
             blank &= codes == list(labels).index("") if "" in labels else False
-        elif blank.any():
-            blank &= pc.is_null(column.data, nan_is_null=pa.types.is_floating(kind)).to_numpy()
+        else:
+            floating = pa.types.is_floating(column.data.type)
+            blank &= pc.is_null(column.data, nan_is_null=floating).to_numpy()
     return sheet.without_rows(np.flatnonzero(blank)) if blank.any() else sheet
 
 
-def _find_decimal(table: pa.Table) -> str:
+def _find_decimal(table: pa.Table | TextTable) -> str:
     """Return the decimal mark that cells of a table prove; none where they prove both."""
     proofs = set()
     for data in table.columns:
-        if pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
-            start = [text.strip() for text in data.slice(0, 2000).to_pylist() if text is not None]
+        if isinstance(data, list) or pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
+            start = [text.strip() for text in list_cells(data, 2000) if text is not None]
             proofs.add(find_marks([text for text in start if text[:1] in "+-.,0123456789"]))
     proofs.discard("")
     return proofs.pop() if len(proofs) == 1 else ""
@@ -573,11 +611,11 @@ def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     """Fill the labels of merged cells, where each stands once above equally many empty cells; and say so."""
     names = list(sheet.columns)
     first = sheet.columns[names[0]] if names else None
-    typed = first is not None and len(names) > 2 and pa.types.is_string(first.data.type)
+    typed = first is not None and len(names) > 2 and first.is_text
     if first is None or not typed or "" not in first.labels.names:
         return sheet, ()
     second = sheet.columns[names[1]]
-    cells = [(cell or "").strip() for cell in first.data.to_pylist()]
+    cells = [first.labels.names[code] for code in first.labels.codes.tolist()]
     starts = np.flatnonzero([bool(cell) for cell in cells])
     lengths = np.diff(np.append(starts, len(cells)))
     if len(starts) < 2 or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
@@ -586,8 +624,7 @@ def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     if numeric or "" in second.labels.names or second.distinct != int(lengths[0]):
         return sheet, ()
     filled = [cells[start] for start, length in zip(starts, lengths, strict=True) for _ in range(length)]
-    data = pa.chunked_array([pa.array(filled, pa.string())])
-    columns = dict(sheet.columns) | {names[0]: replace(first, data=data)}
+    columns = dict(sheet.columns) | {names[0]: replace(first, data=filled)}
     return replace(sheet, columns=columns), (f"empty cells of {names[0]} filled from above",)
 
 
