@@ -16,7 +16,7 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
-from shardwise.core.text import guard_frame
+from shardwise.core.text import write_csv
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
@@ -164,7 +164,7 @@ def run_demo(options: Options) -> list[Result]:
     chart = plot.chart({here.claim: here, like.claim: like}, "intervals", measure="AP")
     save_chart(chart, out / "intervals.html")
     save_chart(chart, out / "intervals.png")
-    write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
+    write_atomically(out / "pairs.csv", write_csv(like.to_frame()).encode())
     ours.record_files()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
-from shardwise.core.libraries import pa, pd, xr
 from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.facts import Columns, Reading
 from shardwise.io.tables.readings import choose_reading
