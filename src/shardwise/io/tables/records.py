@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
@@ -440,7 +439,7 @@ def _order_labels(labels: Labels) -> Labels:
 def _name_within_tasks(topics: Labels, tasks: Labels) -> Labels:
     """Rename items so that those of different tasks differ, also where they have the same name."""
     many = len(topics.names)
-    codes, uniques = pd.factorize(_find_places([tasks, topics]))
+    uniques, codes = np.unique(_find_places([tasks, topics]), return_inverse=True)
     if len(uniques) == many:
         return topics
     names = [f"{tasks.names[p // many]}/{topics.names[p % many]}" for p in uniques.tolist()]
