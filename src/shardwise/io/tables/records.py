@@ -12,7 +12,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import pd, xr
+from shardwise.core.libraries import xr
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
@@ -438,7 +438,7 @@ def _order_labels(labels: Labels) -> Labels:
 def _name_within_tasks(topics: Labels, tasks: Labels) -> Labels:
     """Rename items so that those of different tasks differ, also where they have the same name."""
     many = len(topics.names)
-    codes, uniques = pd.factorize(_find_places([tasks, topics]))
+    uniques, codes = np.unique(_find_places([tasks, topics]), return_inverse=True)
     if len(uniques) == many:
         return topics
     names = [f"{tasks.names[p // many]}/{topics.names[p % many]}" for p in uniques.tolist()]
