@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import xr
 from shardwise.core.scores import Scores, as_scores
 
 ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray, Scores)
