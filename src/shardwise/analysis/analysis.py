@@ -29,6 +29,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
@@ -37,8 +38,6 @@ from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from shardwise.analysis.leaderboard import Leaderboard
 
 

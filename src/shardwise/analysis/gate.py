@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores, as_scores, is_labelled, join_systems
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
@@ -28,9 +29,6 @@ from shardwise.stats.evidence import follow_test
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import SequentialState, update_state
 from shardwise.stats.student import student_critical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PASSING = ("better", "no worse")
 MOST_TOPICS = 1e7
@@ -106,8 +104,6 @@ class Gate(Shown):
             One row.
         """
 
-        import pandas as pd
-
         names = ("base", "new", "mean_base", "mean_new", "difference", "lower", "upper", "p", "verdict",
                  "error_rate", "items")  # fmt: skip
         needed = float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
@@ -162,8 +158,6 @@ class Gates(Shown):
         DataFrame
             As of `Gate.to_frame`.
         """
-
-        import pandas as pd
 
         return pd.concat([gate.to_frame() for gate in self.each], ignore_index=True)
 
@@ -504,8 +498,6 @@ class SequentialGate(Shown):
         DataFrame
             One row.
         """
-
-        import pandas as pd
 
         row: dict[str, Any] = {
             "base": self.base,

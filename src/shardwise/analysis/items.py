@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.scores import CLUSTER, TASK, Scores
 from shardwise.methods.intervals import find_range
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OUTCOMES = ("win", "tie", "loss", "missing")
 """What an item is for the first system; "missing" where one of the two has no score there."""
@@ -207,8 +205,6 @@ class ItemMatrix:
             The columns of `table`, then one for each system.
         """
 
-        import pandas as pd
-
         return pd.concat([self.table, self.scores.reset_index(drop=True)], axis=1)
 
     def __repr__(self) -> str:
@@ -239,8 +235,6 @@ def list_items(scores: Scores, a: str, b: str, margin: float = 0.0) -> Items:
     >>> items.counts, items.difference, list(items.regressions["item"]), list(items.all_fail["item"])
     ({'win': 2, 'tie': 2, 'loss': 1, 'missing': 0}, 0.2, ['s'], ['r'])
     """
-
-    import pandas as pd
 
     known = scores.systems
     for name in (a, b):
@@ -312,8 +306,6 @@ def make_item_matrix(scores: Scores, systems: tuple[str, ...]) -> ItemMatrix:
     >>> list(matrix.scores.index), list(matrix.table["mean"]), list(matrix.all_fail["item"])
     (['q', 'p', 'r'], [0.0, 0.5, 1.0], ['q'])
     """
-
-    import pandas as pd
 
     places = {name: k for k, name in enumerate(scores.systems)}
     columns_of = [places[name] for name in systems]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.pairs import list_baselines
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VERDICTS = {1: "better", -1: "worse", 0: "tied"}
 """What a system is against a baseline, by the sign of a significant difference."""
@@ -84,8 +82,6 @@ class Leaderboard:
 
     def to_frame(self) -> pd.DataFrame:
         """Return all figures as one table; those of further measures and of baselines have their names before them."""
-
-        import pandas as pd
 
         parts = [self.table]
         for prefix, frames in (("", self.others), ("vs ", self.against)):
@@ -241,8 +237,6 @@ def tabulate_against(pairs: Comparisons, baseline: str, alpha: float) -> pd.Data
     alpha
         Level of significance; the intervals are of level 1 - alpha.
     """
-
-    import pandas as pd
 
     frame = pairs.to_frame(1.0 - alpha).assign(sign=pairs.directions(alpha))
     turn = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.lab.recorded import ALPHA, RecordedRates, is_recorded_kind, recorded_rates
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from shardwise.lab.calibrate import Calibration
     from shardwise.lab.statements import StatementCheck
     from shardwise.lab.verdict import Advice, Verdict
@@ -87,8 +86,6 @@ class Trust:
     @property
     def rows(self) -> pd.DataFrame:
         """One row a method and claim, those of the report marked ``used``."""
-
-        import pandas as pd
 
         if self.calibration is None:
             return pd.DataFrame()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.methods import intervals
 from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
@@ -30,9 +31,6 @@ from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.student import student_critical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -241,8 +239,6 @@ class Comparisons(Shown):
             One row a pair.
         """
 
-        import pandas as pd
-
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(level, alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
@@ -388,8 +384,6 @@ class Comparisons(Shown):
         DataFrame
             `estimate, lower, upper` by system; for differences `a, b, difference, lower, upper`.
         """
-
-        import pandas as pd
 
         alpha = resolve_alpha(alpha, level)
         if kind == "difference":
@@ -580,8 +574,6 @@ class Comparisons(Shown):
             One row a system, best first.
         """
 
-        import pandas as pd
-
         names = groups.assign_letters(
             self._find_groups(resolve_alpha(alpha, level), most), len(self._member_systems)
         )
@@ -618,8 +610,6 @@ class Comparisons(Shown):
         DataFrame
             One row a system.
         """
-
-        import pandas as pd
 
         below, above = self._count_wins(resolve_alpha(alpha, level))
         values = self.estimates.sign * self.means[self._member_systems]
@@ -722,8 +712,6 @@ class Comparisons(Shown):
         DataFrame
             Systems by systems.
         """
-
-        import pandas as pd
 
         if column not in FIGURES:
             raise refuse_unknown("column", column, FIGURES)

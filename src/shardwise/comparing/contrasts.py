@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.methods.intervals import limit_differences
 from shardwise.methods.pairs import ResampledUnits
@@ -29,9 +30,6 @@ from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.intervals import ROUNDING
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.stepdown import TIE, find_critical, step_down
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DRAWS = 100_000
 """Samples of the multivariate t distribution."""
@@ -99,8 +97,6 @@ def compare_groups(
     Contrasts
         Means with corrected p-values and simultaneous intervals.
     """
-
-    import pandas as pd
 
     alpha = 1.0 - validate_level(level, "level")
     names = pairs.names

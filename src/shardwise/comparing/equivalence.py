@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.stats.corrections import STEPWISE, correction_title
 from shardwise.stats.student import student_critical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
 METHODS = {
@@ -147,8 +145,6 @@ def equivalence(
     >>> print(equivalence(compare_instances(a, pd.Series(topics)), margin=0.01))
     a against b: equivalent within ±0.01 (90% interval -0.0001 to 0.0015; one-sided t-tests at alpha 0.05); claim: ...
     """
-
-    import pandas as pd
 
     validate_choice(side, "side", SIDES)
     validate_choice(method, "method", METHODS)
@@ -307,8 +303,6 @@ def smallest_setting(
         Every setting with its test, smallest first.
     """
 
-    import pandas as pd
-
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
     rows = []
@@ -380,8 +374,6 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
         `a, b, difference, better, equal, worse`; each row adds up to 1, and "better" means the first system. NaN where
         nothing varies and scores have no known range.
     """
-
-    import pandas as pd
 
     if not margin >= 0.0:
         raise InputError(f"a margin of {margin:g} is below 0", remedy="give 0 or more", argument="margin")

@@ -6,7 +6,7 @@ Join the scores of two systems, matched by topic: who has which instances, who i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option, Part
+from shardwise.core.libraries import pd
 from shardwise.core.measure import MeasureFacts
 from shardwise.core.scores import DETERMINISTIC, Scores, as_scores, is_labelled
 from shardwise.methods.method import TOPICS
@@ -25,9 +26,6 @@ from shardwise.methods.paired import statistics as paired
 from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
 from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.student import t_statistic, two_sided
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class OneSystem(NamedTuple):
@@ -369,8 +367,6 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     DataFrame
         One row an instance.
     """
-
-    import pandas as pd
 
     validate_level(alpha)
     both = join_pair(a, b, Either("compare_instances with ", ""), Option("design", "nested"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from shardwise.comparing.rankings import Ranking, kendall_tau
 from shardwise.core.arguments import Progress, validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.model import Model
 from shardwise.core.scores import Scores, as_scores, is_labelled
 from shardwise.methods.anova.fit import anova
@@ -28,9 +29,6 @@ from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
 from shardwise.stats.resplitting import in_words, remaining_share, removable_share, splits_enough
 from shardwise.stats.student import student_critical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Signs = npt.NDArray[np.int8]
 Fit = Literal["anova", "bootstrap"] | Callable[[Scores, Model | str], Any]
@@ -370,8 +368,6 @@ def agreement_over_splits(
         One row a degree of division.
     """
 
-    import pandas as pd
-
     both = align_pairs(comparisons)
     j = len(comparisons)
     columns: dict[tuple[float, str], list[float]] = {}
@@ -403,8 +399,6 @@ def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) ->
     DataFrame
         Systems by systems.
     """
-
-    import pandas as pd
 
     both = align_pairs(comparisons)
     names = both.estimates.labels
@@ -449,8 +443,6 @@ def found_over_splits(
     0.01       1   1.0          1
     """
 
-    import pandas as pd
-
     together, most = unanimous(comparisons), majority(comparisons)
     rows = []
     for alpha in alphas:
@@ -491,8 +483,6 @@ def summary_over_splits(
     DataFrame
         One row a figure.
     """
-
-    import pandas as pd
 
     if len(comparisons) < 2:
         raise InputError(

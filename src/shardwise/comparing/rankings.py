@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,12 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
 from shardwise.methods.paired.statistics import friedman_statistic, rank_variance
 from shardwise.methods.pairs import Means
 from shardwise.stats.intervals import ROUNDING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Ranking: TypeAlias = "Mapping[str, float] | pd.Series | npt.ArrayLike"
 
@@ -121,8 +119,6 @@ def discriminative_power(
         One row a pair of each set of comparisons.
     """
 
-    import pandas as pd
-
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
     frames = []
@@ -150,8 +146,6 @@ def share_significant(
     DataFrame
         One row a set of comparisons.
     """
-
-    import pandas as pd
 
     named = _name_comparisons(comparisons)
     n_significant = [int(comparison.reject(alpha).sum()) for comparison in named.values()]
@@ -196,8 +190,6 @@ def _order_pairs(x: Floats) -> Ints:
 
 
 def _as_series(scores: Ranking) -> pd.Series[float]:
-    import pandas as pd
-
     if isinstance(scores, Mapping):
         scores = pd.Series(dict(scores))
     return (
@@ -229,8 +221,6 @@ class RankFit(Shown):
     @property
     def mean_ranks(self) -> pd.Series:
         """Mean rank of each system, the best first."""
-
-        import pandas as pd
 
         means = pd.Series(
             self.ranks.mean(axis=0), index=pd.Index(self.labels, name="system"), name="mean_rank"

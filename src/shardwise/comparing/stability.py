@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,13 @@ from shardwise.comparing.over_splits import Signs, align_pairs, half_width, over
 from shardwise.core import late
 from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.scoring.undefined import fill_undefined
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 FIGURES = ("AA", "AD", "PA", "PD", "PAA", "PPA")
 POLICIES = ("zero", "lq", "mean", "one")  # FF21 §3.3
@@ -59,8 +56,6 @@ class Stability(Shown):
             One row a figure of agreement.
         """
 
-        import pandas as pd
-
         rows = self.to_frame()[[*FIGURES]]
         half = {name: half_width(rows[name].to_numpy(), self.level) for name in FIGURES}
         return pd.DataFrame({"mean": rows.mean(), "half_width": half}).rename_axis("figure")
@@ -73,8 +68,6 @@ class Stability(Shown):
         DataFrame
             ``split, other`` and a column a figure of agreement.
         """
-
-        import pandas as pd
 
         a, b = np.triu_indices(self.between.sizes["split"], 1)
         figures = dict(zip(FIGURES, self.between.to_numpy()[:, a, b], strict=True))
@@ -171,8 +164,6 @@ def stability_of(
     Stability
         Agreement of every two splits.
     """
-
-    import xarray as xr
 
     if len(comparisons) < 2:
         raise InputError(
@@ -311,8 +302,6 @@ def _compare_approaches(
     level: float,
     progress: Progress | None,
 ) -> xr.Dataset:
-    import xarray as xr
-
     made: list[Comparisons] = []
     j = next(iter(approaches.values()))[0].sizes["split"]
     total = len(approaches) * j
@@ -378,8 +367,6 @@ class WithinAcross(Shown):
             One row for each two conditions.
         """
 
-        import pandas as pd
-
         rows = {}
         for k, first in enumerate(CONDITIONS):
             for other in CONDITIONS[k + 1 :]:
@@ -438,8 +425,6 @@ def within_across(
     WithinAcross
         Interval widths and decisions under each condition.
     """
-
-    import pandas as pd
 
     small = [name for name, members in sets.items() if len(set(members)) < 2]
     if small or not sets:
@@ -504,8 +489,6 @@ def _interval_widths(
 def _join_decisions(
     label: str, systems: Sequence[str], comparisons: Sequence[Comparisons], alpha: float
 ) -> pd.DataFrame:
-    import pandas as pd
-
     wanted = set(systems)
     frames = []
     for condition, c in zip(CONDITIONS, comparisons, strict=True):

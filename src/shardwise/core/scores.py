@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,8 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import BY_NAME, DECLARED, UNNAMED, MeasureFacts, find_range, is_lower_better
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 SYNONYMS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
@@ -561,8 +558,6 @@ class Scores:
         DataArray
             What `as_scores` makes the same scores of.
         """
-        import xarray as xr
-
         coords: dict[str, Any] = {dim: list(self.labels[dim]) for dim in self.dims}
         attrs = dict(self.facts) | {f"{dim}_noun": word for dim, word in self.nouns.items()}
         for each in fields(self):
@@ -591,8 +586,6 @@ class Scores:
         >>> as_scores(np.array([[0.5, np.nan]])).to_frame().to_dict("records")
         [{'topic': '0', 'system': '0', 'score': 0.5}]
         """
-        import pandas as pd
-
         places = np.nonzero(~np.isnan(self.values))
         columns = {
             self.nouns.get(dim, dim): np.array(self.labels[dim], dtype=object)[codes]

@@ -13,7 +13,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.libraries import xr
 from shardwise.core.scores import Scores, as_scores
 
-ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray, Scores)
+ScoreArray = TypeVar("ScoreArray", "xr.Dataset", "xr.DataArray", Scores)
 
 _CONSTANTS = {"zero": 0.0, "one": 1.0}
 _NAMED = (*_CONSTANTS, "lq", "mean", "drop")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -17,6 +17,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.model import MD1, MD6, Model, Term, format_term
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Note, Shown
@@ -34,10 +35,6 @@ from shardwise.stats.balanced import (
     rounding_floor,
 )
 from shardwise.stats.least_squares import IncompleteFit, fit_incomplete
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
@@ -69,8 +66,6 @@ class AnovaFit(Shown):
     @property
     def effects(self) -> dict[str, xr.DataArray]:
         """The effects by the names of their terms, with the levels of the scores."""
-        import xarray as xr
-
         labelled = {}
         for name, values in self.term_effects.items():
             dims = self._order_parts(name)
@@ -119,8 +114,6 @@ class AnovaFit(Shown):
         return values.reshape([n if dim in dims else 1 for dim, n in self.scores.sizes.items()])
 
     def _label_cells(self, values: Floats) -> xr.DataArray:
-        import xarray as xr
-
         labels = {dim: list(names) for dim, names in self.scores.labels.items()}
         return xr.DataArray(values, dims=self.scores.dims, coords=labels)
 
@@ -389,8 +382,6 @@ def _list_squares(
 
 
 def _build_table(ss: dict[str, float], df: dict[str, int]) -> pd.DataFrame:
-    import pandas as pd
-
     # error and total come last
     squares, dfs = (np.array([*figures.values()], np.float64)[:-2] for figures in (ss, df))
     n = df["total"] + 1

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,11 @@ from scipy.special import gammaln
 from shardwise.core.arguments import CHUNKS, Progress, borrow_executor, map_parallel
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.methods.bootstrap.kernels import chebyshev_moments, jacobi_anger, means_of_draws
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.stats import student
 from shardwise.stats.resampling import key_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Complex = npt.NDArray[np.complex128]
 
@@ -682,8 +680,6 @@ class EffectDistribution:
 
     def curve(self, points: int = 201) -> pd.DataFrame:
         """Return ``value, density, cdf`` over the middle 99.98 % of the distribution, for plotting (V17 Fig. 3)."""
-
-        import pandas as pd
 
         low, high = self.quantile(np.array([1e-4, 1.0 - 1e-4]))
         value = np.linspace(low, high, points)

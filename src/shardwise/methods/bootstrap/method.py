@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from shardwise.core.arguments import Progress, lend_executor, resolve_alpha, val
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED, Model
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.fit import AnovaFit, anova, estimates_of
@@ -46,9 +47,6 @@ from shardwise.methods.tables import LAYOUTS, SHARDS, Tables
 from shardwise.stats.balanced import EMPTY, ERROR
 from shardwise.stats.corrections import step_up
 from shardwise.stats.least_squares import solve_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -86,8 +84,6 @@ class BootstrapFit(Shown):
     @property
     def effects(self) -> pd.Series[float]:
         """Estimated effects of the systems."""
-
-        import pandas as pd
 
         values = self.means.values
         return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
@@ -144,8 +140,6 @@ class BootstrapFit(Shown):
         DataFrame
             One row a system and value.
         """
-
-        import pandas as pd
 
         frames = [
             self.effect_distribution(system, density=density).curve(points).assign(**{self.of: system})
@@ -268,8 +262,6 @@ class BootstrapFit(Shown):
         DataFrame
             One row a system.
         """
-
-        import pandas as pd
 
         alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))

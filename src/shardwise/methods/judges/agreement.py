@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -13,13 +13,10 @@ from scipy import special
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import Scores, as_scores
 from shardwise.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha, percent_agreement
 from shardwise.stats.resampling import key_of, topic_counts
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 MOST_CATEGORIES = 20
 """Different values up to which scores are categories."""
@@ -102,8 +99,6 @@ def tabulate_agreement(
     DataFrame
         A row a statistic.
     """
-
-    import pandas as pd
 
     alpha = 1.0 - validate_level(level, "level")
     if not width > 0.0:
@@ -242,8 +237,6 @@ def measure_raters(ratings: Any, *, metric: str = "nominal", level: float = 0.95
     Series
         `estimate, lower, upper, items`.
     """
-
-    import pandas as pd
 
     alpha = 1.0 - validate_level(level, "level")
     if metric not in ("nominal", "ordinal", "interval"):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -28,6 +28,7 @@ from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.judges.agreement import require_people, tabulate_agreement
 from shardwise.methods.method import TOPICS, Method
@@ -36,10 +37,6 @@ from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import SPARSE, pair_sparseness
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 
 class Powered(NamedTuple):
@@ -450,8 +447,6 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     >>> int(row["labels"]), int(row["effective_labels"])
     (40, 94)
     """
-
-    import pandas as pd
 
     validate_level(alpha)
     validate_level(power, "power")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.model import format_term
 from shardwise.core.scores import ROLE_OF, Scores, as_scores, is_labelled
 from shardwise.core.shown import Shown
@@ -39,9 +40,6 @@ from shardwise.methods.mixed.restricted import (
     singular_note,
 )
 from shardwise.methods.pairs import Means
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -406,8 +404,6 @@ class MixedFit(Shown, RestrictedFit):
             1 - level, in its place.
         """
 
-        import pandas as pd
-
         level = 1.0 - resolve_alpha(alpha, level)
         best = np.array(list(self.variance_components.values()))
         if self.balanced is not None:
@@ -421,8 +417,6 @@ class MixedFit(Shown, RestrictedFit):
 
     def predictions(self) -> dict[str, pd.Series]:
         """Best linear unbiased predictions of the effect of each topic, system:topic and instance."""
-
-        import pandas as pd
 
         problem = _pose_problem(self.data, len(self.systems))
         *variances, residual = self.variance_components.values()

@@ -8,7 +8,7 @@ sorted draws give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -18,14 +18,12 @@ from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import Order, draw_ordered
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.stats.threads import one_thread
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DRAWS, DRAWS_GENERAL = 10_000, 2_000
 PROPOSAL_DF = 5.0
@@ -134,8 +132,6 @@ class Posterior(Shown):
         DataFrame
             One row an effect.
         """
-
-        import pandas as pd
 
         tail = resolve_alpha(alpha, level) / 2.0
         rows = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -18,6 +18,7 @@ from scipy import linalg
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.balanced import Lines
@@ -33,9 +34,6 @@ from shardwise.methods.mixed.reml import (
 )
 from shardwise.methods.pairs import Means
 from shardwise.stats.threads import one_thread
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,8 +222,6 @@ class RestrictedFit(RestrictedFigures):
     @property
     def means(self) -> pd.Series:
         """Mean of each system as the model sees it."""
-
-        import pandas as pd
 
         return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
 

@@ -15,6 +15,7 @@ from shardwise.core.arguments import Progress, stream_results, validate_choice
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
@@ -32,8 +33,6 @@ from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from shardwise.io.blocks import Block
     from shardwise.io.tables.facts import Columns
 
@@ -220,15 +219,11 @@ class ScoreMoments(Shown):
     def means(self) -> pd.Series[float]:
         """Means of the systems."""
 
-        import pandas as pd
-
         return pd.Series(self.gram.mean, index=pd.Index(self.systems, name="system"), name="mean")
 
     @property
     def covariance(self) -> pd.DataFrame:
         """Covariances of the systems over items (ddof 1)."""
-
-        import pandas as pd
 
         names = list(self.systems)
         return pd.DataFrame(
