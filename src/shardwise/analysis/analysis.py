@@ -539,6 +539,7 @@ class Analysis(Worded):
         Items
             One row an item; frames of regressions, fixes, outliers and of items that all systems fail.
 
+        >>> import xarray as xr
         >>> import shardwise as sw
         >>> y = xr.DataArray(np.random.default_rng(1).normal([0.6, 0.5], 0.1, (40, 2)), dims=("topic", "system"))
         >>> items = sw.analyze(y).items()

@@ -78,6 +78,7 @@ def over_splits(
     tuple of Comparisons
         The comparisons of each split.
 
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
     >>> scores = xr.DataArray(values, dims=("split", "topic", "system", "shard"))

@@ -84,7 +84,13 @@ class AnovaFit(Shown):
         return self._label_cells(self.subtract_fit())
 
     def fit_values(self) -> Floats:
-        """Return what the model says each score should be, as the scores."""
+        """Return what the model says each score should be.
+
+        Returns
+        -------
+        array
+            As the values of the scores.
+        """
         fitted = np.zeros_like(self.scores.values)
         if self.incomplete is not None:
             cells = self.incomplete.fitted()
@@ -96,7 +102,13 @@ class AnovaFit(Shown):
         return fitted
 
     def subtract_fit(self) -> Floats:
-        """Return the scores less what the model says, as the scores."""
+        """Return the scores less what the model says.
+
+        Returns
+        -------
+        array
+            As the values of the scores.
+        """
         if self.incomplete is not None:
             return self.scores.values - self.fit_values()
         remainder = self.scores.values - self.grand_mean
