@@ -16,6 +16,7 @@ from statsmodels.stats.power import TTestPower
 import shardwise as sw
 from shardwise.analysis.gate import Gate, Gates, gate, gate_sequentially, side_by_side
 from shardwise.core.errors import InputError
+from shardwise.core.scores import Scores, as_scores
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals
 
@@ -204,29 +205,32 @@ def test_ranges_and_lower_is_better() -> None:
         judged(scores, range=(0, 1))
 
 
+def meet(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str] = ("x", "y")) -> tuple[Scores, int]:
+    """Both tables side by side, through the gate."""
+    return side_by_side(as_scores(base), as_scores(new), names)
+
+
 def test_two_tables_meet_on_the_items_of_both() -> None:
     both = table(0.01)
     old, new = both.sel(system=["old"]), both.sel(system=["new"]).isel(topic=slice(0, 90))
     names = [f"q{k}" for k in range(100)]
-    joined, dropped = side_by_side(
-        old.assign_coords(topic=names), new.assign_coords(topic=names[:90]), ("x", "y")
-    )
+    joined, dropped = meet(old.assign_coords(topic=names), new.assign_coords(topic=names[:90]), ("x", "y"))
     assert dropped == 10
-    assert joined.sizes == {"system": 2, "topic": 90}
+    assert joined.sizes == {"topic": 90, "system": 2}
     assert judged(joined).items == 90
     seeds = new.assign_coords(topic=names[:90]).expand_dims(instance=3) + xr.DataArray(
         [0.0, 0.01, 0.02], dims="instance"
     )
-    mixed, _ = side_by_side(old.assign_coords(topic=names), seeds, ("x", "y"))
+    mixed, _ = meet(old.assign_coords(topic=names), seeds, ("x", "y"))
     assert judged(mixed).procedure.startswith("moderated")
 
 
 def test_refusals() -> None:
     both = table(0.01)
     with pytest.raises(InputError, match="2 systems, but a gate compares two"):
-        side_by_side(both, both, ("x", "y"))
+        meet(both, both, ("x", "y"))
     with pytest.raises(InputError, match="no items in common"):
-        side_by_side(
+        meet(
             both.sel(system=["old"]),
             both.sel(system=["new"]).assign_coords(topic=[f"z{k}" for k in range(100)]),
             ("x", "y"),

@@ -122,11 +122,11 @@ def test_gaps_are_missing_and_count_nowhere() -> None:
         dims=("topic", "system"),
         coords={"topic": list("pqrs"), "system": list("abc")},
     )
-    items = list_items(y, "a", "b")
+    items = list_items(sw.as_scores(y), "a", "b")
     assert items.counts == {"win": 1, "tie": 1, "loss": 1, "missing": 1}
     assert items.difference == pytest.approx((1.0 + 0.0 - 0.25) / 3)
     assert list(items.table["item"])[-1] == "q"
-    matrix = make_item_matrix(y, ("a", "b", "c"))
+    matrix = make_item_matrix(sw.as_scores(y), ("a", "b", "c"))
     assert list(matrix.table["systems"]) == [3, 2, 2, 3]
 
 
@@ -137,9 +137,9 @@ def test_small_scores_can_be_good() -> None:
         coords={"topic": list("pqr"), "system": ["new", "old"]},
         attrs={"lower_is_better": True},
     )
-    items = list_items(y, "new", "old")
+    items = list_items(sw.as_scores(y), "new", "old")
     assert (list(items.fixes["item"]), list(items.regressions["item"])) == (["p"], ["r"])
-    assert list(make_item_matrix(y, ("new", "old")).scores.index) == ["r", "p", "q"]
+    assert list(make_item_matrix(sw.as_scores(y), ("new", "old")).scores.index) == ["r", "p", "q"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -152,7 +152,7 @@ def test_small_scores_can_be_good() -> None:
 )
 def test_the_two_systems_mirror_each_other(rows: list[tuple[float, float]]) -> None:
     y = xr.DataArray(np.array(rows), dims=("topic", "system"), coords={"system": ["x", "y"]})
-    one, other = list_items(y, "x", "y"), list_items(y, "y", "x")
+    one, other = list_items(sw.as_scores(y), "x", "y"), list_items(sw.as_scores(y), "y", "x")
     assert one.counts["win"] == other.counts["loss"]
     assert one.difference == pytest.approx(-other.difference, abs=1e-15)
     assert set(one.outliers["item"]) == set(other.outliers["item"])
@@ -176,15 +176,15 @@ def test_outliers_follow_the_published_rule() -> None:
 def test_right_and_wrong_answers_have_no_outliers() -> None:
     y = np.zeros((50, 2))
     y[:3, 0] = 1.0
-    assert len(list_items(xr.DataArray(y, dims=("topic", "system")), "0", "1").outliers) == 0
+    assert len(list_items(sw.as_scores(y), "0", "1").outliers) == 0
 
 
 def test_unknown_systems_are_refused() -> None:
     y = xr.DataArray(np.eye(3), dims=("topic", "system"))
     with pytest.raises(InputError, match="unknown system 'x'; choose one of 0, 1, 2"):
-        list_items(y, "x", "1")
+        list_items(sw.as_scores(y), "x", "1")
     with pytest.raises(InputError, match="named twice"):
-        list_items(y, "1", "1")
+        list_items(sw.as_scores(y), "1", "1")
 
 
 def test_the_command_writes_every_item(tmp_path: Path) -> None:

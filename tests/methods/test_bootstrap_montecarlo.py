@@ -53,7 +53,7 @@ def test_ideal_and_monte_carlo_agree_within_monte_carlo_error(
     ideal = bootstrap_anova(scores, model)
     drawn = bootstrap_anova(scores, model, n_resamples=M, seed=11)
     assert drawn.replicates is not None
-    errors = drawn.replicates.to_numpy()
+    errors = drawn.replicates
     assert errors.shape == (M, systems)
     p = np.array([0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975, 0.995, 0.999])
     allowed = SIGMAS * np.sqrt(p * (1 - p) / M)
@@ -126,7 +126,7 @@ def test_draws_are_uniform_over_the_pool() -> None:
     fit = bootstrap_anova(table, "system", n_resamples=2000, seed=0)
     pool = fit.draws.pool.values
     assert fit.replicates is not None
-    means = fit.replicates.to_numpy() + 0.0
+    means = fit.replicates + 0.0
     sums = means - means[:, :1]  # differences of two means of two draws
     expected = np.var(pool) / 2 * 2
     assert sums[:, 1:].var() == pytest.approx(expected, rel=0.03)

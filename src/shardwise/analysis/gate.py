@@ -283,8 +283,8 @@ def _single_systems(data: Any, name: str) -> Scores:
         data = data.to_frame(name if data.name is None else str(data.name))
     elif isinstance(data, np.ndarray | list | tuple) and np.ndim(data) == 1:
         values = np.asarray(data, np.float64)[:, None]
-        topics = tuple(map(str, np.arange(len(values))))
-        data = Scores(values, ("topic", "system"), {"topic": topics, "system": (name,)}).declare()
+        counted = as_scores(values)
+        return replace(counted, labels={**counted.labels, "system": (name,)})
     elif is_labelled(data) and "system" not in data.dims and getattr(data, "ndim", 0) == 1:
         data = data.expand_dims(system=[name], axis=1)
     return as_scores(data)

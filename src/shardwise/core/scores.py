@@ -622,13 +622,16 @@ def join_systems(first: Scores, second: Scores) -> Scores:
         ours, theirs = (getattr(table, each.name) for table in both)
         if "system" in each.metadata.get("along", ()):
             along = each.metadata["along"].index("system")
-            known = ours is not None and theirs is not None
-            joined[each.name] = np.concatenate([ours, theirs], axis=along) if known else None
+            both_say = ours is not None and theirs is not None
+            joined[each.name] = np.concatenate([ours, theirs], axis=along) if both_say else None
         elif isinstance(ours, Mapping):
             joined[each.name] = {**theirs, **ours}
         elif each.metadata and (ours is None or not np.size(ours) or ours is each.default):
             # what the first does not say, the second may
             joined[each.name] = theirs
+    if first.measure.range is None:
+        known = second.measure
+        joined["measure"] = replace(first.measure, range=known.range, range_from=known.range_from)
     joined["marks"] = {name: mark for name, mark in joined["marks"].items() if mark[0] == "topic"}
     return replace(first, **{**joined, "dims": dims, "labels": {**longest, "system": names}})
 

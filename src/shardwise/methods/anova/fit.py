@@ -70,7 +70,8 @@ class AnovaFit(Shown):
         for name, values in self.term_effects.items():
             dims = self._order_parts(name)
             labels = {dim: list(self.scores.labels[dim]) for dim in dims}
-            labelled[name] = xr.DataArray(values, dims=dims, coords=labels)
+            shape = [len(level) for level in labels.values()]
+            labelled[name] = xr.DataArray(values.reshape(shape), dims=dims, coords=labels)
         return labelled
 
     @property
