@@ -55,6 +55,28 @@ def draw_resampled(scenario: Scenario, first: int, count: int, seed: int) -> Flo
     return _add_effects(scenario, _restore_axes(y[drawn], scenario.dims))
 
 
+def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
+    """Make a scenario of systems and topics drawn from (T, R) scores that keep their shape but for the system means.
+
+    Scores are stretched by √(T/(T-1)), because the spread of T topics around their own mean is that much too small.
+    """
+    stretch = np.sqrt(len(scores) / (len(scores) - 1))
+    facts = {"scores": (scores - scores.mean(axis=0)) * stretch}
+    shape = (topics, len(truth))
+    return Scenario("resample", ("topic", "system"), shape, Claim("topic"), truth, _draw_systems, facts)
+
+
+def _draw_systems(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Draw systems without replacement and topics with, then move the systems to their true means."""
+    scores = scenario.facts["scores"]
+    out = np.empty((count, *scenario.shape))
+    for k in range(count):
+        rng = make_generator(seed, first + k)
+        systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
+        out[k] = scores[rng.integers(0, len(scores), size=scenario.shape[0])][:, systems]
+    return out + scenario.truth
+
+
 def _draw_flipped(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
     """Draw random signs for what each random dimension did to systems, and move these to their true means.
 

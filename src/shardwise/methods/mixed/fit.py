@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import resolve_alpha
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
@@ -26,18 +23,14 @@ from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
-from shardwise.methods.mixed import balanced, reml
+from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
-from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
+from shardwise.methods.mixed.reml import Convergence
 from shardwise.methods.mixed.restricted import (
     RestrictedFigures,
     RestrictedFit,
-    Surface,
     describe_figures,
-    evaluate_lines,
-    evaluate_problem,
     fit_restricted,
-    profile_interval,
     refuse_without_error,
     singular_note,
 )
@@ -253,8 +246,6 @@ class Observations:
     topic: Ints
     system_topic: Ints
     instance: Ints  # -1 for a deterministic system of a nested design
-    instance_names: tuple[str, ...]
-    system_topic_names: tuple[str, ...]
 
 
 def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
@@ -320,25 +311,14 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
 
 def list_observations(table: InstanceCells, design: Design) -> Observations:
     """List the scores that are there."""
-    system, instance_index, topic = np.nonzero(np.isfinite(table.y))
-    if design == "crossed":
-        instance, names = instance_index, table.labels[0]
-    else:
+    system, instance, topic = np.nonzero(np.isfinite(table.y))
+    y = table.y[system, instance, topic]
+    if design == "nested":
         starts = np.concatenate(([0], np.cumsum(np.where(table.deterministic, 0, table.counts))))
-        instance = np.where(table.deterministic[system], -1, starts[system] + instance_index)
-        pairs = zip(table.systems, table.labels, table.deterministic, strict=True)
-        names = tuple(
-            f"{name}:{label}"
-            for name, instance_names, fixed in pairs
-            if not fixed
-            for label in instance_names
-        )
+        instance = np.where(table.deterministic[system], -1, starts[system] + instance)
     present = np.isfinite(table.y).any(axis=1)  # (L, N)
     code = np.cumsum(present).reshape(present.shape) - 1
-    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(present), strict=True))
-    return Observations(
-        table.y[system, instance_index, topic], system, topic, code[system, topic], instance, names, both
-    )
+    return Observations(y, system, topic, code[system, topic], instance)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -393,39 +373,6 @@ class MixedFit(Shown, RestrictedFit):
             alike=self.balanced is not None,
             shared=("topic", "instance"),
         )
-
-    def component_intervals(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
-        """Profile-likelihood intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
-
-        Parameters
-        ----------
-        level
-            Confidence level, above 0.5; 0.95 without it.
-        alpha
-            1 - level, in its place.
-        """
-        level = 1.0 - resolve_alpha(alpha, level)
-        best = np.array(list(self.variance_components.values()))
-        if self.balanced is not None:
-            surface: Surface = partial(evaluate_lines, self.balanced.lines)
-        else:
-            surface = partial(evaluate_problem, _pose_problem(self.data, len(self.systems)))
-        ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
-        frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
-                             index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
-        return frame.assign(sd=np.sqrt(best), sd_lower=np.sqrt(ends[:, 0]), sd_upper=np.sqrt(ends[:, 1]))
-
-    def predictions(self) -> dict[str, pd.Series]:
-        """Best linear unbiased predictions of the effect of each topic, system:topic and instance."""
-        problem = _pose_problem(self.data, len(self.systems))
-        *variances, residual = self.variance_components.values()
-        gamma = np.array(variances) / residual
-        scores = reml.predict_effects(problem, reml.evaluate_likelihood(problem, gamma))
-        names = (self.topics, self.data.system_topic_names, self.data.instance_names)
-        return {
-            name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
-            for k, name in enumerate(list(self.variance_components)[:-1])
-        }
 
     def plot(self) -> Any:
         """Draw the share of each variance component: an altair chart."""
@@ -564,11 +511,6 @@ def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, Balanced
         convergence=Convergence("closed form"),
     )
     return parts, fit
-
-
-def _pose_problem(data: Observations, systems: int) -> Problem:
-    x = np.eye(systems)[data.system]
-    return prepare_problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
 
 
 def _write_notes(

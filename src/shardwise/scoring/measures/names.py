@@ -13,7 +13,7 @@ from typing import Any
 
 from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, MeasureParameter
-from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate_name
+from shardwise.scoring.measures.tools import SELDOM, TOOLS, read_names, translate_name
 
 _SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?\s*", re.DOTALL)
 _BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -137,12 +137,6 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
     return _ask_tools(text)
 
 
-_OTHER_NAMES = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
-                "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
-                "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
-"""Names of other programs, in their capitals."""
-
-
 def _parse_exactly(text: str) -> Measure | None:
     """Read one of our own names; None where it is none, or is written as another program does."""
     shape = _SHAPE.fullmatch(text)
@@ -167,7 +161,7 @@ def _ask_tools(text: str) -> list[Measure]:
         # the name in the capitals of names that we or other programs have
         head = shape[1]
         heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper()}
-        heads |= {name for name in _OTHER_NAMES if name.lower() == head.lower()}
+        heads |= {name for names in read_names().values() for name in names if name.lower() == head.lower()}
         spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
     for spelled in spellings:
         for tool in (*others, "shardwise"):
