@@ -12,18 +12,15 @@ from shardwise.stats import studentized_range
 from shardwise.stats.moderation import own_share, spread_share
 
 
-def moderated_df(
-    topics: Floats | float, systems: Floats | float, prior_df: float | None = None
-) -> tuple[Floats, Floats]:
-    """Weight w = (T-1)/(T-1+d0) of a pair's own variance, 1 for two systems, and df (T-1)/(w² + (1-w²)/(R-1)).
+def moderated_df(topics: Floats | float, systems: Floats | float) -> Floats:
+    """Degrees of freedom (T-1)/(w² + (1-w²)/(R-1)) of a moderated variance, w the weight of a pair's own one.
 
-    >>> [float(x) for x in moderated_df(50.0, 2)]
-    [1.0, 49.0]
+    >>> float(moderated_df(50.0, 2))
+    49.0
     """
     own_df = np.asarray(topics, np.float64) - 1.0
     count = np.asarray(systems, np.float64)
-    w = np.where(count == 2.0, 1.0, own_share(own_df, prior_df=prior_df))
-    return w, own_df / spread_share(w, count)
+    return own_df / spread_share(np.where(count == 2.0, 1.0, own_share(own_df)), count)
 
 
 def critical_pairs(systems: Floats, df: Floats, alpha: Floats) -> Floats:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from shardwise.core.arguments import validate_choice, validate_count, validate_level
+from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
@@ -329,7 +329,7 @@ def effective_topics(weights: Floats) -> float:
     return float(np.exp(special.entr(weights).sum()))
 
 
-def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = None) -> Ints:
+def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
     """Return the largest set of systems of neighbouring means that chances of topics can make equal.
 
     >>> rng = np.random.default_rng(2)
@@ -337,7 +337,6 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
     >>> similar_systems(y).tolist()
     [0, 3, 4]
     """
-    validate_level(share, "share")
     r = scores.shape[1]
     top = r if most is None else min(validate_count(most, "most", least=2), r)
     order = np.argsort(scores.mean(axis=0), kind="stable")
@@ -345,7 +344,7 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
 
     def are_equalized(some: Floats) -> bool:
         weights = tilted_weights(some)
-        return weights is not None and effective_topics(weights) >= share * len(some)
+        return weights is not None and effective_topics(weights) >= SHARE * len(some)
 
     # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
     for start in range(r):
