@@ -21,6 +21,7 @@ from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.from_scores import drawn_scenario
 from shardwise.lab.trial import FEW_RESAMPLES, Trial, estimate_rate
 from shardwise.methods.names import parse_procedure
+from shardwise.planning.design import validate_numbers
 from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of
 
@@ -115,13 +116,7 @@ def simulated_power(
             argument="systems",
             value=m,
         )
-    if not (np.isfinite(min_diff) and min_diff > 0):
-        raise InputError(
-            f"min_diff = {min_diff:g}: it must be above 0",
-            remedy="false_alarms covers no difference",
-            argument="min_diff",
-            value=min_diff,
-        )
+    validate_numbers("min_diff", min_diff)
     check_level(alpha)
     check_level(level, "level")
     validate_count(repetitions, "repetitions")

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core import late
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
@@ -112,11 +113,14 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         scores = read_scores(scores, factors=named)
     table = as_scores(scores, keep=_keep_names(named))
     words = {word: name for name, word in nouns_of(table).items()}
-    terms = dict.fromkeys(
-        term
-        for name in named
-        for term in _expand_name(":".join(words.get(part, part) for part in name.split(":")))
-    )
+    # a factor alone stands for its own effect and for that with each system
+    terms: dict[str, None] = {}
+    for name in named:
+        spelled = [words.get(part, part) for part in name.split(":")]
+        if spelled == ["system"]:
+            raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
+        sets = [spelled, [*spelled, "system"]] if len(spelled) == 1 else [spelled]
+        terms |= {part[0] if len(part) == 1 else format_term(frozenset(part)): None for part in sets}
     y = np.asarray(table.to_numpy(), dtype=float)
     present = np.nonzero(np.isfinite(y))
     indices = {str(d): index for d, index in zip(table.dims, present, strict=True)}
@@ -160,15 +164,6 @@ def _keep_names(named: Sequence[str]) -> tuple[str, ...]:
             kept.append(word)
         seen |= {role} if role is not None else set()
     return tuple(kept)
-
-
-def _expand_name(name: str) -> tuple[str, ...]:
-    """The terms that a name stands for, their parts in the usual order."""
-    if ":" in name:
-        return (format_term(frozenset(name.split(":"))),)
-    if name == "system":
-        raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
-    return name, format_term(frozenset((name, "system")))
 
 
 def _code_levels(table: xr.DataArray, name: str, indices: dict[str, Ints]) -> Ints:
@@ -290,9 +285,7 @@ def _flag_deterministic(data: xr.DataArray, systems: tuple[str, ...], named: Seq
     if DETERMINISTIC in data.coords:
         flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
     for name in [named] if isinstance(named, str) else named:
-        if name not in systems:
-            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(systems[:5])}")
-        flags[systems.index(name)] = True
+        flags[systems.index(validate_choice(name, "system", systems))] = True
     return flags
 
 
@@ -442,9 +435,7 @@ def mixed(
                 argument=named,
             )
         return fit_factors(scores, random)
-    design = design or "nested"
-    if design not in ("nested", "crossed"):
-        raise InputError(f"unknown design {design!r}", remedy="choose nested or crossed")
+    design = validate_choice(design or "nested", "design", ("nested", "crossed"))
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
     table = arrange_cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741

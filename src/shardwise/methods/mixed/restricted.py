@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
@@ -186,11 +187,6 @@ class RestrictedFit(RestrictedFigures):
         return tuple(name for name, v in self.variance_components.items() if v == 0.0)
 
     @property
-    def residual_sd(self) -> float:
-        """Spread that neither system, topic nor instance explains."""
-        return float(np.sqrt(self.variance_components["residual"]))
-
-    @property
     def criterion(self) -> float:
         """The REML criterion, -2 log restricted likelihood."""
         return -2.0 * self.log_likelihood
@@ -227,9 +223,7 @@ class RestrictedFit(RestrictedFigures):
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
     ) -> Means:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
-        if df not in FREEDOMS:
-            raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
-        kind = self._choose_df(df)
+        kind = self._choose_df(validate_choice(df, "df", FREEDOMS))
         table = {
             "satterthwaite": self.satterthwaite,
             "kenward-roger": self.kenward_roger,
@@ -246,7 +240,7 @@ class RestrictedFit(RestrictedFigures):
             claim=claim,
             model=model,
             error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
-            scale=self.residual_sd,
+            scale=float(np.sqrt(self.variance_components["residual"])),
             over=over,
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,
