@@ -58,7 +58,9 @@ def test_nothing_but_the_verdict_is_told(path: Path) -> None:
     found = judge(improved(50, 2), path)
     assert (found.verdict, found.difference, found.lower, found.p) == ("pass", None, None, None)
     assert {"difference", "lower", "upper", "p", "mean_new"}.isdisjoint(found.to_frame().columns)
-    assert "PASS: new is better than base (97.5% confidence over all candidates of this ledger)." in str(found)
+    assert "PASS: new is better than base (97.5% confidence over all candidates of this ledger)." in str(
+        found
+    )
     (look,) = entries(path)[1:]
     assert not {"difference", "p", "mean"} & look.keys()
     other = judge(improved(52, 3), path, base=BASE)
@@ -74,7 +76,12 @@ def test_the_same_candidate_twice_costs_nothing(path: Path) -> None:
     content = path.read_bytes()
     again = judge(pd.Series(improved(30, 20), **names), path)
     assert path.read_bytes() == content
-    assert (again.repeated, again.verdict, again.level, again.candidates) == (True, first.verdict, first.level, 1)
+    assert (again.repeated, again.verdict, again.level, again.candidates) == (
+        True,
+        first.verdict,
+        first.level,
+        1,
+    )
     assert "judged before, and not counted again" in str(again)
     # other scores, and other names, are other candidates
     assert judge(pd.Series(improved(30, 21), **names), path).candidate == 2
@@ -145,17 +152,25 @@ def test_declared_candidates_close_the_ledger(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"margin": 0.01}, r"gate.jsonl: was begun with margin 0.0, and now it is 0.01; keep it, or begin another"),
+        (
+            {"margin": 0.01},
+            r"gate.jsonl: was begun with margin 0.0, and now it is 0.01; keep it, or begin another",
+        ),
         ({"alpha": 0.1}, "was begun with alpha 0.05, and now it is 0.1"),
         ({"range": (0, 2)}, r"was begun with range \[0.0, 1.0, False\], and now it is \[0.0, 2.0, False\]"),
         ({"new": improved(3, 3)[1:], "base": BASE[1:]}, "was begun with other items; score the same items"),
-        ({"new": improved(3, 3) * 0.5}, "was begun with right and wrong answers, and now there are other scores"),
+        (
+            {"new": improved(3, 3) * 0.5},
+            "was begun with right and wrong answers, and now there are other scores",
+        ),
         ({"new": np.r_[np.nan, BASE[1:]]}, "1 items lack a score, and a ledger needs all; score all items"),
         ({"candidates": 9}, "was begun with candidates None, and now it is 9"),
         ({"margin": -0.1}, "a margin of -0.1 cannot be met; give 0 or more"),
     ],
 )
-def test_other_questions_are_refused_and_cost_nothing(path: Path, change: dict[str, object], message: str) -> None:
+def test_other_questions_are_refused_and_cost_nothing(
+    path: Path, change: dict[str, object], message: str
+) -> None:
     judge(improved(5, 5), path)
     content = path.read_bytes()
     with pytest.raises(InputError, match=message):
@@ -186,9 +201,14 @@ def test_scores_without_a_range_are_refused(path: Path) -> None:
 
 def test_seeds_and_several_candidates_are_refused(path: Path) -> None:
     seeded = xr.DataArray(
-        RNG.random((2, 40, 2)), dims=("instance", "topic", "system"), coords={"system": ["a", "b"]}, name="acc"
+        RNG.random((2, 40, 2)),
+        dims=("instance", "topic", "system"),
+        coords={"system": ["a", "b"]},
+        name="acc",
     )
-    with pytest.raises(InputError, match="items are not independent given the seeds, so that a ledger cannot"):
+    with pytest.raises(
+        InputError, match="items are not independent given the seeds, so that a ledger cannot"
+    ):
         judge("b", path, base="a", scores=seeded, repeats="seeds")
     assert judge("b", path, base="a", scores=seeded, repeats="samples").verdict == "fail"
     three = xr.DataArray(RNG.random((40, 3)), dims=("topic", "system"), coords={"system": ["a", "b", "c"]})
@@ -220,7 +240,11 @@ def test_a_new_ledger_refers_to_the_old_one(path: Path) -> None:
     other = (RNG.random(300) < 0.5).astype(float)
     judge(improved(3, 3, other), fresh, base=other, base_of=path)
     after = load_ledger(fresh).head["after"]
-    assert (after["ledger"], after["base"], after["digest"]) == ("gate.jsonl", "b", entries(path)[-1]["digest"])
+    assert (after["ledger"], after["base"], after["digest"]) == (
+        "gate.jsonl",
+        "b",
+        entries(path)[-1]["digest"],
+    )
     judge(improved(3, 4, other), fresh, base=other, base_of=path)
     judge(improved(3, 5, other), fresh, base=other)
     # which goes on no more

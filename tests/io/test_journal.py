@@ -53,7 +53,9 @@ def test_missing_and_exchanged_lines_are_noticed(tmp_path: Path) -> None:
     one, two, three = path.read_bytes().splitlines(keepends=True)
     for kept in ([one, three], [two, three], [one, three, two]):
         path.write_bytes(b"".join(kept))
-        with pytest.raises(InputError, match="was changed after it was written, or a line before it is missing"):
+        with pytest.raises(
+            InputError, match="was changed after it was written, or a line before it is missing"
+        ):
             read_journal(path)
 
 

@@ -296,7 +296,7 @@ Example: shardwise design repeats scores.csv --min-diff 0.05 --cost topic=3,answ
         """Candidates that a hold-out carries in a loop, one after another, before it no longer detects a gain.
 
 For gate --ledger with a margin of 0 and right or wrong answers that differ on 20% of the items. Counted are all
-candidates by then, of which some were accepted; with declared, their number is declared by --candidates.
+candidates by then, of which some were accepted; if_declared: their number is declared by --candidates.
 
 Example: shardwise design loop --topics 1000 --min-diff 0.05""",
         topics={"default": [200, 1000, 5000], "help": "Number of items of the hold-out."},

@@ -96,23 +96,12 @@ def _judge_by_ledger(options: Options) -> Result:
         scores = fill_gaps(scores, options.fill)[0]
     asked = {name: getattr(options, name) for name in ("repeats", "reveal", "candidates", "base_of")}
     verdict = gate(base, new, scores=scores, ledger=options.ledger, **asked, **how)
-    shown = (
-        "passes",
-        "measure",
-        "margin",
-        "alpha",
-        "power",
-        "declared",
-        "left",
-        "revealed",
-        "repeated",
-        "digest",
-    )
+    shown = ("passes", "measure", "margin", "alpha", "power", "revealed", "repeated", "digest")
     return Result(
         (str(verdict),),
         verdict.to_frame(),
         read.notes,
-        facts={name: getattr(verdict, name) for name in shown},
+        facts={name: getattr(verdict, name) for name in shown} | {"candidates_declared": verdict.declared},
         answers=True,
         code=0 if verdict.passes else NOT_PASSED,
     )

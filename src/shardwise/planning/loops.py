@@ -47,9 +47,9 @@ def plan_loop(
     -------
     DataFrame
         One row a number of items, a gain and a number of candidates accepted by then: ``candidates`` that can be
-        judged, and ``declared``, if their number is declared before the first; 10,000 stands for that and more.
+        judged, and ``if_declared``, if their number is declared before the first; 10,000 stands for that and more.
 
-    >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "declared"]].values.tolist()
+    >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "if_declared"]].values.tolist()
     [[0.05, 0.0, 0.0, 4.0], [0.05, 1.0, 0.0, 2.0]]
     """
     validate_level(alpha)
@@ -68,4 +68,4 @@ def plan_loop(
             for declared in (False, True)
         ]  # fmt: skip
         rows.append((int(items), float(gain), accepted, *counts))
-    return pd.DataFrame(rows, columns=["topics", "min_diff", "accepted", "candidates", "declared"])
+    return pd.DataFrame(rows, columns=["topics", "min_diff", "accepted", "candidates", "if_declared"])
