@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.gate import select_one
 from shardwise.core import late
 from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.scores import declare_measure, level_names, measure_of, nouns_of
 from shardwise.core.shown import Shown

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.stats.loops import count_candidates
 
 ACCEPTED = (0, 1, 3, 10)
