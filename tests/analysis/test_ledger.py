@@ -247,10 +247,14 @@ def test_a_new_ledger_refers_to_the_old_one(path: Path) -> None:
     )
     judge(improved(3, 4, other), fresh, base=other, base_of=path)
     judge(improved(3, 5, other), fresh, base=other)
-    # which goes on no more
     judge(improved(9, 9), path)
-    with pytest.raises(InputError, match="was begun with earlier ledger gate.jsonl"):
-        judge(improved(3, 6, other), fresh, base=other, base_of=path)
+    judge(improved(3, 6, other), fresh, base=other, base_of=path)
+    third = path.with_name("third.jsonl")
+    judge(improved(4, 4), third)
+    with pytest.raises(
+        InputError, match=r"was begun with earlier ledger gate\.jsonl, and now it is third\.jsonl"
+    ):
+        judge(improved(3, 7, other), fresh, base=other, base_of=third)
 
 
 def test_forged_levels_are_noticed(path: Path) -> None:

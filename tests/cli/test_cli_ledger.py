@@ -95,7 +95,7 @@ def test_hold_outs_for_loops_are_planned() -> None:
     rows = json.loads(shardwise("design", "loop", "--topics", 1000, "--min-diff", 0.07, "-f", "json").stdout)[
         "rows"
     ]
-    assert [(row["accepted"], row["candidates"]) for row in rows][0] == (0, 100)
+    assert (rows[0]["accepted"], rows[0]["candidates"]) == (0, 100)
     counts = [row["candidates"] for row in rows]
     assert counts == sorted(counts, reverse=True)
 

@@ -417,8 +417,12 @@ def _check_question(
 ) -> None:
     """Refuse a question that is not the one the ledger was begun with."""
     unasked = {"declared": open_number, "after": no_reference}
+    words = {"declared": "candidates", "after": "earlier ledger"}
     for name in KEPT:
         before, now = head[name], question[name]
+        if name == "after":
+            # which may have gone on since
+            before, now = (value and value["ledger"] for value in (before, now))
         if before == now or unasked.get(name):
             continue
         if name == "items":
@@ -427,11 +431,8 @@ def _check_question(
                 where=str(path),
                 remedy="score the same items, or begin another ledger",
             )
-        word = {"declared": "candidates", "after": "earlier ledger"}.get(name, name)
-        if name == "after":
-            before, now = (value and value["ledger"] for value in (before, now))
         raise InputError(
-            f"was begun with {word} {before}, and now it is {now}",
+            f"was begun with {words.get(name, name)} {before}, and now it is {now}",
             where=str(path),
             remedy="keep it, or begin another ledger",
         )
