@@ -611,8 +611,8 @@ _ROWS = (
         "looks."),
     Param("ledger", QUESTION, kind=Path, metavar="FILE", common=True, only_with=(when.ONE_LOOK,),
         check=refuse_unwritable_file,
-        help="Judge one candidate after another on the same items at one error rate; FILE records them. Only PASS or "
-        "FAIL is shown; a margin of 0 asks for better. Without a base, that of the ledger: the last accepted one."),
+        help="Judge candidates one after another on the same items at one error rate; FILE records them. Without a base: "
+        "the last accepted one."),
     Param("reveal", QUESTION, default=False, kind=bool, only_with=(when.LEDGER,),
         help="Show difference, interval and p of the candidate, and record that in the ledger."),
     Param("candidates", QUESTION, kind=int, metavar="N", least=1, only_with=(when.LEDGER,),
