@@ -146,8 +146,7 @@ def test_a_system_with_one_score_is_no_reason_for_a_warning() -> None:
     assert found[list(frame)].to_numpy() == pytest.approx(frame.mean().to_numpy())
 
 
-@pytest.mark.parametrize("topics", [2, 3, 4])
-@pytest.mark.parametrize("right_or_wrong", [False, True])
+@pytest.mark.parametrize(("topics", "right_or_wrong"), [(2, False), (3, True), (4, False)])
 def test_reports_of_a_handful_of_topics(tmp_path: Path, topics: int, right_or_wrong: bool) -> None:
     """Comparison intervals are infinite there: bars reach the edges of the axis."""
     y = np.array([[0.1, 0.2], [0.2, 0.2], [0.3, 0.5], [0.2, 0.6]])[:topics]
