@@ -64,7 +64,8 @@ DEFAULT_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
 TOPICS = Claim("topic")
 MOST_PLANNED = 60  # systems up to which planned power is checked, which takes long with very many pairs
 PAIRS = 500_000  # decisions to simulate in all for one method and scenario
-FEWEST, MOST = 100, 150  # tables: at 150 a method that errs in 15 % of them, not 5 %, is shown to fail in 98 % of reports
+# tables; of 150, a method that errs in 15 % of them, not in 5 %, is shown to fail with a probability of 98 %
+FEWEST, MOST = 100, 150
 TOO_MANY = 200_000  # pairs
 
 
