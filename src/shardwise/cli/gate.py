@@ -30,6 +30,12 @@ def judge_systems(options: Options) -> Result:
     if options.ledger is not None:
         return _judge_by_ledger(options)
     reader, read, base, new = _read_systems(options)
+    options = options.for_measure(read.measures[0])
+    if options.margin is None:
+        raise InputError(
+            f"{read.measures[0]} has no margin",
+            remedy=("add one: ", Option("margin", f"{read.measures[0]}=0.01")),
+        )
     margin = float(options.margin)
     scores = (
         fill_gaps(pick_measure(read), options.fill)[0] if ("fill" in options.given) else pick_measure(read)
