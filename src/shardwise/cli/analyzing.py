@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
@@ -30,7 +28,8 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
-from shardwise.core.errors import InputError, Option, Part
+from shardwise.core.errors import InputError, Option, Part, refuse_unknown
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
 from shardwise.methods.mixed.fit import FactorFit, mixed
@@ -104,6 +103,9 @@ def analyze_measures(
     if not options.measure:
         # Refuses to choose between several measures.
         pick_measure(read)
+    measures = options.measure if len(options.measure) > 1 else read.measures
+    if absent := [name for name in getattr(options.margin, "named", ()) if name not in measures]:
+        raise refuse_unknown("margin", absent[0], measures, what="measure")
     refuse_single(read)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
@@ -115,7 +117,7 @@ def analyze_measures(
         **others,
     }
     analyses = []
-    for name in options.measure if len(options.measure) > 1 else read.measures:
+    for name in measures:
         if words := parse_bootstrap(options.method):
             procedure = bootstrap_procedure(words, options, read.scores[name].dims)
             choices |= {"model": None, "method": procedure}

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.conditions import Situation, split_variances
@@ -21,6 +19,7 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
@@ -32,6 +31,7 @@ from shardwise.planning.design import (
     topics_for_power,
     variance_for,
 )
+from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
     RepeatPlan,
     design_curve,
@@ -310,6 +310,14 @@ def _read_repeats(options: Options) -> tuple[xr.DataArray, tuple[str, ...]]:
             remedy="give repeated scores of each system, or name their column: --columns instance=sample",
         )
     return scores, read.notes
+
+
+def plan_candidates(options: Options) -> Result:
+    """Return the candidates that hold-outs carry in a loop."""
+    how = {name: getattr(options, name) for name in ("alpha", "power")}
+    frame = plan_loop(options.topics, options.min_diff, **how)
+    title = "gate with a ledger: candidates before a gain is no longer detected, by those accepted until then"
+    return Result((title,), frame, facts=how)
 
 
 def plan_margin(options: Options) -> Result:

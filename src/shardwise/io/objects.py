@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pa, pd
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log
 from shardwise.io.tables.arrow import sheet_of_frame, sheet_of_table

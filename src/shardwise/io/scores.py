@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
+from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import UNNAMED, is_lower_better
 from shardwise.core.scores import declare_measures, measure_of, require_scores
-from shardwise.core.text import guard_frame
+from shardwise.core.text import write_csv
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import (
@@ -312,8 +311,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
             content = import_module("shardwise.io.tables.arrow").parquet_bytes(frame)
         else:
             lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
-            frame = guard_frame(frame.assign(**lost))
-            text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+            text = write_csv(frame.assign(**lost), "\t" if kind == "tsv" else ",")
             content = compress_text(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
     write_atomically(target, content)
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-import xarray as xr
-from xarray.indexes import PandasIndex
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import xr
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
@@ -22,7 +21,7 @@ from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import SAMPLED, find_headline, is_value, simplify_header
 
-ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
+ScoreArray = TypeVar("ScoreArray", "xr.DataArray", "xr.Dataset")
 Missing = Literal["leave", "refuse", "zero"]
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
@@ -475,8 +474,10 @@ def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
-def _make_index(dim: str, names: Sequence[str]) -> PandasIndex:
+def _make_index(dim: str, names: Sequence[str]) -> xr.indexes.PandasIndex:
     """Return an index of names: whole numbers if they are of splits or instances, else text."""
+    from xarray.indexes import PandasIndex
+
     numbered = dim in ("split", "instance")
     if numbered and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
         return PandasIndex(np.array(list(names), dtype=np.int64), dim)
