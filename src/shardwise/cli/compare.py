@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import VERDICTS
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -25,9 +24,7 @@ from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, 
 from shardwise.cli.options import MOMENTS, Format, parse_words
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
-from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
@@ -35,9 +32,6 @@ from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import Scores
 from shardwise.io.files import write_paths
-from shardwise.methods.bootstrap.method import bootstrap_anova
-from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.methods.names import parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
@@ -50,8 +44,11 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
 from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
+
+if TYPE_CHECKING:
+    from shardwise.comparing.contrasts import Contrasts
+    from shardwise.methods.moments.fit import Gaps, ScoreMoments
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
@@ -105,9 +102,11 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
     else:
         results = _show_result(analyses, options)
 
-    def draw() -> Any:
-        """Draw the differences against the margin, or the systems where there is none."""
-        tested = test_margin(analyses[0].comparisons, options)
+    def draw(kind: str = "") -> Any:
+        """Draw the kind asked for, or else the differences against the margin or the systems."""
+        if kind:
+            return analyses[0].plot(kind)
+        tested = test_margin(analyses[0].comparisons, options.for_measure(analyses[0].measure))
         level = 1.0 - options.alpha
         return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
 
@@ -181,7 +180,7 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
-        **options.margin_facts,
+        **options.for_measure(first.measure).margin_facts,
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
@@ -227,6 +226,8 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
 
 def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Options) -> Result:
     """Return the items of two systems, or the matrix of items and systems."""
+    from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
+
     for_people = options.chosen_format is Format.text and options.out is None
     facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
     if pair is None:
@@ -236,7 +237,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
         hidden = len(frame) - MOST_ROWS if for_people else 0
         frame = show_matrix(matrix, analysis.decimals) if for_people else frame
     else:
-        margin = options.margin or 0.0
+        margin = options.for_measure(analysis.measure).margin or 0.0
         items = analysis.items(*pair, margin=margin)
         lines = write_items(items, analysis.decimals)
         frame = show_items(items, analysis.decimals) if for_people else items.to_frame()
@@ -252,7 +253,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
 def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
     """The systems, for people under their own word for them, or the pairs."""
     if _shows_pairs(options):
-        return pairs_table(analysis.comparisons, options)
+        return pairs_table(analysis.comparisons, options.for_measure(analysis.measure))
     if _find_trim(options):
         table = _tabulate_effects(analysis, options)
     else:
@@ -268,7 +269,7 @@ def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFr
 
 def _write_title(analysis: Analysis, options: Options) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
-    tested = test_margin(analysis.comparisons, options)
+    tested = test_margin(analysis.comparisons, options.for_measure(analysis.measure))
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
     lines += [str(tested)] if tested is not None else []
     contrasts = _compute_contrasts(analysis, options)
@@ -280,6 +281,8 @@ def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None
     """Return the contrasts that were asked for."""
     if not options.contrast:
         return None
+    from shardwise.comparing.contrasts import compare_groups, parse_contrast
+
     pairs = analysis.comparisons
     groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
@@ -326,6 +329,8 @@ def planning_command(options: Options, measure: str) -> str:
 
 def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
+    from shardwise.methods.bootstrap.method import bootstrap_anova
+
     words: Any = parse_bootstrap(options.method)
     parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
     model = analysis.fit.model
@@ -337,6 +342,7 @@ def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
 
 def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> Result:
     """Return the comparison by a mixed model with random factors."""
+    options = options.for_measure(scores.measure.name)
     fit, pairs = compare_by_factors(scores, options, options.baseline)
     measure = scores.measure.name
     tested = test_margin(pairs, options)
@@ -416,6 +422,8 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
+        from shardwise.analysis.leaderboard import VERDICTS
+
         words = [VERDICTS[sign] for sign in pairs.directions(options.alpha).tolist()]
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
@@ -440,6 +448,9 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     reader : InputReader
         The input.
     """
+    from shardwise.comparing.compare import compare
+    from shardwise.methods.names import parse_procedure
+
     options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
     if not reader.is_table:
         raise InputError(
@@ -484,6 +495,8 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
 
 
 def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
+    from shardwise.methods.moments.fit import ScoreMoments
+
     if path.suffix == MOMENTS:
         saved = ScoreMoments.load(path)
         return saved.margins() if marginal else saved

@@ -64,6 +64,7 @@ def show_repeats(options: Options, read: Read) -> Result:
                 Option("report"),
             ),
         )
+    options = options.for_measure(read.measures[0])
     filled, notes = fill_gaps(scores, options.fill)
     table = filled.to_xarray()
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):

@@ -218,7 +218,9 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
     if draws.pool.reach == 0.0:
         return Atoms(np.zeros(1), np.ones(1))
     distinct = np.unique(pool[:MOST_DISTINCT]).size
-    if distinct > FEW and _log_combinations(distinct, draws.counts) > np.log(MOST_PRODUCTS):
+    # logarithm of the number of ways to draw so many of distinct values, if no two sums coincide
+    ways = gammaln(distinct + draws.counts) - gammaln(distinct) - gammaln(draws.counts + 1.0)
+    if distinct > FEW and ways.sum() > np.log(MOST_PRODUCTS):
         return None
     values, shares = merge_values(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
     total = Atoms(np.zeros(1), np.ones(1))
@@ -232,12 +234,6 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
             return None
         total = together
     return total
-
-
-def _log_combinations(distinct: int, counts: Floats) -> float:
-    """Logarithm of the number of ways to draw so many of distinct values, if no two sums coincide."""
-    ways = gammaln(distinct + counts) - gammaln(distinct) - gammaln(counts + 1.0)
-    return float(ways.sum())
 
 
 def _sum_copies(atoms: Atoms, count: int) -> Atoms | None:
@@ -305,21 +301,14 @@ def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None
     distribution = ideal_distribution(draws) if distribution is None else distribution
     if draws.variance == 0.0:
         return distribution
-    # median distance from the median
     middle = float(find_quantiles(distribution, np.array([0.5]))[0])
-    return invert_characteristic(
-        draws,
-        kernel_bandwidth(
-            (
-                first_where(
-                    lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
-                    0.0,
-                    max(abs(end - middle) for end in distribution.span),
-                )
-            ),
-            n,
-        ),
+    # median distance from the median
+    deviation = first_where(
+        lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
+        0.0,
+        max(abs(end - middle) for end in distribution.span),
     )
+    return invert_characteristic(draws, kernel_bandwidth(deviation, n))
 
 
 def kernel_bandwidth(deviation: float, n: int) -> float:
@@ -338,7 +327,9 @@ def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
         k0, k1, k2 = _evaluate_cumulants(draws, groups, sign * NODES / sd)
         k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
         sides.append((support, *_saddlepoint_tail(NODES / sd, k0, sign * k1, k2)))
-    half = 1.02 * max(_find_reach(support, x, bound) for support, x, bound, _ in sides)
+    # beyond these points at most a negligible probability lies
+    beyond = [min([support, *x[bound < np.log(NEGLIGIBLE)][:1].tolist()]) for support, x, bound, _ in sides]
+    half = 1.02 * max(beyond)
     # density and distribution function on GRID points from -half on, by one Fourier transform each
     parts = []
     for first in range(0, GRID // 2, BATCH):
@@ -420,12 +411,6 @@ def _saddlepoint_tail(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple
     good &= (k2 > 1e-12 * k2[0]) & (bound > -700.0) & (log < 0.0)
     good &= np.concatenate([[True], np.diff(np.minimum.accumulate(log)) < 0])
     return k1[good], bound[good], log[good]
-
-
-def _find_reach(support: float, x: Floats, bound: Floats) -> float:
-    """Point beyond which at most a negligible probability lies."""
-    beyond = np.flatnonzero(bound < np.log(NEGLIGIBLE))
-    return min(support, float(x[beyond[0]])) if beyond.size else support
 
 
 def _join_tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> SaddlepointTail:
