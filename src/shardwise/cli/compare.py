@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import VERDICTS
+from shardwise.analysis.slices import VERDICTS
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -53,12 +53,22 @@ from shardwise.writing.answer import (
     write_splits,
 )
 from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
-from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
+from shardwise.writing.slices import (
+    MARKS,
+    describe_slices,
+    explain_marks,
+    join_pairs,
+    show_slices,
+    write_slices,
+)
+from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
 OF_REPEATS = ("seeds", "spread", "shares", "settings")
 """Tables of repeated scores."""
+BY_SLICES = (Format.csv, Format.latex, Format.markdown)
+"""Formats whose one table is that of the slices, where there are such."""
 TABLES = ("", "systems", "pairs", "items", *OF_REPEATS)
 
 
@@ -158,14 +168,17 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
     """Return systems as text, a result a measure, and pairs of all measures in the other formats."""
     format = options.chosen_format
     if format is Format.text and options.out is None:
-        return [
-            Result(
-                (_write_title(analysis, options),),
-                _make_table(analysis, options),
-                _list_notes(analysis, options),
-            )
-            for analysis in analyses
-        ]
+        results = []
+        for analysis in analyses:
+            title, notes = _write_title(analysis, options), _list_notes(analysis, options)
+            if analysis.slices is None:
+                results.append(Result((title,), _make_table(analysis, options), notes))
+            else:
+                where = "\n".join(["", *write_slices(analysis.slices)])
+                results.append(Result((title,), _make_table(analysis, options)))
+                marks = explain_marks(analysis.slices)
+                results.append(Result((where,), show_slices(analysis.slices), (marks, *notes)))
+        return results
     tables = [_make_table(analysis, options) for analysis in analyses]
     if len(analyses) > 1:
         for analysis, table in zip(analyses, tables, strict=True):
@@ -187,10 +200,17 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
+        **({} if first.slices is None else describe_slices(first.slices)),
     }
     text = format is Format.text
     title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
     notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
+    if text:
+        notes += tuple(
+            line for item in analyses if item.slices is not None for line in str(item.slices).split("\n")
+        )
+    elif first.slices is not None:
+        title = "\n".join([title, *write_slices(first.slices)])
     frame = pd.concat(tables, ignore_index=True)
     return [Result((title,), frame, notes, facts=facts)]
 
@@ -252,7 +272,12 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
 
 
 def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
-    """The systems, for people under their own word for them, or the pairs."""
+    """The systems, for people under their own word for them, or the pairs; of an answer by slices these."""
+    if analysis.slices is not None and not options.table and options.chosen_format in BY_SLICES:
+        for_people = options.chosen_format is not Format.csv
+        return (
+            show_slices(analysis.slices) if for_people else join_pairs(analysis.slices, analysis.comparisons)
+        )
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options)
     if _find_trim(options):

@@ -21,10 +21,9 @@ from shardwise.writing.answer import (
 )
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
+from shardwise.writing.slices import MARKS
 from shardwise.writing.table import TypedColumn, show_columns
 
-MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
-"""Marks of verdicts against a baseline."""
 KINDS = {"mean": "number", "difference": "signed"}
 
 
