@@ -173,7 +173,7 @@ def test_surfaces_have_the_numbers_of_the_library(table: Path, tmp_path: Path) -
 
     first = write_slices(found)[0]
     content = json.loads(printed("-f", "json"))
-    assert content["where"] == write_slices(found)
+    assert content["by_slice"] == write_slices(found)
     numbers = found.pairs[["difference", "p_adjusted"]].to_numpy()
     got = [[row["difference"], row["p_adjusted"]] for row in content["slice_pairs"]]
     assert np.array_equal(np.array(got, dtype=float), numbers, equal_nan=True)
@@ -183,7 +183,9 @@ def test_surfaces_have_the_numbers_of_the_library(table: Path, tmp_path: Path) -
     text = printed()
     assert first in text
     shown = [line.split() for line in text.splitlines() if line.startswith("code ")]
-    means = found.means[found.means["slice"] == "code"]["mean"]
+    code = found.means[found.means["slice"] == "code"].set_index("system")
+    means, beta = code["mean"], code["mean"]["beta"]
+    assert code["verdict"]["beta"] == "worse"
     assert shown[0][1:2] + [cell for cell in shown[0][2:] if cell not in "▲▼"] == [
         "40",
         *(f"{m:.3f}" for m in means),
@@ -197,7 +199,7 @@ def test_surfaces_have_the_numbers_of_the_library(table: Path, tmp_path: Path) -
     page, board = report.read_text("utf-8"), (tmp_path / "board.html").read_text("utf-8")
     for surface in (page, board, analysis._repr_html_()):
         assert first in surface
-        assert f"<td>{means.iloc[0]:.3f} ▲</td>" in surface
+        assert f"<td>{beta:.3f} ▼</td>" in surface
     assert "code & 40 &" in (tmp_path / "paper" / "slices.tex").read_text("utf-8")
 
 

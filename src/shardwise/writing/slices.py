@@ -258,11 +258,11 @@ def describe_slices(slices: Slices) -> dict[str, Any]:
     Returns
     -------
     dict
-        `where`, `by`, `slices`, `slice_pairs`, `interactions`.
+        `by`, `by_slice`, `slices`, `slice_pairs`, `interactions`.
     """
     frames = {"slices": slices.means, "slice_pairs": slices.pairs, "interactions": slices.interactions}
     rows = {name: frame.to_dict("records") for name, frame in frames.items()}
-    return {"by": list(slices.by), "where": write_slices(slices), **rows}
+    return {"by": list(slices.by), "by_slice": write_slices(slices), **rows}
 
 
 def join_pairs(slices: Slices, whole: Comparisons) -> pd.DataFrame:
