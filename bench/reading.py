@@ -1,14 +1,14 @@
-"""How many files with a known truth are read right, refused or misread: two sets of them, and a third kept aside.
+"""How many files with a known truth are read right, refused or misread: three sets of them, and parts kept aside.
 
-    python bench/reading.py                          # both sets without the third that nobody tunes on: counts
+    python bench/reading.py                          # all sets without the parts that nobody tunes on: counts
     python bench/reading.py --set wild --list        # what is said of each case of one set
     python bench/reading.py --only misread           # those that need work
-    python bench/reading.py --held-out               # the third kept aside: once, when nothing is changed any more
+    python bench/reading.py --held-out               # the parts kept aside: once, when nothing is changed any more
 
 The folder of the data (SHARDWISE_DATA) holds ``spreadsheets``: tables and ``truth.json``, {case: {files, expect,
 items, systems, cells, scale}}; and ``wild``: files of others and ``truth.json``, {cases: [{id, kind, expect, readings,
-lower_is_better, files}]}. A case is kept aside by the hash of its name. A refused file of ``wild`` is tried again with
-every option that the refusal prints.
+lower_is_better, files}]}. The third set is made by ``tests/found``. A case is kept aside by the hash of its name. A
+refused file of ``wild`` and of ``found`` is tried again with every option that the refusal prints.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,13 +32,14 @@ from unittest.mock import patch
 
 import numpy as np
 import xarray as xr
+from tests.found.tables import TABLES, is_kept_aside
 
 from shardwise.cli.main import main as run_command
 from shardwise.core.errors import InputError
 from shardwise.io.scores import read_scores
 
 DATA = Path(os.environ.get("SHARDWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
-SETS = ("spreadsheets", "wild")
+SETS = ("spreadsheets", "wild", "found")
 WRONG = ("misread", "upside down", "crash")
 """Outcomes that must not occur."""
 REFUSALS = (2, 3)
@@ -228,10 +230,31 @@ def run_leaderboard(arguments: Sequence[str]) -> tuple[int | str, str, str]:
 def list_cases(data: Path, which: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and truth of every case of a set."""
     truth = json.loads((data / which / "truth.json").read_text())
-    if which == "wild":
-        yield from ((case["id"], case) for case in truth["cases"])
-    else:
+    if which == "spreadsheets":
         yield from truth.items()
+    else:
+        yield from ((case["id"], case) for case in truth["cases"])
+
+
+def write_found(folder: Path) -> None:
+    """Write the tables of ``tests/found`` as those of the wild are kept."""
+    cases = []
+    for name, make in TABLES.items():
+        found, home = make(), folder / "found" / "files" / name
+        home.mkdir(parents=True)
+        for file, text in found.files.items():
+            (home / file).write_text(text, encoding="utf-8")
+        cases.append(
+            {
+                "id": name,
+                "kind": "found",
+                "expect": found.expect,
+                "readings": [{"means": means} for means in found.readings],
+                "lower_is_better": found.lower_is_better,
+                "files": [{"saved": f"{name}/{file}"} for file in found.files],
+            }
+        )
+    (folder / "found" / "truth.json").write_text(json.dumps({"cases": cases}))
 
 
 def main() -> None:
@@ -247,27 +270,29 @@ def main() -> None:
     parser.add_argument("--match", default="", help="part of the name of a case")
     arguments = parser.parse_args()
     os.environ.update(COLUMNS="100", NO_COLOR="1", TERM="dumb")
-    for which in arguments.set or SETS:
-        judge, folder = (
-            (judge_wild, arguments.data / which / "files")
-            if which == "wild"
-            else (judge_case, arguments.data / which)
-        )
-        counts: Counter[tuple[str, str]] = Counter()
-        for name, case in list_cases(arguments.data, which):
-            if arguments.match not in name or is_held_out(name) != arguments.held_out:
-                continue
-            verdict = judge(folder.absolute(), case)
-            counts[case["expect"], verdict.outcome] += 1
-            wanted = arguments.only in ("", verdict.outcome, f"{case['expect']}:{verdict.outcome}")
-            if wanted and (arguments.list or arguments.only):
-                print(f"{verdict.outcome:12} {case['expect']:14} {name:32} {verdict.text}")
-        print(
-            f"{which}{', the third kept aside' if arguments.held_out else ''}: {sum(counts.values())} cases"
-        )
-        for (expected, outcome), count in sorted(counts.items()):
-            print(f"{count:6}  expected {expected:14} {outcome}")
-        print(f"{sum(count for (_, outcome), count in counts.items() if outcome in WRONG):6}  wrong in all")
+    with tempfile.TemporaryDirectory() as folder:
+        write_found(Path(folder))
+        for which in arguments.set or SETS:
+            count_outcomes(which, Path(folder) if which == "found" else arguments.data, arguments)
+
+
+def count_outcomes(which: str, data: Path, arguments: argparse.Namespace) -> None:
+    """Print the counts of one set, and the cases that are asked for."""
+    folder = data.absolute() / which
+    is_aside = is_kept_aside if which == "found" else is_held_out
+    counts: Counter[tuple[str, str]] = Counter()
+    for name, case in list_cases(data, which):
+        if arguments.match not in name or is_aside(name) != arguments.held_out:
+            continue
+        verdict = judge_case(folder, case) if which == "spreadsheets" else judge_wild(folder / "files", case)
+        counts[case["expect"], verdict.outcome] += 1
+        wanted = arguments.only in ("", verdict.outcome, f"{case['expect']}:{verdict.outcome}")
+        if wanted and (arguments.list or arguments.only):
+            print(f"{verdict.outcome:12} {case['expect']:14} {name:32} {verdict.text}")
+    print(f"{which}{', the part kept aside' if arguments.held_out else ''}: {sum(counts.values())} cases")
+    for (expected, outcome), count in sorted(counts.items()):
+        print(f"{count:6}  expected {expected:14} {outcome}")
+    print(f"{sum(count for (_, outcome), count in counts.items() if outcome in WRONG):6}  wrong in all")
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_bars_on_a_terminal_with_the_remaining_time(folder: Path) -> None:
             assert work in shown
         assert "5/5" in shown  # five runs read
         assert ":--:--" in shown or "0:00:0" in shown  # the remaining time
-    assert progress_bar(quiet=True).disable
+    assert progress_bar(quiet=True) is None
 
 
 class Screen(io.StringIO):

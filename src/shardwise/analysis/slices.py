@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
@@ -16,6 +14,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, refuse_unknown
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import CLUSTER, TASK, in_canonical_order, is_unpaired, nouns_of, slices_of
 from shardwise.core.shown import Shown
 from shardwise.io.natural_order import natural_order

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import xarray as xr
 
 from shardwise.app.choices import LABELS, describe_error
@@ -24,7 +23,7 @@ from shardwise.io.scores import read_file, read_scores
 from shardwise.io.tables.facts import SAID, Choice, Reading
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
-from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.votes import read_votes
 from shardwise.writing.embedded import read_report
 
@@ -200,7 +199,7 @@ def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, A
     return [
         {
             "name": name,
-            "samples": list_samples(column.data),
+            "samples": list_samples(column.labels),
             "distinct": column.distinct,
             "role": roles.get(name, ""),
             "why": omitted.get(name, ""),
@@ -209,16 +208,16 @@ def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, A
     ]
 
 
-def list_samples(data: pa.ChunkedArray) -> list[str]:
+def list_samples(labels: Labels) -> list[str]:
     """Return some different values of a column, in the order in which they come.
 
     Parameters
     ----------
-    data
+    labels
         The column.
 
-    >>> list_samples(pa.chunked_array([["q1", "q1", None, "q2", "q2", "q3", "q4"]]))
+    >>> list_samples(Labels.of_texts(["q1", "q1", "", "q2", "q2", "q3", "q4"]))
     ['q1', 'q2', 'q3']
     """
-    values = (str(value) for value in data.slice(0, MOST_SEARCHED).to_pylist() if value is not None)
-    return list(islice(dict.fromkeys(value for value in values if value.strip()), SAMPLES))
+    codes = dict.fromkeys(labels.codes[:MOST_SEARCHED].tolist())
+    return list(islice((labels.names[code] for code in codes if labels.names[code]), SAMPLES))

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
@@ -31,6 +29,7 @@ from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
 from shardwise.methods.mixed.fit import FactorFit, mixed

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pandas as pd
-import xarray as xr
-
 from shardwise.cli import inputs
 from shardwise.cli.analyzing import READ
 from shardwise.cli.cluster import on_cluster
@@ -24,6 +21,7 @@ from shardwise.comparing.stability import stability_of, stability_of_fills, stab
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout import split_half

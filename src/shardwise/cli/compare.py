@@ -10,9 +10,6 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import xarray as xr
-
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.slices import VERDICTS
 from shardwise.cli.analyzing import (
@@ -34,6 +31,7 @@ from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contr
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths

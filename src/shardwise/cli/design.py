@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.conditions import Situation, split_variances
@@ -21,6 +19,7 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed

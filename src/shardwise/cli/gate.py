@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
-
 from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
@@ -17,6 +15,7 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import xr
 from shardwise.core.scores import level_names
 
 NOT_PASSED = 3

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import MOMENTS, parse_proportions, parse_range, parse_words
@@ -21,6 +20,7 @@ from shardwise.cli.parsing import Options
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
+from shardwise.core.libraries import xr
 from shardwise.core.measure import DECLARED
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import (

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
-
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
 from shardwise.cli.analyzing import (
@@ -26,6 +24,7 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
 from shardwise.core.arguments import validate_choice
+from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_range, write_scope
 from shardwise.writing.paper import write_paper

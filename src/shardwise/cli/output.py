@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
-from shardwise.core.text import escape_controls, guard_frame, shorten_name, shorten_names
+from shardwise.core.libraries import pd
+from shardwise.core.text import escape_controls, list_columns, shorten_name, shorten_names, write_csv
 from shardwise.io.atomic import write_atomically
-from shardwise.writing.table import TypedColumn, render_html, set_table
+from shardwise.writing.table import TypedColumn, lay_out, render_html, set_table
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -40,6 +42,9 @@ th, td {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ddd
 """
 
 
+NUMBERS = (int, float, np.number, np.bool_)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a command returns, to be written in any format.
@@ -48,8 +53,8 @@ class Result:
     ----------
     lines : tuple of str
         Sentences, the answer first.
-    table : DataFrame or None
-        The rows; where there are none, the lines are all that is printed.
+    table : DataFrame, mapping of lists or None
+        The columns; where there are none, the lines are all that is printed.
     notes : tuple of str
         Below the table, unless ``--quiet``.
     lasting : tuple of str
@@ -69,7 +74,7 @@ class Result:
     """
 
     lines: tuple[str, ...] = ()
-    table: pd.DataFrame | None = None
+    table: pd.DataFrame | Mapping[str, Sequence[Any]] | None = None
     notes: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -99,10 +104,9 @@ def emit(result: Result, options: Options) -> int:
         write_text(result.page, out, quiet=options.quiet, answer=title if result.answers else "")
     elif result.table is None:
         if not options.quiet:
-            open_terminal().print(title, markup=False)
-    elif options.chosen_format is Format.text and out is None and sys.stdout.isatty():
-        _print_table(open_terminal(), result.table, title, notes)
+            write_text(f"{title}\n", None)
     else:
+        terminal = out is None and sys.stdout.isatty()
         text = render_table(
             result.table,
             options.chosen_format,
@@ -110,12 +114,17 @@ def emit(result: Result, options: Options) -> int:
             notes=notes,
             facts=result.facts,
             command=options.command.title,
+            terminal=terminal,
         )
-        write_text(text, out, quiet=options.quiet, answer=title if result.answers else "")
+        styled = terminal and options.chosen_format is Format.text
+        answer = title if result.answers else ""
+        write_text(text, out, quiet=options.quiet, answer=answer, styled=styled)
     return result.code
 
 
-def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str = "") -> None:
+def write_text(
+    text: str, out: Path | None, *, quiet: bool = False, answer: str = "", styled: bool = False
+) -> None:
     """Write text to a file whole or not at all and say so, or to the terminal.
 
     Parameters
@@ -128,6 +137,8 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str 
         Whether to say nothing of the file.
     answer : str
         Lines that are printed beside a file.
+    styled : bool
+        Whether the text was laid out for a terminal, and holds no names that command it.
     """
     if out is not None:
         write_atomically(out, text.encode("utf-8", "backslashreplace"))
@@ -136,7 +147,9 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False, answer: str 
             write_text(f"{answer}\n", None)
     elif sys.stdout.isatty():
         # Names come from files, and may hold what commands a terminal.
-        sys.stdout.write("".join(f"{escape_controls(line)}\n" for line in text.split("\n")[:-1]))
+        sys.stdout.write(
+            "".join(f"{line if styled else escape_controls(line)}\n" for line in text.split("\n")[:-1])
+        )
     else:
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
@@ -148,25 +161,26 @@ def announce_file(path: Path, *, quiet: bool = False) -> None:
 
 
 def render_table(
-    frame: pd.DataFrame,
+    table: pd.DataFrame | Mapping[str, Sequence[Any]],
     format: Format,
     *,
     title: str = "",
     notes: tuple[str, ...] = (),
     facts: Mapping[str, Any] | None = None,
     command: str = "",
+    terminal: bool = False,
 ) -> str:
-    """Return a table as text of the given format; JSON names the command."""
+    """Return a table as text of the given format; JSON names the command, and a terminal shows text in its width."""
     if format is Format.json:
         head = {"command": command} if command else {}
         content = {**head, "title": title, **_to_plain(facts or {}), "notes": list(notes), "rows": []}
         text = json.dumps(content, indent=1, allow_nan=False)
-        return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))
+        return "".join((*text.rpartition("[]")[:1], _json_rows(list_columns(table)), "\n}\n"))
     if format is Format.csv:
-        return str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
+        return write_csv(table)
     above = [_shorten_line(line) for line in title.split("\n")] if title else []
     below = [shorten_name(note, 400) for note in notes]
-    columns = _type_columns(frame)
+    columns = _type_columns(list_columns(table))
     if format is Format.latex:
         return "".join([*(f"% {line}\n" for line in above), set_table(columns)])
     if format is Format.markdown:
@@ -184,24 +198,59 @@ def render_table(
         body += [*(f"<p>{line}</p>" for line in others), render_html(columns)]
         body += [f"<p><small>{escape(note)}</small></p>" for note in below]
         return PAGE.format(title=first or "shardwise", body="\n".join(body))
-    console = Console(width=500, color_system=None)
+    rows = lay_out(columns)
+    if not terminal:
+        return "".join(f"{line.rstrip()}\n" for line in (*above, *rows, *below))
+    width = shutil.get_terminal_size().columns
+    if max(map(len, rows)) > width:
+        rows = _fold_table(columns, width)
+    lines = [*(_wrap_line(line, width, BOLD) for line in above), _style_text(rows[0], BOLD), *rows[1:]]
+    return "".join(f"{line}\n" for line in (*lines, *(_wrap_line(note, width, DIM) for note in below)))
+
+
+BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+"""What makes a terminal show text so."""
+
+
+def _style_text(text: str, style: str) -> str:
+    """Return text in a style, on terminals that have one."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in ("dumb", "unknown")
+    return text if plain or not text else f"{style}{text}{PLAIN}"
+
+
+def _wrap_line(line: str, width: int, style: str) -> str:
+    """Return a line of words broken at the width of the terminal."""
+    parts = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return "\n".join(_style_text(part, style) for part in parts)
+
+
+def _fold_table(columns: Sequence[TypedColumn], width: int) -> list[str]:
+    """Return the lines of a table that is wider than the terminal, long cells folded."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        side: Any = "left" if column.kind == "text" else "right"
+        table.add_column(Text(str(column.head)), justify=side)
+    for cells in zip(*(column.show() for column in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        _print_table(console, frame, title, notes)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1])
+        console.print(table)
+    return captured.get().split("\n")[:-1]
 
 
-def progress_bar(quiet: bool) -> Progress:
-    """A bar with the remaining time on a terminal; nothing in a pipe or when told to be quiet."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
+def progress_bar(quiet: bool) -> Progress | None:
+    """Return a bar with the remaining time on a terminal; None in a pipe or when told to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 Listener = Callable[[str, int, int], None]
@@ -227,33 +276,12 @@ def show_progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None
         yield lambda done, total: listener(doing, done, total)
         return
     made = progress_bar(quiet)
-    if made.disable:
-        # Before 14.3, rich ends one that is not shown with an empty line.
+    if made is None:
         yield lambda done, total: None
         return
     with made as bar:
         task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def open_terminal(quiet: bool = False) -> Console:
-    """The screen; in a pipe, lines are as long as they need to be."""
-    return Console(quiet=quiet, highlight=False, width=None if sys.stdout.isatty() else 500)
-
-
-def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> None:
-    # Names in the title come from files, here and below.
-    for line in title.split("\n") if title else ():
-        console.print(Text(_shorten_line(line), style="bold"))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = _type_columns(frame)
-    for column in columns:
-        table.add_column(Text(str(column.head)), justify="left" if column.kind == "text" else "right")
-    for cells in zip(*(column.show() for column in columns), strict=True):
-        table.add_row(*map(Text, cells))
-    console.print(table)
-    for note in notes:
-        console.print(Text(shorten_name(note, 400), style="dim"))
 
 
 def _shorten_line(text: str) -> str:
@@ -263,18 +291,17 @@ def _shorten_line(text: str) -> str:
     return re.sub(r"\S{61,}", lambda name: labels[name[0]], line)
 
 
-def _type_columns(frame: pd.DataFrame) -> list[TypedColumn]:
+def _type_columns(table: Mapping[str, Sequence[Any]]) -> list[TypedColumn]:
     """Return the columns of a table as people read them; names are cut so that no two of the table look alike."""
-    texts = [name for name, column in frame.items() if not pd.api.types.is_numeric_dtype(column)]
-    labels = shorten_names(value for name in texts for value in frame[name] if isinstance(value, str))
-    heads = shorten_names(map(str, frame.columns))
+    texts = [
+        name for name, values in table.items() if not all(isinstance(value, NUMBERS) for value in values)
+    ]
+    labels = shorten_names(value for name in texts for value in table[name] if isinstance(value, str))
+    heads = shorten_names(table)
     columns = []
-    for name, column in frame.items():
-        cells = [
-            labels[value] if isinstance(value, str) else _format_cell(str(name), value) for value in column
-        ]
-        kind = "text" if name in texts else "figure"
-        columns.append(TypedColumn(heads[str(name)], cells, kind))
+    for name, values in table.items():
+        cells = [labels[value] if isinstance(value, str) else _format_cell(name, value) for value in values]
+        columns.append(TypedColumn(heads[name], cells, "text" if name in texts else "figure"))
     return columns
 
 
@@ -301,14 +328,12 @@ def _escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", escape_controls(text))
 
 
-def _json_rows(frame: pd.DataFrame, step: int = 10_000) -> str:
+def _json_rows(columns: Mapping[str, Sequence[Any]], step: int = 10_000) -> str:
     """The rows of a table as the last member of an object, some at a time: millions of them fit into memory as text."""
     pieces = []
-    for first in range(0, len(frame), step):
-        rows = [
-            {name: _to_plain(value) for name, value in row.items()}
-            for row in frame.iloc[first : first + step].to_dict("records")
-        ]
+    for first in range(0, max(map(len, columns.values()), default=0), step):
+        cells = zip(*(values[first : first + step] for values in columns.values()), strict=True)
+        rows = [dict(zip(columns, map(_to_plain, row), strict=True)) for row in cells]
         text = json.dumps({"rows": rows}, indent=1, allow_nan=False)
         pieces.append(text[text.index("[") + 1 : text.rindex("]")].rstrip())
     return f"[{','.join(pieces)}\n ]" if pieces else "[]"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.provenance import hash_files, list_versions
 from shardwise.cli.commands import list_commands
@@ -18,6 +17,7 @@ from shardwise.cli.options import TABLE
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.embedded import read_report

@@ -9,8 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
@@ -24,7 +22,9 @@ from shardwise.comparing.instances import compare_instances, single_instance_tes
 from shardwise.core.arguments import lend_executor
 from shardwise.core.claim import format_count, pluralize_noun, translate_term
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import as_scores, measure_of, nouns_of
+from shardwise.core.text import list_columns
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.unified import seeds_or_samples
@@ -72,7 +72,8 @@ def show_repeats(options: Options, read: Read) -> Result:
     words = (
         {"instance": noun, "instances": pluralize_noun(noun)} if options.chosen_format is Format.text else {}
     )
-    return replace(shown, table=shown.table.rename(columns=words), notes=(*read.notes, *notes))
+    renamed = {words.get(name, name): values for name, values in list_columns(shown.table).items()}
+    return replace(shown, table=renamed, notes=(*read.notes, *notes))
 
 
 def _system_names(table: xr.DataArray, options: Options) -> list[str]:

@@ -7,15 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import xarray as xr
-
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.design import split_paths
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.io.atomic import write_atomically
 from shardwise.papers import EXPERIMENTS, Replication
 from shardwise.scoring.measures.names import parse_measure

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import direction_of
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD

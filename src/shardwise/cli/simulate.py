@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.provenance import hash_files
@@ -17,7 +15,8 @@ from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.errors import InputError, Option
-from shardwise.core.text import guard_frame
+from shardwise.core.libraries import pd
+from shardwise.core.text import write_csv
 from shardwise.io.atomic import draft_folder, move_in, refuse_unwritable, write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
@@ -165,7 +164,7 @@ def run_demo(options: Options) -> list[Result]:
     chart = plot.chart({here.claim: here, like.claim: like}, "intervals", measure="AP")
     save_chart(chart, out / "intervals.html")
     save_chart(chart, out / "intervals.png")
-    write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
+    write_atomically(out / "pairs.csv", write_csv(like.to_frame()).encode())
     ours.record_files()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -178,11 +180,31 @@ def unguard_name(name: str) -> str:
     return name[1:] if name.startswith("'") and _RUN.match(name) else name
 
 
-def guard_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it is written to CSV, names of columns guarded too."""
-    words = {
-        str(name): column.map(lambda cell: guard_name(cell) if isinstance(cell, str) else cell)
-        for name, column in frame.items()
-        if column.dtype.kind not in "biufc"
-    }
-    return frame.assign(**words).rename(columns=lambda name: guard_name(str(name)))
+def list_columns(table: pd.DataFrame | Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the columns of a table as lists by name."""
+    if isinstance(table, Mapping):
+        return {name: list(values) for name, values in table.items()}
+    return {str(name): column.tolist() for name, column in table.items()}
+
+
+def write_csv(table: pd.DataFrame | Mapping[str, Sequence[Any]], delimiter: str = ",") -> str:
+    """Write a table as CSV: what is undefined is empty, and no name is a formula.
+
+    >>> print(write_csv({"=a": ["@b", "c"], "x": [0.5, float("nan")]}), end="")
+    '=a,x
+    '@b,0.5
+    c,
+    """
+    columns = list_columns(table)
+    lines = io.StringIO()
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(map(guard_name, columns))
+    writer.writerows(zip(*(map(_guard_cell, values) for values in columns.values()), strict=True))
+    return lines.getvalue()
+
+
+def _guard_cell(value: Any) -> Any:
+    """Return a cell as it is written to CSV."""
+    if isinstance(value, str):
+        return guard_name(value)
+    return "" if value != value else value

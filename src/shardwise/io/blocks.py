@@ -26,9 +26,10 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
 from shardwise.io.stores import ENDING, read_store
+from shardwise.io.tables.arrow import sheet_of_table
 from shardwise.io.tables.facts import Columns, Reading
 from shardwise.io.tables.readings import choose_reading
-from shardwise.io.tables.sheet import first_line, make_sheet
+from shardwise.io.tables.sheet import first_line
 
 AHEAD = 4  # batches that Arrow reads while others are worked on
 FORMATS = {
@@ -225,7 +226,7 @@ def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) ->
 def _choose_reading(head: Any, columns: Columns | None, source: str) -> Reading:
     if not head.num_rows:
         raise InputError("holds no rows", where=source, remedy="give rows")
-    return choose_reading(make_sheet(head, source, lambda row: f"{source}:row {row + 1}"), columns)
+    return choose_reading(sheet_of_table(head, source), columns)
 
 
 def _list_wanted(reading: Reading) -> list[str]:

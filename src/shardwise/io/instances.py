@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import DETERMINISTIC, as_scores
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, list_files
@@ -28,7 +27,7 @@ FOLDER = "{system}/{instance}"
 YES, NO = {"1", "true", "yes"}, {"", "0", "false", "no"}
 
 Naming = str | Sequence[str] | Mapping[str, tuple[str, str]] | os.PathLike[str]
-ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
+ScoreArray = TypeVar("ScoreArray", "xr.DataArray", "xr.Dataset")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardwise.core.arrays import Ints
-from shardwise.io.tables.numerals import parse_whole
 
 MANY = 20_000
 """Names from which those without a common beginning are ordered by their letters alone."""
@@ -48,10 +45,10 @@ def natural_order(names: Sequence[str]) -> Ints:
 def _parse_tails(names: Sequence[str]) -> Ints | None:
     """Return the numbers at the end of names that are the same but for them; None where they are not."""
     head = names[0].rstrip("0123456789") if len(names) else ""
-    try:
-        texts = pa.array(names, pa.string())
-    except UnicodeEncodeError:
+    if not names or not all(name.startswith(head) for name in names):
         return None
-    if not pc.all(pc.starts_with(texts, head)).as_py():
+    tails = [name[len(head) :] for name in names]
+    plain = all(tail.isdecimal() and tail.isascii() and len(tail) < 19 for tail in tails)
+    if not plain or any(tail[0] == "0" and len(tail) > 1 for tail in tails):
         return None
-    return parse_whole(pc.utf8_slice_codeunits(texts, len(head)))
+    return np.array(list(map(int, tails)), dtype=np.int64)

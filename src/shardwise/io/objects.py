@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pa, pd
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log
+from shardwise.io.tables.arrow import sheet_of_frame, sheet_of_table
 from shardwise.io.tables.formats import sheet_of_json
-from shardwise.io.tables.sheet import Sheet, make_sheet, sheet_of_frame
+from shardwise.io.tables.sheet import Sheet
 
 _TREC_EVAL = re.compile(
     r"(gm_|set_)?(map|ndcg|P|recall|relstring|F)(_|$)|(map|ndcg)_cut_|success_|iprec_at_|num_|bpref$|recip_rank$|Rprec|infAP$|"
@@ -53,7 +53,7 @@ def read_object(data: Any) -> Sheet | list[Log]:
         return _read_splits(data)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
         table = data if isinstance(data, pa.Table) else pa.table(data)
-        return make_sheet(table, "table", lambda row: f"table:row {row + 1}")
+        return sheet_of_table(table)
     if hasattr(data, "to_pandas"):
         return sheet_of_frame(data.to_pandas())
     if _is_ranx(data, "Report"):

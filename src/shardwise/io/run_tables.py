@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
+from shardwise.core.libraries import pd
 from shardwise.io.files import bare_name, read_text
 from shardwise.io.trec.names import MAX_NAME
 

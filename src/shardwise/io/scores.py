@@ -8,20 +8,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import ENDINGS, require_for_files
+from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import UNNAMED, is_lower_better
 from shardwise.core.scores import declare_measures, measure_of, require_scores
-from shardwise.core.text import guard_frame
+from shardwise.core.text import write_csv
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import (
@@ -37,11 +36,10 @@ from shardwise.io.files import (
 )
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
-from shardwise.io.objects import read_object
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, is_evaluation, read_delimited, read_evaluation
 from shardwise.io.tables.facts import Choice, Columns
-from shardwise.io.tables.formats import UnknownJson, parquet_bytes, read_json, read_parquet, read_workbook
+from shardwise.io.tables.formats import UnknownJson, read_json, read_workbook
 from shardwise.io.tables.numerals import Decimal
 from shardwise.io.tables.records import (
     ITEM_LABELS,
@@ -184,7 +182,7 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
     paths: list[Path] = []
     contents: Sequence[Content]
     if not are_paths(source):
-        contents = [read_object(source)]
+        contents = [import_module("shardwise.io.objects").read_object(source)]
     else:
         paths = score_files(source)
         if len(paths) == 1 and is_store(paths[0]):
@@ -310,11 +308,10 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     else:
         frame = _to_wide(scores) if layout == "wide" else _to_long(scores)
         if f".{kind}" in _PARQUET:
-            content = parquet_bytes(frame)
+            content = import_module("shardwise.io.tables.arrow").parquet_bytes(frame)
         else:
             lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
-            frame = guard_frame(frame.assign(**lost))
-            text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+            text = write_csv(frame.assign(**lost), "\t" if kind == "tsv" else ",")
             content = compress_text(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
     write_atomically(target, content)
 
@@ -395,7 +392,7 @@ def read_file(path: Path, wishes: Wishes) -> Content:
     if logs is not None:
         return logs
     if ending in _PARQUET:
-        return read_parquet(path)
+        return cast(Sheet, import_module("shardwise.io.tables.arrow").read_parquet(path))
     if ending in _EXCEL:
         return read_workbook(path, wishes.sheet, wishes.decimal)
     if wishes.sheet:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import ENDINGS, import_extra, require_extra
+from shardwise.core.libraries import xr
 from shardwise.io.atomic import draft_folder, move_folder_in, refuse_unwritable
 from shardwise.io.files import most_inside
 from shardwise.io.tables.sheet import first_line

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, SupportsFloat
 
 import numpy as np
-import pandas as pd
 
 from shardwise.comparing.instances import Source, join_pair, own_scores
 from shardwise.core import late
@@ -15,6 +14,7 @@ from shardwise.core.arguments import validate_choice, validate_count, validate_l
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from shardwise.core.arguments import Progress, count_workers, validate_choice, validate_count
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.io.collection import UNJUDGED, Collection, Strata
 from shardwise.planning.design import (
     PAIRS,

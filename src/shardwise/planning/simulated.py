@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.base import Scenario

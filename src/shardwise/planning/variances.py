@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import xarray as xr
 from scipy import special
 
 from shardwise.comparing.instances import Source, join_pair
@@ -19,6 +17,7 @@ from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import DETERMINISTIC, as_scores, level_names, require_complete, require_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents

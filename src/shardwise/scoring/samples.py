@@ -12,12 +12,12 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import xr
 from shardwise.core.measure import BY_NAME, UNIT
 from shardwise.core.scores import (
     DETERMINISTIC,

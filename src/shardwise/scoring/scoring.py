@@ -8,12 +8,12 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from shardwise.core.arguments import CHUNKS, Progress, count_workers, map_parallel, validate_choice
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import xr
 from shardwise.core.scores import UNBOUNDED
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant

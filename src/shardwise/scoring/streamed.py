@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arguments import (
     Progress,
@@ -22,6 +21,7 @@ from shardwise.core.arguments import (
 )
 from shardwise.core.arrays import Bools, Bytes, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import xr
 from shardwise.io.atomic import refuse_unwritable
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, list_files

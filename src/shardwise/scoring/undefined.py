@@ -6,10 +6,10 @@ import math
 from typing import TypeVar
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import xr
 from shardwise.core.scores import as_scores, missing_cells, undefined_cells
 
 ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.libraries import pd
 from shardwise.core.text import shorten_names
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout import PredictiveCheck

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
-from shardwise.core.text import guard_frame
+from shardwise.core.libraries import pd
+from shardwise.core.text import list_columns, write_csv
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
@@ -216,13 +216,13 @@ def _describe_pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
 
 
 def _format_csv(frame: pd.DataFrame) -> str:
-    """A table as CSV; numbers are written here, which pandas does several times slower."""
+    """A table as CSV, its numbers with as many digits as are worth writing."""
     texts = {
         str(name): [f"{x:.{DIGITS}g}" if x == x else "" for x in column.tolist()]
         for name, column in frame.items()
         if column.dtype.kind == "f"
     }
-    return str(guard_frame(frame).assign(**texts).to_csv(index=False, lineterminator="\n"))
+    return write_csv(list_columns(frame) | texts)
 
 
 def dump_json(value: Mapping[str, Any]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from shardwise.analysis.items import ItemMatrix, Items
 from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.libraries import pd
 from shardwise.core.text import shorten_names
 from shardwise.writing.numbers import format_number, format_signed
 

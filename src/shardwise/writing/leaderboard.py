@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
+from shardwise.core.libraries import pd
 from shardwise.writing.assets import Axis, hash_script, load_templates, make_axis, read_asset
 from shardwise.writing.item_view import render_items
 from shardwise.writing.numbers import (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-import pandas as pd
-
 from shardwise.analysis.analysis import Analysis
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, escape_nested, shorten_names
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_image

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
+
+from shardwise.core.libraries import pd
 
 LEAST_P = 0.0001
 """Smaller p-values are only said to be smaller."""

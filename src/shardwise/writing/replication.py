@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from shardwise.core.claim import format_count
-from shardwise.core.text import escape_controls, guard_frame
+from shardwise.core.libraries import pd
+from shardwise.core.text import escape_controls, write_csv
 from shardwise.io.atomic import write_atomically
 from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
 from shardwise.plot.saving import render_svg
@@ -80,8 +80,7 @@ def write_replication(replication: Replication, folder: str | os.PathLike[str]) 
 
 
 def _write_frame(frame: pd.DataFrame, path: Path) -> None:
-    text = str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
-    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+    write_atomically(path, write_csv(frame).encode("utf-8", "backslashreplace"))
 
 
 def answer_replication(replication: Replication) -> str:

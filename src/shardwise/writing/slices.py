@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.analysis.slices import VERDICTS, Slices
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, shorten_names
 from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import (

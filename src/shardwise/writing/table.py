@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,8 +11,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls
 from shardwise.writing.names import escape_tex
 from shardwise.writing.numbers import format_interval, format_number, format_p, format_signed
@@ -69,6 +70,33 @@ class TypedColumn:
 def show_columns(columns: Sequence[TypedColumn]) -> pd.DataFrame:
     """Return columns as a table of texts."""
     return pd.DataFrame({str(column.head): column.show() for column in columns})
+
+
+def lay_out(columns: Sequence[TypedColumn]) -> list[str]:
+    """Return the heading and the rows as lines of text.
+
+    >>> lay_out([TypedColumn("system", ["a", "bm25"]), TypedColumn("mean", [0.5, 12.25], "number")])
+    ['system    mean', 'a        0.500', 'bm25    12.250']
+    """
+    shown = [[str(column.head), *column.show()] for column in columns]
+    widths = [max(map(count_cells, cells)) for cells in shown]
+    sides = [column.kind == "text" for column in columns]
+    lines = []
+    for row in zip(*shown, strict=True):
+        padded = []
+        for text, width, left in zip(row, widths, sides, strict=True):
+            gap = " " * (width - count_cells(text))
+            padded.append(text + gap if left else gap + text)
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def count_cells(text: str) -> int:
+    """Return how many places of a terminal a text takes: two for wide characters, none for accents."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
 def set_table(columns: Sequence[TypedColumn], caption: str = "", label: str = "") -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pandas as pd
-
 from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, tabulate_against
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.libraries import pd
 from shardwise.writing.answer import (
     join_names,
     write_answer,

@@ -233,7 +233,7 @@ def _may_label(facts: Facts, column: Column) -> bool:
 
 def _may_count(column: Column) -> bool:
     """Tell whether numbers that no word names may be labels: they repeat, and are whole or called after a size."""
-    return 1 < column.distinct <= len(column.data) / 2 and (column.whole or column.is_beside)
+    return 1 < column.distinct <= column.rows / 2 and (column.whole or column.is_beside)
 
 
 def _is_count(facts: Facts, column: Column) -> bool:
@@ -578,7 +578,7 @@ def _may_score(facts: Facts, column: Column) -> bool:
         if column.blank or column.dates or column.is_wordy or column.is_beside or roles:
             return False
         finite = int(np.isfinite(column.values).sum())
-        return finite >= max(2.0, 0.1 * len(column.data))
+        return finite >= max(2.0, 0.1 * column.rows)
     if not roles or roles == ("measure",) or not column.plain:
         return True
     if roles[0] in ("topic", "system"):

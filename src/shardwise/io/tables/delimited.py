@@ -8,30 +8,26 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.text import unguard_name
 from shardwise.io.files import Padded, decode_text, recode_text
-from shardwise.io.tables.numerals import is_number, parse_texts, parse_whole
-from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
+from shardwise.io.tables.numerals import is_number, parse_texts
+from shardwise.io.tables.sheet import Column, Labels, Sheet, make_sheet, strip_endings
 from shardwise.io.tables.words import LABELS, LISTS, MISSING, is_measure, is_numbered, is_score, list_roles
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 SHORT = 1 << 20  # bytes of a text that is read cell by cell
-TEXT = pa.dictionary(pa.int32(), pa.string())
 FEW_NAMES = 100  # different names among the first rows up to which they are read as codes
 LOOK = 200  # rows that tell how cells are separated
-_NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
 _RULE = re.compile(r"[|:\-+=\s]+")
 _PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE | re.DOTALL)
 BLANKS = {"": re.compile(r"\s{2,}|\t"), " ": re.compile(r"\s+")}
@@ -294,15 +290,17 @@ def sheet_of_cells(
     if not kept:
         where = f"{path}" if row else f"{path}:{dialect.header_line}"
         raise InputError("the table has no rows", where=where, remedy="give at least one topic")
-    columns = [pa.array(column, pa.string()) for column in zip(*kept, strict=True)]
-    table = pa.table(columns, names=list(dialect.header))
+    columns = [
+        Column(name, Labels.of_texts(cells, guarded=not row))
+        for name, cells in zip(dialect.header, zip(*kept, strict=True), strict=True)
+    ]
     return _finish_sheet(
-        table, dialect, path, decimal, lambda k: f"{path}:{row}{numbers[k]}", typed=bool(row)
+        columns, dialect, path, decimal, lambda k: f"{path}:{row}{numbers[k]}", typed=bool(row)
     )
 
 
 def _finish_sheet(
-    table: pa.Table,
+    columns: Sequence[Column],
     dialect: Dialect,
     path: Path,
     decimal: str,
@@ -310,26 +308,19 @@ def _finish_sheet(
     *,
     typed: bool = False,
 ) -> Sheet:
-    """Make a sheet of a table of text, or of cells that were typed; a column of EMPTY alone holds missing scores."""
+    """Make a sheet of columns of text, or of cells that were typed; a column of EMPTY alone holds missing scores."""
     sheet = make_sheet(
-        table,
+        columns,
         str(path),
         place,
         decimal=decimal,
         mixed=dialect.delimiter == ";",
-        text=not typed,
         notes=dialect.notes,
         header=str(path) if typed else f"{path}:{dialect.header_line}",
     )
-    empty = frozenset(
-        name
-        for name, column in sheet.columns.items()
-        if not typed
-        and pa.types.is_string(column.data.type)
-        and set(column.data.slice(0, 50).to_pylist()) == {EMPTY}
-        and np.isnan(column.values).all()
-    )
-    return replace(sheet, empty=empty, headerless=dialect.headerless)
+    cells = {name: column.cells for name, column in sheet.columns.items() if not typed}
+    empty = [name for name, own in cells.items() if isinstance(own, Labels) and list(own.names) == [EMPTY]]
+    return replace(sheet, empty=frozenset(empty), headerless=dialect.headerless)
 
 
 def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
@@ -340,7 +331,6 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
         start = head.find(b"\n", start) + 1 or len(whole)
     body = whole[start:]
     first = bytes(body[: 1 << 16])
-    types, whole_numbers = _choose_types(names, first.decode("utf-8", "replace"), dialect, path)
 
     def locate_row(row: int) -> str:
         # found by reading up to it
@@ -348,63 +338,34 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
         rows = _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1)
         return f"{path}:{next(islice(rows, row, None))[0]}"
 
-    # cells that are no numbers further down are read again as text; what fails then, line by line
-    distinct = len(set(names)) == len(names) and bool(first.strip())
-    for kinds in (types, dict.fromkeys(names, pa.string())) if distinct else ():
-        try:
-            table = _read_arrow(body, names, dialect.delimiter, kinds)
-        except pa.ArrowException:
-            continue
-        for k, name in enumerate(names):
-            numbers = parse_whole(table.column(k)) if name in whole_numbers else None
-            if numbers is not None:
-                table = table.set_column(k, name, pa.array(numbers))
-        return _finish_sheet(table, dialect, path, decimal, locate_row)
-    return _read_short(text, dialect, path, decimal)
+    columns = None
+    if len(set(names)) == len(names) and first.strip():
+        kinds = _choose_kinds(names, first.decode("utf-8", "replace"), dialect, path)
+        columns = import_module("shardwise.io.tables.arrow").read_csv(body, names, dialect.delimiter, kinds)
+    if columns is None:
+        # what Arrow cannot read is read line by line
+        return _read_short(text, dialect, path, decimal)
+    return _finish_sheet(columns, dialect, path, decimal, locate_row)
 
 
-def _choose_types(
-    names: Sequence[str], start: str, dialect: Dialect, path: Path
-) -> tuple[dict[str, pa.DataType], set[str]]:
-    """Return the columns that are read as text, with numbers whose marks need a look; and labels that are whole."""
+def _choose_kinds(names: Sequence[str], start: str, dialect: Dialect, path: Path) -> dict[str, str]:
+    """Return what columns hold, by their first rows: text, codes, labels that are whole, or numbers."""
     lines = start.split("\n")
     rows = [cells for _, cells in _split_rows(lines[:-1] or lines, dialect.delimiter, path)]
-    types: dict[str, pa.DataType] = {}
-    whole_numbers: set[str] = set()
+    kinds: dict[str, str] = {}
     for k, name in enumerate(names):
         cells = dict.fromkeys(row[k].strip() for row in rows if len(row) == len(names))
         filled = [cell for cell in cells if cell.lower() not in MISSING]
         plain = bool(filled) and all(map(is_number, filled))
+        # numbers whose marks need a look are text
         plain = plain and not parse_texts(filled, "", mixed=dialect.delimiter == ";").problem
         whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
         label = bool(set(list_roles(name)) & LABELS) or (whole and not is_score(name) and len(filled) > 2)
         if plain and not label:
-            types |= {} if whole else {name: pa.float64()}
-            continue
-        types[name] = TEXT if len(filled) <= FEW_NAMES and not whole else pa.string()
-        whole_numbers |= {name} if whole else set()
-    return types, whole_numbers
-
-
-def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]) -> pa.Table:
-    table = pyarrow.csv.read_csv(
-        pa.py_buffer(body),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=b'"' in bytes(body[: 1 << 20])
-        ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict(types),
-            null_values=_NULLS,
-            true_values=["true", "True", "TRUE"],
-            false_values=["false", "False", "FALSE"],
-            timestamp_parsers=[],
-            strings_can_be_null=False,
-        ),
-    )
-    if any(pa.types.is_binary(kind) for kind in table.schema.types):
-        raise pa.ArrowInvalid("no text")
-    return table
+            kinds |= {} if whole else {name: "number"}
+        else:
+            kinds[name] = "whole" if whole else "codes" if len(filled) <= FEW_NAMES else "text"
+    return kinds
 
 
 # what trec_eval -q and ir_measures --by_query print: three columns without a header, one system a file ---------------
@@ -464,5 +425,5 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
     if not kept:
         raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
     columns = {"topic": topics, "measure": measures, "value": [fields[2] for _, fields in rows]}
-    table = pa.table({name: [cells[k] for k in kept] for name, cells in columns.items()})
-    return make_sheet(table, str(path), lambda row: f"{path}:{rows[kept[row]][0]}", system=system)
+    sheet = [Column(name, Labels.of_texts(cells[k] for k in kept)) for name, cells in columns.items()]
+    return make_sheet(sheet, str(path), lambda row: f"{path}:{rows[kept[row]][0]}", system=system)

@@ -389,7 +389,7 @@ def refuse_words(sheet: Sheet, name: str) -> InputError:
             choices=("comma", "point"),
         )
     rows = np.flatnonzero(np.isinf(column.values))
-    token = str(column.data[int(rows[0])].as_py()).strip()
+    token = column.labels.names[int(column.labels.codes[rows[0]])]
     shown = ", ".join(list(dict.fromkeys(column.words))[1:4])
     also = f", also {shown}" if shown else ""
     many = f" ({format_count(len(rows), 'such cell')}{also})" if len(rows) > 1 else ""

@@ -1,4 +1,4 @@
-"""Other files -> a sheet: JSON of every kind, Parquet, workbooks (xlsx)."""
+"""Other files -> a sheet: JSON of every kind, and workbooks (xlsx)."""
 
 from __future__ import annotations
 
@@ -13,33 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.json
-import pyarrow.parquet
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import import_extra
-from shardwise.io.archive import KEY, check_hash, hash_columns
-from shardwise.io.files import decode_text, lift_limit, most_inside, most_workbook_inside, read_text
+from shardwise.io.files import decode_text, lift_limit, most_workbook_inside, read_text
 from shardwise.io.tables.delimited import find_dialect, sheet_of_cells
 from shardwise.io.tables.sheet import (
+    EXACT,
     INDEX,
-    MORE,
+    Column,
+    Labels,
     Sheet,
     first_line,
-    is_text,
-    make_array,
+    make_column,
     make_sheet,
-    sheet_of_frame,
     strip_endings,
 )
 from shardwise.io.tables.words import is_summary, is_summary_header
 
 _ROWS = ("data", "results", "rows", "records", "samples", "items", "scores", "examples")
 """Keys below which a file keeps its rows."""
-_EXACT = 2**53  # whole numbers up to which floats hold them all
 FORMULA = "=…"  # in place of a formula that was never computed
 _FORMULA_TAG = re.compile(rb"<(?:\w+:)?f[\s/>]")
 
@@ -61,7 +55,10 @@ def read_json(text: bytes, path: Path, *, lines: bool = False) -> Sheet:
     """
     several = text.count(b"\n", 0, len(text.rstrip()))
     if lines or (several and isinstance(_parse_json(text.lstrip().split(b"\n", 1)[0]), dict)):
-        return _read_lines(text, path)
+        decode_text(text, path)
+        numbers = [k for k, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
+        columns = _list_fields(parse_json_lines(text, path))
+        return make_sheet(columns, str(path), lambda row: f"{path}:{numbers[row]}")
     whole = _parse_json(text)
     if isinstance(whole, Exception):
         raise InputError(f"is not JSON ({first_line(whole)})", where=str(path), remedy="check it")
@@ -74,36 +71,6 @@ def _parse_json(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         return error
-
-
-def _read_lines(text: bytes, path: Path) -> Sheet:
-    """Read one object a line: by Arrow, or one by one what it cannot read."""
-    decode_text(text, path)
-    content = np.frombuffer(text.replace(b"\r\n", b"\n").rstrip() + b"\n", dtype=np.uint8)
-    ends = np.flatnonzero(content == ord("\n"))
-    starts = np.append(0, ends[:-1] + 1)
-    filled = ends > starts
-    numbers = np.flatnonzero(filled) + 1
-    # Arrow's reader takes the process down at a line such as null
-    objects = (content[starts[filled]] == ord("{")) & (content[ends[filled] - 1] == ord("}"))
-    try:
-        if not objects.all():
-            raise pa.ArrowInvalid("no objects")
-        options = pyarrow.json.ParseOptions(newlines_in_values=False)
-        table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
-        dates = [part.name for part in table.schema if pa.types.is_temporal(part.type)]
-        if dates:
-            # names stay as they are written
-            schema = pa.schema([(name, pa.string()) for name in dates])
-            options = pyarrow.json.ParseOptions(newlines_in_values=False, explicit_schema=schema)
-            table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
-        floats = [data.to_numpy() for data in table.columns if pa.types.is_floating(data.type)]
-        if len(table) != len(numbers) or any((np.abs(values) >= _EXACT).any() for values in floats):
-            raise pa.ArrowInvalid("not one object a line, or numbers that floats cannot hold")
-    except pa.ArrowException:
-        table = _table_of_rows(list(parse_json_lines(text, path)))
-        numbers = np.flatnonzero([bool(line.strip()) for line in text.split(b"\n")]) + 1
-    return make_sheet(table.flatten(), str(path), lambda row: f"{path}:{numbers[row]}")
 
 
 def parse_json_lines(text: bytes, path: Path) -> Iterable[dict[str, Any]]:
@@ -148,15 +115,15 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
         raise InputError("not a table of scores", where=source, remedy="give a list of objects")
     if {"columns", "data"} <= whole.keys() and isinstance(whole["data"], list):
         # what pandas writes with orient="split"
-        try:
-            frame = pd.DataFrame(whole["data"], columns=whole["columns"])
-            if whole.get("index") is not None:
-                frame.index = pd.Index(whole["index"])
-        except (ValueError, TypeError) as error:
+        table, names = whole["data"], [str(name) for name in whole["columns"]]
+        if any(not isinstance(row, list) or len(row) != len(names) for row in table):
             raise InputError(
-                f"not a table of scores ({first_line(error)})", where=source, remedy="check it"
-            ) from None
-        return sheet_of_frame(frame, source, system=system)
+                "not a table of scores (rows of different lengths)", where=source, remedy="check it"
+            )
+        columns = [make_column(name, [row[k] for row in table]) for k, name in enumerate(names)]
+        index = whole.get("index") or []
+        named = len(index) == len(table) and index != list(range(len(table)))
+        return make_sheet([*([make_column(INDEX, index)] if named else []), *columns], source, system=system)
     nested = [key for key, value in whole.items() if isinstance(value, dict | list) and value]
     rows = [key for key in nested if key in _ROWS and isinstance(whole[key], list)]
     rows = [key for key in rows if all(isinstance(row, dict) for row in whole[key])]
@@ -171,15 +138,15 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
                 where=source,
                 remedy="give {system: {item: score}}, which names the items",
             )
-        return make_sheet(_table_of_columns(whole), source, system=system)
+        return make_sheet([make_column(str(k), v) for k, v in whole.items()], source, system=system)
     if all(isinstance(value, dict) for value in whole.values()):
         return _sheet_of_mappings(whole, source, system)
     fields = ", ".join(f"{key} ({type(value).__name__})" for key, value in list(whole.items())[:6])
     lists = [key for key in nested if isinstance(whole[key], list) and isinstance(whole[key][0], dict)]
     inner = hint = ""
     if lists:
-        names = ", ".join(map(str, list(whole[lists[0]][0])[:8]))
-        inner = f"; its rows may be below {lists[0]!r}, with {names}"
+        inside = ", ".join(map(str, list(whole[lists[0]][0])[:8]))
+        inner = f"; its rows may be below {lists[0]!r}, with {inside}"
         hint = f": save {lists[0]!r} alone and name its fields with --columns"
     raise UnknownJson(
         f"JSON of an unknown kind, with the fields {fields}{inner}",
@@ -195,21 +162,25 @@ def _sheet_of_rows(rows: Sequence[Any], source: str, system: str) -> Sheet:
             raise InputError(
                 "not a table of scores", where=f"{source}:row {row}", remedy="give a list of objects"
             )
-    return make_sheet(_table_of_rows(rows), source, system=system)
+    return make_sheet(_list_fields(rows), source, system=system)
 
 
-def _table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    names = dict.fromkeys(str(name) for row in rows for name in row)
-    return _table_of_columns({name: [row.get(name) for row in rows] for name in names})
-
-
-def _table_of_columns(columns: Mapping[Any, Sequence[Any]]) -> pa.Table:
-    """Lists as a table; what holds more than one value is not looked into."""
-    cells = {
-        str(name): [MORE if isinstance(value, dict | list) else value for value in values]
-        for name, values in columns.items()
-    }
-    return pa.table({name: make_array(pd.Series(column, dtype=object)) for name, column in cells.items()})
+def _list_fields(rows: Iterable[Mapping[str, Any]]) -> list[Column]:
+    """Return the fields of objects as columns, those of objects within them by both names; absent ones are empty."""
+    fields: dict[str, list[Any]] = {}
+    count = 0
+    for row in rows:
+        for name, value in row.items():
+            inner = (
+                {f"{name}.{key}": part for key, part in value.items()}
+                if isinstance(value, dict)
+                else {name: value}
+            )
+            for key, part in inner.items():
+                cells = fields.setdefault(str(key), [])
+                cells += [None] * (count - len(cells)) + [part]
+        count += 1
+    return [make_column(name, [*cells, *[None] * (count - len(cells))]) for name, cells in fields.items()]
 
 
 def _sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, system: str) -> Sheet:
@@ -225,97 +196,12 @@ def _sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syst
         ]
         return _sheet_of_rows(rows, source, system)
     keys = list(dict.fromkeys(key for inner in columns.values() for key in inner))
-    table = _table_of_columns({name: [inner.get(key) for key in keys] for name, inner in columns.items()})
+    table = [make_column(name, [inner.get(key) for key in keys]) for name, inner in columns.items()]
     numbered = keys == [str(k) for k in range(len(keys))]
     if not (numbered and any(isinstance(value, str) for value in cells)):
         # the inner keys name the rows, unless they only number them
-        table = table.add_column(0, INDEX, pa.array(keys, pa.string()))
+        table.insert(0, Column(INDEX, Labels.of_texts(keys)))
     return make_sheet(table, source, lambda row: f"{source}:{keys[row]}", system=system)
-
-
-# Parquet, in and out -------------------------------------------------------------------------------------------------
-
-
-def read_parquet(path: Path) -> Sheet:
-    """Read a Parquet file."""
-    blob = read_text(path)
-    try:
-        file = pyarrow.parquet.ParquetFile(pa.BufferReader(blob), page_checksum_verification=True)
-        about = file.metadata
-        held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
-        if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
-            raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
-        schema = file.schema_arrow
-        texts = [column.name for column in schema if is_text(column.type)]
-        if texts and (b"pandas" not in (schema.metadata or {}) or _as_it_is(schema.empty_table())):
-            # texts are read as the codes that the file mostly holds
-            file = pyarrow.parquet.ParquetFile(
-                pa.BufferReader(blob), read_dictionary=texts, page_checksum_verification=True
-            )
-        table = file.read()
-        table.validate(full=True)
-        names = table.column_names  # which may be no text
-    except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
-        raise InputError(
-            f"not a Parquet file ({first_line(error)})",
-            where=str(path),
-            remedy="it may be damaged: fetch it again",
-        ) from None
-    stored = (table.schema.metadata or {}).get(KEY.encode())
-    empty: frozenset[str] = frozenset()
-    if stored is not None:
-        check_hash(_list_columns(table), stored.decode("ascii", "replace"), str(path))
-        empty = frozenset(name for name in names if table.column(name).null_count == len(table))
-    if b"pandas" in (table.schema.metadata or {}) and not _as_it_is(table):
-        try:
-            frame = table.to_pandas()
-        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
-            raise InputError(
-                f"cannot be read as pandas wrote it ({first_line(error)})",
-                where=str(path),
-                remedy="it may be damaged: fetch it again",
-            ) from None
-        return sheet_of_frame(frame, str(path))
-    return replace(make_sheet(table, str(path)), empty=empty)
-
-
-def _as_it_is(table: pa.Table) -> bool:
-    """Tell whether a table of pandas reads the same without its metadata: no index, no gaps, plain columns."""
-    try:
-        about = json.loads(table.schema.metadata[b"pandas"])
-        rows = all(entry["kind"] == "range" and entry["name"] is None for entry in about["index_columns"])
-        heads = all(entry["pandas_type"] in ("unicode", "string") for entry in about["column_indexes"])
-        names = {entry["field_name"]: entry["name"] for entry in about["columns"]}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    unchanged = rows and heads and list(names) == list(names.values()) == table.column_names
-    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
-    for data in table.columns if unchanged else ():
-        kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
-        if data.null_count or not any(is_one(kind) for is_one in known):
-            return False
-    return unchanged
-
-
-def parquet_bytes(frame: pd.DataFrame) -> bytes:
-    """Return a Parquet file of a table, with checksums of its pages and of all that it says."""
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    metadata = {KEY.encode(): hash_columns(_list_columns(table)).encode()}
-    buffer = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(
-        table.replace_schema_metadata(metadata), buffer, write_page_checksum=True, version="2.6"
-    )
-    return bytes(buffer.getvalue())
-
-
-def _list_columns(table: pa.Table) -> dict[str, Any]:
-    """Return the columns of a table as arrays."""
-    return {
-        name: column.to_numpy()
-        if pa.types.is_floating(column.type)
-        else np.array(column.to_pylist(), dtype=object)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
 
 
 # workbooks: the one sheet that holds a table, its block of cells, its computed values --------------------------------
@@ -408,7 +294,7 @@ def _format_cell(value: Any, source: Any) -> str:
     if isinstance(value, timedelta):
         return repr(value.total_seconds())
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
     return str(value).strip()
 
 

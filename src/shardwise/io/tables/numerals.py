@@ -1,8 +1,7 @@
 """Cells of text -> numbers: decimal and thousands marks, percent signs, currencies, verdicts in words.
 
 A column is read one way only, decided over all its cells. Where ``1,234`` may be both 1234 and 1.234, nothing is
-decided: the column says so, and whoever needs it as scores refuses it. Plain numbers are parsed by Arrow, all at once;
-only what is no plain number is looked at cell by cell.
+decided: the column says so, and whoever needs it as scores refuses it.
 """
 
 from __future__ import annotations
@@ -14,17 +13,13 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats
 from shardwise.io.tables.words import LETTERS, MISSING, VERDICTS, remove_accents
 
 Decimal = Literal["point", "comma"]
-MANY = 2000  # cells from which they are parsed all at once
 SPREAD_NOTE = "scores are the first number of cells such as 1.2 (0.3) or 1.2 ± 0.3"
 
-_DIGITS = 10 ** np.arange(1, 19)  # whole numbers from which on there is one digit more
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _GROUPS = {
@@ -74,23 +69,6 @@ class ParsedTexts:
 def is_number(text: str) -> bool:
     """Tell whether text is a plain decimal number."""
     return _PLAIN.fullmatch(text) is not None
-
-
-def parse_whole(texts: pa.Array | pa.ChunkedArray) -> Ints | None:
-    """Return texts that are whole numbers in their shortest form; None where one is none, or begins with a zero.
-
-    >>> parse_whole(pa.array(["7", "10"])).tolist(), parse_whole(pa.array(["7", "07"])), parse_whole(pa.array(["a"]))
-    ([7, 10], None, None)
-    """
-    try:
-        numbers = pc.cast(texts, pa.int64()).to_numpy()
-    except pa.ArrowInvalid:
-        return None
-    digits = len(numbers) + int(np.searchsorted(_DIGITS, numbers, side="right").sum())
-    shortest = (
-        bool(len(numbers)) and int(numbers.min()) >= 0 and digits == pc.sum(pc.binary_length(texts)).as_py()
-    )
-    return np.asarray(numbers) if shortest else None
 
 
 def is_date(text: str) -> bool:
@@ -143,7 +121,7 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
     "'1,234' may be 1234 or 1.234"
     """
     stripped = [text.strip() for text in texts]
-    values = _parse_plain(stripped)
+    values = np.array([float(cell) if _PLAIN.fullmatch(cell) else np.nan for cell in stripped])
     plain = np.flatnonzero(~np.isnan(values)).tolist()
     rest = np.flatnonzero(np.isnan(values)).tolist()
     cells, notes = _strip_spreads([stripped[k] for k in rest], alone=not plain)
@@ -165,16 +143,6 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
         # a verdict among grades is no score
         values[verdicts] = np.inf
     return ParsedTexts(values, (*notes, *more), problem)
-
-
-def _parse_plain(cells: Sequence[str]) -> Floats:
-    """Return plain numbers, NaN for other cells; of many cells by Arrow, all at once."""
-    if len(cells) < MANY:
-        return np.array([float(cell) if _PLAIN.fullmatch(cell) else np.nan for cell in cells])
-    texts = pa.array(cells, pa.string())
-    # Arrow takes no plus sign
-    plain = pc.match_substring_regex(texts, rf"^(?:-?{_PLAIN.pattern.removeprefix('[+-]?')})$")
-    return np.array(pc.if_else(plain, texts, None).cast(pa.float64()))
 
 
 def _strip_spreads(cells: list[str], *, alone: bool) -> tuple[list[str], list[str]]:

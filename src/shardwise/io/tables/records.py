@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-import pandas as pd
-import xarray as xr
-from xarray.indexes import PandasIndex
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import xr
 from shardwise.core.scores import DETERMINISTIC, HUMAN, SLICE_PREFIX, missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
@@ -23,7 +21,7 @@ from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import SAMPLED, find_headline, is_value, simplify_header
 
-ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
+ScoreArray = TypeVar("ScoreArray", "xr.DataArray", "xr.Dataset")
 Missing = Literal["leave", "refuse", "zero"]
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
@@ -460,7 +458,7 @@ def _order_labels(labels: Labels) -> Labels:
 def _name_within_tasks(topics: Labels, tasks: Labels) -> Labels:
     """Rename items so that those of different tasks differ, also where they have the same name."""
     many = len(topics.names)
-    codes, uniques = pd.factorize(_find_places([tasks, topics]))
+    uniques, codes = np.unique(_find_places([tasks, topics]), return_inverse=True)
     if len(uniques) == many:
         return topics
     names = [f"{tasks.names[p // many]}/{topics.names[p % many]}" for p in uniques.tolist()]
@@ -496,8 +494,10 @@ def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
-def _make_index(dim: str, names: Sequence[str]) -> PandasIndex:
+def _make_index(dim: str, names: Sequence[str]) -> xr.indexes.PandasIndex:
     """Return an index of names: whole numbers if they are of splits or instances, else text."""
+    from xarray.indexes import PandasIndex
+
     numbered = dim in ("split", "instance")
     if numbered and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
         return PandasIndex(np.array(list(names), dtype=np.int64), dim)

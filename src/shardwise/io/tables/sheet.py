@@ -1,5 +1,5 @@
-"""Named columns with their facts, and the place of every row for those who have to mend it: what every kind of table
-becomes."""
+"""Named columns of coded texts or of numbers, with their facts, and the place of every row for those who have to mend
+it: what every kind of table becomes, by numpy alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.errors import InputError
@@ -26,15 +23,13 @@ from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, parse
 
 MORE = "…"  # in place of a cell that holds more than one value
 INDEX = ""  # name of the column that an unnamed index becomes
-
-
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 MANY = 2000  # names from which some are looked at first
 LOOK = 200  # names of very many that are looked at
 MOST_ARMS = 30  # labels up to which a column may name the groups of an experiment
 FIRST = 50  # names whose look says what a column is
 FEW = 0.25  # numbers a word, below which very many texts are none
-_EXACT = 2**53  # whole numbers up to which floats hold them all
+EXACT = 2**53  # whole numbers up to which floats hold them all
 
 
 class Labels(NamedTuple):
@@ -50,6 +45,32 @@ class Labels(NamedTuple):
         return cls(np.zeros(count, dtype=np.int32), [name])
 
     @classmethod
+    def of_texts(cls, texts: Iterable[str], *, guarded: bool = False) -> Labels:
+        """Return texts as labels, without spaces around them nor, where asked, the apostrophes of spreadsheets."""
+        number: dict[str, int] = {}
+        codes = np.fromiter((number.setdefault(text, len(number)) for text in texts), dtype=np.int32)
+        return cls(codes, list(number)).clean_names(guarded=guarded)
+
+    @classmethod
+    def of_numbers(cls, values: Floats | Ints) -> Labels:
+        """Return numbers as labels: whole ones without a point, nothing for those that are not there."""
+        whole = values.dtype.kind == "i"
+        if not whole:
+            finite = values[np.isfinite(values)]
+            round_ones = np.array_equal(finite, np.round(finite)) and np.abs(finite).max(initial=0.0) < EXACT
+            whole = round_ones and len(finite) == len(values)
+            values = values.astype(np.int64) if whole else values
+        if whole and len(values) and values.min() >= 0 and np.ptp(values) <= 4 * len(values):
+            # a narrow range is coded without looking any number up
+            low = int(values.min())
+            occurs = np.bincount(values - low) > 0
+            codes = (np.cumsum(occurs, dtype=np.int32) - 1)[values - low]
+            return cls(codes, [str(k + low) for k in np.flatnonzero(occurs).tolist()], ordered=True)
+        unique, codes = np.unique(values, return_inverse=True)
+        names = ["" if v != v else str(int(v)) if whole or round_ones else repr(v) for v in unique.tolist()]
+        return cls(codes.astype(np.int32), names)
+
+    @classmethod
     def join(cls, parts: Sequence[Labels]) -> Labels:
         """Return labels of several parts under common codes, in the order in which the parts list them."""
         if len(parts) == 1:
@@ -60,6 +81,16 @@ class Labels(NamedTuple):
             to = np.array([names.setdefault(name, len(names)) for name in part.names], dtype=np.int32)
             codes.append(to[part.codes])
         return cls(np.concatenate(codes), list(names))
+
+    def clean_names(self, *, guarded: bool = False) -> Labels:
+        """Return the same with names that are trimmed and, where asked, without apostrophes; equal ones are one."""
+        trimmed = [name.strip() for name in self.names]
+        trimmed = [unguard_name(name) for name in trimmed] if guarded else trimmed
+        if trimmed == self.names:
+            return self
+        number = {name: k for k, name in enumerate(dict.fromkeys(trimmed))}
+        to = np.array([number[name] for name in trimmed], dtype=np.int32)
+        return Labels(to[self.codes], list(number))
 
     def find_row(self, name: str) -> int:
         """Return the first row with a label."""
@@ -80,25 +111,29 @@ class Labels(NamedTuple):
         return self._replace(codes=to[self.codes], names=names)
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a column holds text, perhaps coded."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
-
-
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column as it was read.
+    """A named column as it was read: texts by code, or numbers, NaN where there is none.
 
-    ``decimal`` is the decimal mark where the table proves one, ``mixed`` says that 1.234 may be thousands, ``text``
-    that names may follow the apostrophe of a spreadsheet, ``moments`` that the cells were dates or times.
+    ``decimal`` is the decimal mark where the table proves one, ``mixed`` says that 1.234 may be thousands, ``moments``
+    that the cells were dates or times.
     """
 
     name: str
-    data: pa.ChunkedArray
+    cells: Labels | Floats | Ints
     decimal: str = ""
     mixed: bool = False
-    text: bool = False
     moments: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the cells were read as text."""
+        return isinstance(self.cells, Labels)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.cells.codes if isinstance(self.cells, Labels) else self.cells)
 
     @cached_property
     def header(self) -> str:
@@ -148,43 +183,19 @@ class Column:
     @cached_property
     def labels(self) -> Labels:
         """What the cells say, as text without spaces around it; an empty cell says ""."""
-        data = self.data.cast(pa.string()) if pa.types.is_null(self.data.type) else self.data
-        data = _whole_numbers(data) if pa.types.is_floating(data.type) else data
-        if pa.types.is_integer(data.type) and not data.null_count:
-            numbered = _number_codes(data)
-            if numbered is not None:
-                return numbered
-        # of one piece, as the dictionaries of many take long to unify
-        coded = (data.unify_dictionaries() if pa.types.is_dictionary(data.type) else data).combine_chunks()
-        coded = coded if isinstance(coded, pa.DictionaryArray) else coded.dictionary_encode()
-        places, texts = coded.indices.cast(pa.int32()), coded.dictionary
-        if coded.null_count:
-            places = places.fill_null(len(texts))
-            texts = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
-        codes: Codes = places.to_numpy(zero_copy_only=False)
-        names, changed = _read_texts(texts, guarded=self.text)
-        if changed:
-            # some may differ in spaces only
-            number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-            codes = np.array([number[name] for name in names], dtype=np.int32)[codes]
-            names = list(number)
-        return Labels(codes, names).drop_unused()
+        return self.cells if isinstance(self.cells, Labels) else Labels.of_numbers(self.cells)
 
     @cached_property
     def values(self) -> Floats:
         """The cells as numbers: NaN where there is none, infinite where a word is not a score."""
-        kind = self.data.type
-        if is_text(kind):
-            return self.parsed.values[self.labels.codes]
-        if pa.types.is_null(kind):
-            return np.full(len(self.data), np.nan)
-        data = pc.cast(self.data, pa.int8()) if pa.types.is_boolean(kind) else self.data
-        return np.asarray(pc.cast(data, pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        if isinstance(self.cells, Labels):
+            return self.parsed.values[self.cells.codes]
+        return self.cells.astype(np.float64, copy=False)
 
     @cached_property
     def parsed(self) -> ParsedTexts:
         """The numbers that the labels stand for, and what cannot be decided of them."""
-        if not is_text(self.data.type):
+        if not self.is_text:
             return ParsedTexts(np.zeros(0))
         names = self.labels.names
         if len(names) > MANY and np.isinf(self._sample[1]).all():
@@ -212,8 +223,8 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether most of the different cells are numbers, or most of the rows; found once, for whoever asks."""
-        if not is_text(self.data.type) or self.blank:
-            return not self.blank and not self.moments
+        if not self.is_text or self.blank:
+            return not self.blank
         sample = self._sample[1]
         if len(self.labels.names) > MANY and np.isfinite(sample).sum() < FEW * np.isinf(sample).sum():
             # texts of which a few are numbers; to look at all of them takes long
@@ -226,7 +237,7 @@ class Column:
     @cached_property
     def dates(self) -> bool:
         """Whether the cells are dates or times of day."""
-        if self.moments or not is_text(self.data.type):
+        if self.moments or not self.is_text:
             return self.moments
         texts, values = self._sample
         sampled = all(is_date(texts[k]) for k in np.flatnonzero(np.isinf(values)).tolist())
@@ -235,11 +246,11 @@ class Column:
     @cached_property
     def distinct(self) -> int:
         """How many different things the cells say."""
-        if is_text(self.data.type) or pa.types.is_integer(self.data.type):
-            return len(self.labels.names)
-        if pa.types.is_null(self.data.type):
-            return 1
-        return int(pc.count_distinct(self.data, mode="all").as_py())
+        cells = self.cells
+        if not isinstance(cells, Labels) and cells.dtype.kind == "f":
+            # without a name for every fraction
+            return len(np.unique(cells))
+        return len(self.labels.names)
 
     @property
     def kind(self) -> str:
@@ -253,25 +264,23 @@ class Column:
         """The first labels that say something."""
         return [name for name in islice(self.labels.names, FIRST) if name]
 
-    @property
+    @cached_property
     def blank(self) -> bool:
         """Whether no cell says anything."""
-        filled = not is_text(self.data.type) or len(self.labels.names) > 1 or bool(self.labels.names[0])
-        return self.data.null_count == len(self.data) or not filled
+        if isinstance(self.cells, Labels):
+            return not any(islice(self.cells.names, 2))
+        return bool(np.isnan(self.cells).all())
 
     @property
     def constant(self) -> bool:
         """Whether all cells say the same."""
-        if pa.types.is_floating(self.data.type) and len(self.data):
-            first, last = self.data[0].as_py(), self.data[-1].as_py()
-            if first is not None and last is not None and (first < last or first > last):
-                return False
-        return self.distinct == 1
+        ends = () if isinstance(self.cells, Labels) else self.cells[[0, -1]].tolist()
+        return not (ends and ends[0] != ends[1] and all(end == end for end in ends)) and self.distinct == 1
 
     @property
     def unique(self) -> bool:
         """Whether every cell says something else."""
-        return self.distinct == len(self.data)
+        return self.distinct == self.rows
 
     @cached_property
     def whole(self) -> bool:
@@ -282,54 +291,38 @@ class Column:
     @property
     def counts(self) -> bool:
         """Whether the cells are whole numbers, each different from all others: they number the rows."""
-        decimal = is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
-        whole = pa.types.is_integer(self.data.type) or decimal
-        enough = len(self.data) > (0 if ENDS_IN_ID.search(self.name) else 2)
-        return enough and whole and self.unique
+        if isinstance(self.cells, Labels):
+            whole = all(name.isdecimal() for name in self.cells.names)
+        else:
+            whole = self.cells.dtype.kind == "i"
+        return self.rows > (0 if ENDS_IN_ID.search(self.name) else 2) and whole and self.unique
+
+    def take_rows(self, rows: Ints) -> Column:
+        """Return the column with some of its rows."""
+        cells = self.cells
+        return replace(self, cells=cells.take_rows(rows) if isinstance(cells, Labels) else cells[rows])
 
 
-def _whole_numbers(data: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Floats as the whole numbers that they are: data frames make floats of whole numbers beside a gap."""
-    values = data.to_numpy()
-    finite = values[np.isfinite(values)]
-    if not len(finite) or not np.array_equal(finite, np.round(finite)) or np.abs(finite).max() >= _EXACT:
-        return data
-    if not data.null_count and len(finite) == len(values):
-        return pc.cast(data, pa.int64(), safe=False)
-    return pc.cast(pc.if_else(pc.is_nan(data), pa.scalar(None, data.type), data), pa.int64(), safe=False)
+def make_column(name: str, cells: Sequence[Any]) -> Column:
+    """Return values of Python as a column: numbers where all are, else as text; what holds several is not looked into.
 
-
-def _number_codes(data: pa.ChunkedArray) -> Labels | None:
-    """Whole numbers of a narrow range under codes in their order, found without looking any up; None for others."""
-    values = data.to_numpy()
-    if not len(values):
-        return None
-    low, high = int(values.min()), int(values.max())
-    if low < 0 or high - low > 4 * len(values):
-        return None
-    codes = (values - values.dtype.type(low)).astype(np.int32)
-    occurs = np.zeros(high - low + 1, dtype=bool)
-    occurs[codes] = True
-    if not occurs.all():
-        codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
-    names = [str(k + low) for k in np.flatnonzero(occurs).tolist()]
-    return Labels(codes, names, ordered=True)
-
-
-def _read_texts(values: pa.Array, *, guarded: bool) -> tuple[list[str], bool]:
-    """Return different cells as text without spaces and spreadsheets' apostrophes, and whether some had any."""
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        texts = [
-            "" if value is None or value != value else str(value).strip() for value in values.to_pylist()
-        ]
-        return texts, len(set(texts)) < len(texts)
-    filled = values.fill_null("") if values.null_count else values
-    trimmed = pc.utf8_trim_whitespace(filled)
-    names: list[str] = trimmed.to_pylist()
-    quoted = guarded and bool(pc.any(pc.starts_with(trimmed, "'")).as_py())
-    if quoted:
-        names = [unguard_name(name) for name in names]
-    return names, quoted or values.null_count > 0 or not trimmed.equals(filled)
+    >>> make_column("a", [1, None, 2.5]).values.tolist(), make_column("b", [True, "x"]).labels.names
+    ([1.0, nan, 2.5], ['True', 'x'])
+    """
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    if kinds and all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds):
+        given = [np.nan if cell is None else cell for cell in cells]
+        try:
+            if None not in cells and all(issubclass(kind, int | np.integer) for kind in kinds):
+                return Column(name, np.array(given, dtype=np.int64))
+            return Column(name, np.array(given, dtype=np.float64))
+        except OverflowError:
+            pass
+    texts = (
+        "" if cell is None or cell != cell else MORE if isinstance(cell, dict | list) else str(cell)
+        for cell in cells
+    )
+    return Column(name, Labels.of_texts(texts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,16 +340,12 @@ class Sheet:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return len(next(iter(self.columns.values())).data) if self.columns else 0
+        return next(iter(self.columns.values())).rows if self.columns else 0
 
     def without_rows(self, dropped: Ints) -> Sheet:
         """Return the sheet without some rows."""
         kept, locate_row = np.setdiff1d(np.arange(self.rows), dropped), self.place
-        columns = {}
-        for name, column in self.columns.items():
-            coded = pa.types.is_dictionary(column.data.type)
-            plain = pc.cast(column.data, pa.string()) if coded else column.data
-            columns[name] = replace(column, data=plain.take(pa.array(kept)))
+        columns = {name: column.take_rows(kept) for name, column in self.columns.items()}
         return replace(self, columns=columns, place=lambda row: locate_row(int(kept[row])))
 
     def require_labels(self, name: str) -> Labels:
@@ -375,22 +364,21 @@ class Sheet:
 
 
 def make_sheet(
-    table: pa.Table,
+    columns: Sequence[Column],
     source: str,
     place: Callable[[int], str] | None = None,
     *,
     system: str = "",
     decimal: str = "",
     mixed: bool = False,
-    text: bool = False,
     notes: Sequence[str] = (),
     header: str = "",
 ) -> Sheet:
-    """Make a sheet of a table, without the rows and nameless columns in which nothing stands.
+    """Make a sheet of columns, without the rows and nameless columns in which nothing stands.
 
     Parameters
     ----------
-    table
+    columns
         The columns.
     source
         What to call the table in errors.
@@ -402,23 +390,18 @@ def make_sheet(
         The decimal mark, "point" or "comma", where the caller says it.
     mixed
         Whether cells such as 1.234 may be thousands.
-    text
-        Whether the cells were read from text.
     notes
         What was left out or changed before.
     header
         Where the names of the columns stand, if that is known.
     """
-    columns, decimal = [], decimal or _find_decimal(table)
-    for name, data in zip(table.column_names, table.columns, strict=True):
-        moments = pa.types.is_temporal(data.type) and not pa.types.is_duration(data.type)
-        columns.append(Column(str(name).strip(), _simplify_column(data), decimal, mixed, text, moments))
+    decimal = decimal or _find_decimal(columns)
+    columns = [replace(column, name=column.name.strip(), decimal=decimal, mixed=mixed) for column in columns]
     columns = [column for column in columns if column.name or not column.blank]
     if not columns:
         raise InputError("nothing stands in it", where=source, remedy="give a table of scores")
-    by_name = {column.name: column for column in columns}
-    if len(by_name) < len(columns):
-        names = [column.name for column in columns]
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(
             f"two columns are called {twice!r}" if twice else "two columns have no name",
@@ -426,100 +409,26 @@ def make_sheet(
             remedy="rename one",
         )
     place = place or (lambda row: f"{source}:row {row + 1}")
+    by_name = dict(zip(names, columns, strict=True))
     sheet = Sheet(source, system or strip_endings(Path(source)), by_name, place, notes=tuple(notes))
     # rows in which nothing stands, as spreadsheets leave them
-    blank = np.ones(len(table), dtype=bool)
-    for column in columns:
-        kind = column.data.type
-        if is_text(kind) and blank.any():
-            codes, labels, _ = column.labels
+    blank = np.ones(sheet.rows, dtype=bool)
+    for column in columns if sheet.rows else ():
+        if not blank.any():
+            break
+        if not isinstance(column.cells, Labels):
+            blank &= np.isnan(column.cells)
+        else:
+            codes, labels, _ = column.cells
             blank &= codes == list(labels).index("") if "" in labels else False
-        elif blank.any():
-            blank &= pc.is_null(column.data, nan_is_null=pa.types.is_floating(kind)).to_numpy()
     return sheet.without_rows(np.flatnonzero(blank)) if blank.any() else sheet
 
 
-def _find_decimal(table: pa.Table) -> str:
+def _find_decimal(columns: Iterable[Column]) -> str:
     """Return the decimal mark that cells of a table prove; none where they prove both."""
-    proofs = set()
-    for data in table.columns:
-        if pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
-            start = [text.strip() for text in data.slice(0, 2000).to_pylist() if text is not None]
-            proofs.add(find_marks([text for text in start if text[:1] in "+-.,0123456789"]))
-    proofs.discard("")
+    start = (islice(column.cells.names, MANY) for column in columns if isinstance(column.cells, Labels))
+    proofs = {find_marks([text for text in texts if text[:1] in "+-.,0123456789"]) for texts in start} - {""}
     return proofs.pop() if len(proofs) == 1 else ""
-
-
-def _simplify_column(data: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text of one kind, durations in seconds, and nothing for cells that hold no single value."""
-    kind = data.type
-    if pa.types.is_dictionary(kind):
-        if pa.types.is_large_string(kind.value_type):
-            return pc.cast(data, pa.dictionary(pa.int32(), pa.string()))
-        return data if pa.types.is_string(kind.value_type) else pc.cast(data, kind.value_type)
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
-    if pa.types.is_duration(kind):
-        scale = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
-        return pc.divide(pc.cast(pc.cast(data, pa.int64()), pa.float64()), scale)
-    if pa.types.is_decimal(kind):
-        return pc.cast(data, pa.float64())
-    texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
-    if not any(is_one(kind) for is_one in texts):
-        return data
-    try:
-        return pc.cast(data, pa.string())
-    except pa.ArrowNotImplementedError:
-        # views of strings, before Arrow could cast them
-        return pa.chunked_array([data.to_pylist()], pa.string())
-
-
-def sheet_of_frame(
-    frame: pd.DataFrame, source: str = "table", *, system: str = "", notes: Sequence[str] = ()
-) -> Sheet:
-    """Make a sheet of a data frame; an index that says more than row numbers counts as columns.
-
-    Parameters
-    ----------
-    frame
-        A table in memory.
-    source
-        What to call it in errors.
-    system
-        What to call the one system, should no column name it.
-    notes
-        What was left out or changed before.
-    """
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise InputError(
-            "has two rows of headers",
-            where=source,
-            remedy="give one name a column, as in frame.columns = ['_'.join(c) for c in frame.columns]",
-        )
-    index = frame.index
-    named = any(name is not None for name in index.names)
-    whole = isinstance(index, pd.RangeIndex) or pd.api.types.is_integer_dtype(index.dtype)
-    counts = isinstance(index, pd.RangeIndex) or (whole and np.array_equal(index, np.arange(len(index))))
-    if named or not counts:
-        levels = [INDEX if name is None else str(name) for name in index.names]
-        if len(levels) == 1 or named:
-            taken = {str(name) for name in frame.columns}
-            # a copy, because pandas warns of inserting into a frame of many blocks, such as a wide file that it read
-            frame = frame.copy().reset_index(
-                names=[level if level not in taken else f"{level} (index)" for level in levels]
-            )
-    names = [str(name) for name in frame.columns]
-    arrays = [make_array(frame.iloc[:, k]) for k in range(len(names))]
-    table = pa.table(arrays, names=names)
-    return make_sheet(table, source, system=system, notes=notes)
-
-
-def make_array(column: pd.Series[Any]) -> pa.Array:
-    """Return a column of a data frame as Arrow has it; as text where numbers and words stand side by side."""
-    try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return pa.array([None if value is None or value != value else str(value) for value in column])
 
 
 def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
@@ -536,13 +445,11 @@ def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
     """
     codes, names, _ = sheet.columns[label].labels
     values = np.array([sheet.columns[name].values for name in numbers])
-    rows = {
-        names[code]: pa.array(values[:, row], from_pandas=True) for row, code in enumerate(codes.tolist())
-    }
-    table = pa.table([pa.array(list(numbers), pa.string()), *rows.values()], names=["item", *rows])
+    rows = [Column(names[code], values[:, row]) for row, code in enumerate(codes.tolist())]
+    columns = [Column("item", Labels.of_texts(numbers)), *rows]
     source = sheet.source
     return make_sheet(
-        table, source, lambda row: f"{source}:column {numbers[row]}", system=sheet.system, notes=sheet.notes
+        columns, source, lambda row: f"{source}:column {numbers[row]}", system=sheet.system, notes=sheet.notes
     )
 
 
@@ -561,33 +468,29 @@ def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
     labels = [
         " ".join(part.names[k] for part, k in zip(parts, key, strict=True)).strip() for key in keys.tolist()
     ]
-    data = pa.DictionaryArray.from_arrays(
-        pa.array(codes.ravel().astype(np.int32)), pa.array(labels, pa.string())
-    )
     joined = "+".join(names)
     columns = {name: column for name, column in sheet.columns.items() if name not in names}
-    return replace(sheet, columns={joined: Column(joined, pa.chunked_array([data])), **columns}), joined
+    cells = Labels(codes.ravel().astype(np.int32), labels)
+    return replace(sheet, columns={joined: Column(joined, cells), **columns}), joined
 
 
 def fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     """Fill the labels of merged cells, where each stands once above equally many empty cells; and say so."""
     names = list(sheet.columns)
     first = sheet.columns[names[0]] if names else None
-    typed = first is not None and len(names) > 2 and pa.types.is_string(first.data.type)
-    if first is None or not typed or "" not in first.labels.names:
+    if first is None or len(names) < 3 or not first.is_text or "" not in first.labels.names:
         return sheet, ()
     second = sheet.columns[names[1]]
-    cells = [(cell or "").strip() for cell in first.data.to_pylist()]
-    starts = np.flatnonzero([bool(cell) for cell in cells])
-    lengths = np.diff(np.append(starts, len(cells)))
+    codes, cells, _ = first.labels
+    starts = np.flatnonzero(codes != list(cells).index(""))
+    lengths = np.diff(np.append(starts, len(codes)))
     if len(starts) < 2 or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
         return sheet, ()
     numeric = second.is_numeric and not second.dates
     if numeric or "" in second.labels.names or second.distinct != int(lengths[0]):
         return sheet, ()
-    filled = [cells[start] for start, length in zip(starts, lengths, strict=True) for _ in range(length)]
-    data = pa.chunked_array([pa.array(filled, pa.string())])
-    columns = dict(sheet.columns) | {names[0]: replace(first, data=data)}
+    filled = Labels(np.repeat(codes[starts], lengths), cells).drop_unused()
+    columns = dict(sheet.columns) | {names[0]: replace(first, cells=filled)}
     return replace(sheet, columns=columns), (f"empty cells of {names[0]} filled from above",)
 
 

@@ -15,7 +15,7 @@ from shardwise.io.tables import words
 from shardwise.io.tables.candidates import POINTS, list_candidates
 from shardwise.io.tables.facts import Choice, Columns, Facts, find_column, refuse_column
 from shardwise.io.tables.numerals import is_number
-from shardwise.io.tables.sheet import FIRST, Labels, Sheet, is_text
+from shardwise.io.tables.sheet import FIRST, Labels, Sheet
 from shardwise.io.tables.words import list_roles, share_of_models, simplify_header, split_words
 from shardwise.io.votes import Votes, Way
 
@@ -219,7 +219,7 @@ def _find_outcome(
         return sheet.columns[flags[0][0]].values - sheet.columns[flags[0][1]].values, False, [*flags[0]]
     chosen = named.get("winner") or _find_header(sheet, words.WINNERS, pair)
     column = sheet.columns[chosen] if chosen else None
-    typed = column is not None and is_text(column.data.type)
+    typed = column is not None and column.is_text
     if column is not None and typed and not all(is_number(n) or not n for n in column.labels.names):
         outcome = _parse_winners(sheet, pair, chosen, systems, sides)
         tie = _find_header(sheet, words.TIE_COLUMNS, (chosen,))
