@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 import scipy
 
+import shardwise as sw
 from shardwise.core.arrays import Floats, Ints
 from shardwise.io.scores import read_scores
 from shardwise.lab.scenarios.from_scores import effective_topics, tilted_weights
 from shardwise.methods.moderated.statistics import moderated_statistics, of_instances
 from shardwise.methods.repeats.unified import instance_spread
-from shardwise.stats import intervals, power, sequential, units
-from shardwise.stats.stepdown import find_critical
+from shardwise.stats import intervals, sequential, units
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "docs" / "bench"
@@ -601,7 +601,7 @@ def run_needed(folder: Path, repetitions: int) -> pd.DataFrame:
 
 
 def run_planning(folder: Path, repetitions: int) -> pd.DataFrame:
-    """Planned power .80 of one pair among R systems of a pilot, and the share of new tables in which it is found."""
+    """Planned power .80 of any pair among R systems of a pilot, and the share of new tables in which one is found."""
     rows = []
     pilots = {**tables(folder)}
     for name in ("p10", "rr"):
@@ -622,24 +622,11 @@ def run_planning(folder: Path, repetitions: int) -> pd.DataFrame:
             rng = np.random.default_rng([53, number, systems])
             table = whole[:, rng.choice(whole.shape[1], systems, replace=False)]
             topics = 50
-            ia, ib = np.array([0]), np.array([1])
-            spread = float(np.std(table[:, 0] - table[:, 1], ddof=1) / np.sqrt(topics))
             # the difference that the plan finds with power .80
-            guesses = spread * np.linspace(1.5, 8.0, 53)
-            plan = power.pilot_power(table, ia, ib, guesses, topics, rng).power[0]
-            difference = float(np.interp(0.8, plan, guesses))
-            pool = table - table.mean(axis=0)
-            found = 0
-            for _ in range(repetitions):
-                drawn = pool[rng.integers(len(pool), size=topics)]
-                centred = drawn - drawn.mean(axis=0)
-                critical = find_critical(np.sort(power.largest_t(centred, rng, 499)), ALPHA)
-                weights, _ = power.moderated_df(float(topics), systems)
-                gap = drawn[:, 0] - drawn[:, 1]
-                pooled = 2.0 * np.var(centred - centred.mean(axis=1, keepdims=True), axis=0, ddof=1).sum()
-                v = weights * gap.var(ddof=1) + (1.0 - weights) * pooled / (systems - 1.0)
-                found += bool(abs(gap.mean() + difference) > critical * np.sqrt(v / topics))
-            share = found / repetitions
+            spread = sw.planning.variance(table)
+            difference = sw.planning.Design(spread, topics, systems, method="moderated").detectable
+            how = {"topics": topics, "min_diff": difference, "repetitions": repetitions, "seed": number}
+            share = float(sw.planning.simulated_power(table, **how).table["power"].iloc[0])
             rows.append(
                 {
                     "pilot": name,

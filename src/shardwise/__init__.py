@@ -12,6 +12,7 @@ late.bind_names(
     scores="shardwise.io.scores:read_scores",
     score="shardwise.scoring.scoring:score",
     sample_measure="shardwise.scoring.samples:read_sample_measure",
+    design="shardwise.planning.design:Design",
     contrasts="shardwise.comparing.contrasts:compare_groups",
     three_ways="shardwise.comparing.equivalence:measure_three_ways",
     votes="shardwise.methods.votes.scores:score_votes",

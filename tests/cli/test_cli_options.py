@@ -137,6 +137,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     f"{topic} Q0 {'AB'[d % 2]}{d} 0 {s:.5f} {model}s{seed}\n" for d, s in enumerate(scores)
                 ]
             (where / "runs" / f"{model}_seed{seed}.run").write_text("".join(lines))
+    for name, values in {"one": (0.2, 0.3), "two": (0.4, 0.6)}.items():
+        rows = [f"q{k},{values[k % 2] + k / 100:.3f}" for k in range(12)]
+        (where / f"{name}.csv").write_text("\n".join(["question,score", *rows]) + "\n")
+        (where / f"{name}_bare.csv").write_text("\n".join(["score", *(row[-5:] for row in rows)]) + "\n")
+    thousands = [f'q{k},"1,{234 + k}","2,{345 + 3 * k}"' for k in range(12)]
+    (where / "comma.csv").write_text("\n".join(["question,a,b", *thousands]) + "\n")
+    (where / "gaps.csv").write_text("\n".join(["question,model,score", *plain[:-1]]) + "\n")
+    single = [row for row in repeats if ",a1," not in row or ",a1,0," in row]
+    (where / "single.csv").write_text("\n".join(["question,model,seed,score", *single]) + "\n")
+    others = [f"p{k},{k * 7 % 10 / 10},{k * 3 % 10 / 10}" for k in range(12)]
+    (where / "other.csv").write_text("\n".join(["question,a1,b2", *others]) + "\n")
+    (where / "wer.csv").write_text("\n".join(["question,model,wer", *plain]) + "\n")
+    frame = pd.DataFrame({"question": range(12), "a": np.arange(12) / 20, "b": np.arange(12) % 5 / 7})
+    with pd.ExcelWriter(where / "books.xlsx") as book:
+        frame.to_excel(book, sheet_name="dev", index=False)
+        frame.assign(a=0.5).to_excel(book, sheet_name="test", index=False)
+    topics = range(1, 13)
+    subtopics = [f"{t} {1 + d % 2} d{d} {int(d % 3 > 0)}\n" for t in topics for d in range(12)]
+    (where / "subtopics.txt").write_text("".join(subtopics))
+    (where / "weights.txt").write_text("".join(f"{t} 1 0.9\n{t} 2 0.1\n" for t in topics))
+    for shift, name in enumerate(("x.run", "y.run")):
+        ranked = [f"{t} Q0 d{(d + shift * t) % 14} 0 {20 - d} {name[0]}\n" for t in topics for d in range(14)]
+        # The last topic is not there.
+        (where / name).write_text("".join(ranked[: 14 * 11] if shift else ranked))
     return where
 
 
@@ -246,6 +270,127 @@ def test_every_command_of_the_family_takes_it_or_says_why_not(
         assert len(done.stderr.splitlines()) == 1
     else:
         assert done.returncode in (0, 3), done.stderr
+
+
+LACKING = ("subtopics.txt", "x.run", "y.run", "--missing", "leave")
+BOOTSTRAP = ("compare", "plain.csv", "--method", "bootstrap", "--resamples", "50")
+POOLS = ("design", "pools", *RUNS)
+SHARDED = ("compare", *RUNS, "--shards", "6", "--kind", "die")
+REPEATS = ("design", "repeats", "repeats.csv", "--min-diff", "0.005")
+SIMULATED = ("calibrate", "plain.csv", "--method", "t holm", "--scenario", "normal", "--repetitions", "20")
+GATE = ("gate", "plain.csv", "--baseline", "a1", "--new", "b2")
+PLAN = ("design", "power", "--variance", "0.05")
+EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "measure": (("compare", *RUNS), ("--measure", "P@10")),
+    "columns": (("compare", "plain.csv"), ("--columns", "item=model,system=question")),
+    "pre": (("compare", "unpaired.csv", "-m", "revenue"), ("--columns", "pre=before")),
+    "system": (("compare", "one.csv", "two.csv"), ("--read", "system=x", "--read", "system=y")),
+    "task": (("compare", "tasks.csv"), ("--read", "task=t1")),
+    "pair_by": (("compare", "one_bare.csv", "two_bare.csv"), ("--read", "pair-by=position")),
+    "decimal": (("compare", "comma.csv"), ("--read", "decimal=comma")),
+    "sheet": (("compare", "books.xlsx"), ("--read", "sheet=dev")),
+    "names": (("compare", *RUNS), ("--read", "names=file")),
+    "subtopics": (("compare", *LACKING, "-m", "ERR-IA@10"), ("--read", "subtopics")),
+    "intents": (
+        ("compare", *LACKING, "-m", "ERR-IA@10", "--read", "subtopics"), ("--read", "intents=weights.txt")
+    ),
+    "log": (("compare", "plain.csv"), ("--read", "log")),
+    "preset": (("compare", *RUNS), ("--like", "trec_eval-10")),
+    "complete": (("compare", "subtopics.txt", "x.run", "y.run"), ("--like", "complete")),
+    "judged_only": (("compare", *LACKING), ("--like", "judged")),
+    "depth": (("compare", *RUNS), ("--like", "depth=10")),
+    "instances": (("compare", *RUNS), ("--instances", "{system}_seed{instance}.run")),
+    "deterministic": (("compare", "single.csv"), ("--deterministic", "a1")),
+    "missing": (("compare", "gaps.csv"), ("--missing", "zero")),
+    "fill": (SHARDED, ("--fill", "one")),
+    "generalize": (("compare", "repeats.csv"), ("--generalize", "topic")),
+    "baseline": (("compare", "plain.csv"), ("--baseline", "a1")),
+    "only": (("compare", "plain.csv"), ("--only", "a1", "--only", "b2")),
+    "repeats": (("compare", "repeats.csv"), ("--repeats", "samples")),
+    "range": (("compare", "plain.csv"), ("--range", "-1,2")),
+    "lower_is_better": (("compare", "plain.csv"), ("--lower-is-better",)),
+    "higher_is_better": (("compare", "wer.csv"), ("--higher-is-better",)),
+    "exclude": (("compare", "plain.csv"), ("--exclude", "c3")),
+    "margin": (("compare", "plain.csv"), ("--margin", "score=0.1")),
+    "contrast": (("compare", "plain.csv"), ("--contrast", "top: a1 b2 vs c3")),
+    "human": (("compare", "plain.csv"), ("--human", "people.csv")),
+    "alpha": (("compare", "plain.csv"), ("--alpha", "0.1")),
+    "method": (("compare", "plain.csv"), ("--method", "t holm")),
+    "model": (("compare", "plain.csv"), ("--model", "MD1")),
+    "random": (("compare", "ratings.csv", "--random", "judge"), ("--random", "question")),
+    "resamples": (BOOTSTRAP[:4], ("--resamples", "60")),
+    "seed": (BOOTSTRAP, ("--seed", "3")),
+    "shards": (("compare", *RUNS), ("--shards", "2")),
+    "splits": (("compare", *RUNS, "--shards", "2"), ("--splits", "2")),
+    "kind": (("compare", *RUNS), ("--kind", "attribute:[AB]")),
+    "corpus": (("compare", *RUNS, "--shards", "2"), ("--corpus", "500")),
+    "format": (("compare", "plain.csv"), ("--format", "csv")),
+    "table": (("compare", "plain.csv"), ("--table", "pairs")),
+    "quiet": (("compare", "plain.csv"), ("--quiet",)),
+    "new": (GATE[:4], ("--new", "c3")),
+    "power": (PLAN, ("--power", "0.9")),
+    "min_diff": (PLAN, ("--min-diff", "0.2")),
+    "systems": (PLAN, ("--systems", "5")),
+    "topics": (PLAN, ("--topics", "50")),
+    "variance": (PLAN, ("--variance", "AP=0.1")),
+    "width": (("design", "interval", "--variance", "0.05"), ("--width", "0.2")),
+    "also": (("design", "power", "plain.csv"), ("--also", "other.csv")),
+    "pool": (POOLS, ("--pool", "5")),
+    "topic_cost": (REPEATS, ("--cost", "topic=3")),
+    "answer_cost": (REPEATS, ("--cost", "answer=0.5")),
+    "scenario": (SIMULATED, ("--scenario", "permute")),
+    "repetitions": (SIMULATED[:-2], ("--repetitions", "20")),
+    "budget": (("design", "budget", *RUNS, "--pool", "10"), ("--budget", "5000")),
+}  # fmt: skip
+"""A command line for every option and word of one, and what is added to it: the answer is another one."""
+WITHOUT = {
+    "inputs": "the argument",
+    "max_memory": "larger tables are read in parts, with the same answer (test_cli_memory)",
+    "jobs": "the same answer by any number of threads (tests/scale)",
+    **dict.fromkeys(
+        ("report", "chart", "out"), "a file more, and the same answer (test_cli, test_cli_terminal)"
+    ),
+    "calibration": "of the report (test_cli)",
+    "sequential": "keeps a state from look to look (tests/analysis)",
+    **dict.fromkeys(("port", "host", "token", "open", "limit"), "of a server (tests/app)"),
+}
+"""Options that do not change what is printed, and why."""
+
+
+def test_the_effect_of_every_option_is_shown() -> None:
+    words = {word.name for row in TABLE.values() for word in row.words}
+    containers = {row.name for row in TABLE.values() if row.words} - words
+    assert set(EFFECTS) - {"pre"} | set(WITHOUT) | containers == set(TABLE) | words
+    assert set(EFFECTS) & set(WITHOUT) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EFFECTS)
+def test_every_option_changes_the_answer(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    line, added = EFFECTS[name]
+    with_it, without = shardwise(*line, *added), shardwise(*line)
+    assert with_it.returncode in (0, 3), with_it.stderr
+    assert with_it.stdout != without.stdout
+
+
+@pytest.mark.slow
+def test_margins_of_measures_and_charts_by_kind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    both = ("compare", *RUNS, "-m", "AP", "-m", "P@10")
+    shown = shardwise(*both, "--margin", "AP=0.2", "--margin", "P@10=0.3:not-worse").stdout
+    assert ("within ±0.2" in shown, "0.3" in shown) == (True, True)
+    wrong = shardwise(*both, "--margin", "nDCG=0.2")
+    assert (wrong.returncode, wrong.stderr) == (2, "unknown measure 'nDCG'; choose one of AP, P@10\n")
+    lacks = shardwise(*GATE, "--margin", "AP=0.1")
+    assert (lacks.returncode, "score has no margin" in lacks.stderr) == (2, True)
+    for kind in ("forest", "cd"):
+        assert shardwise("compare", "plain.csv", "-q", "--chart", f"{kind}:{kind}.json").returncode == 0
+    assert (folder / "forest.json").read_text() != (folder / "cd.json").read_text()
+    unknown = shardwise("compare", "plain.csv", "--chart", "cds:x.json")
+    assert (unknown.returncode, "unknown chart 'cds'" in unknown.stderr) == (2, True)
+    only = shardwise(*PLAN, "--chart", "cd:x.json")
+    assert (only.returncode, only.stderr) == (2, "has one chart only; write --chart FILE\n")
 
 
 def test_a_leaderboard_by_random_factors_has_the_figures_of_compare(

@@ -1,4 +1,4 @@
-# Makes mixed_fits.csv, mixed_pairs.csv, mixed_ranef.csv, mixed_penicillin.csv, mixed_pastes.csv and mixed_versions.txt beside it.
+# Makes mixed_fits.csv, mixed_pairs.csv, mixed_penicillin.csv, mixed_pastes.csv and mixed_versions.txt beside it.
 # Run in this folder: Rscript mixed_lme4.R
 # Needs R >= 4.2 with lme4, lmerTest and pbkrtest. The simulated scores are not stored: they come from the minimal standard
 # generator x -> 16807 x mod 2^31 - 1, which doubles carry exactly, so that any language makes the same ones.
@@ -36,7 +36,7 @@ best <- function(f, d) {                # the better of two starts
   two <- lmer(f, d, control = control, start = pmax(getME(one, "theta") * 1.3, .2))
   if (REMLcrit(two) < REMLcrit(one)) two else one
 }
-fits <- list(); pairs_out <- list(); effects <- list()
+fits <- list(); pairs_out <- list()
 summarise <- function(name, m, d) {
   v <- as.data.frame(VarCorr(m)); v <- setNames(v$vcov, v$grp)
   get <- function(k) if (k %in% names(v)) v[[k]] else NA
@@ -58,10 +58,6 @@ for (name in names(cases)) {
     pairs_out[[length(pairs_out) + 1]] <- data.frame(case = name, a = p[1] - 1, b = p[2] - 1, mean_a = b[[p[1]]], difference = s$Estimate,
       se = s$se, df = s$df, kr_se = if (is.na(kr$df)) NA else kr[["Std. Error"]], kr_df = kr$df)
   }
-  if (name == "unbalanced") for (g in c("topic", "system:topic", "own")) {
-    r <- ranef(m)[[g]]
-    effects[[g]] <- data.frame(group = g, level = rownames(r), effect = r[[1]])
-  }
 }
 bare <- function(name, f, d) {
   m <- best(f, d); v <- as.data.frame(VarCorr(m))
@@ -71,7 +67,6 @@ classic <- rbind(bare("penicillin", diameter ~ 1 + (1 | plate) + (1 | sample), P
                  bare("pastes", strength ~ 1 + (1 | batch) + (1 | sample), Pastes))
 write.csv(do.call(rbind, fits), "mixed_fits.csv", row.names = FALSE, quote = FALSE)
 write.csv(do.call(rbind, pairs_out), "mixed_pairs.csv", row.names = FALSE, quote = FALSE)
-write.csv(do.call(rbind, effects), "mixed_ranef.csv", row.names = FALSE, quote = FALSE)
 write.csv(classic, "mixed_classic.csv", row.names = FALSE, quote = FALSE)
 write.csv(Penicillin, "mixed_penicillin.csv", row.names = FALSE, quote = FALSE)   # Davies & Goldsmith 1972, as in lme4
 write.csv(Pastes, "mixed_pastes.csv", row.names = FALSE, quote = FALSE)

@@ -85,14 +85,14 @@ def test_every_column_is_uniform(r: int) -> None:
 
 def test_the_truth_is_planted() -> None:
     y, effects = clustered(4), np.array([0.1, 0.0, 0.0, 0.0, 0.0, -0.1])
-    for scenario in (vine_scenario(y), vine_scenario(y, effects=effects, mean=0.4, topics=30)):
+    for scenario in (vine_scenario(y), vine_scenario(y, effects=effects, topics=30)):
         drawn = scenario.draw(0, 500, 5)
         assert drawn.min() >= 0
         assert drawn.max() <= 1
         means = drawn.mean(axis=1)
         assert np.abs((means.mean(axis=0) - scenario.truth) / (means.std(axis=0) / np.sqrt(500))).max() < 4.5
     assert drawn.shape == (500, 30, 6)
-    assert scenario.truth == pytest.approx(0.4 + effects)
+    assert scenario.truth == pytest.approx(y.mean() + effects)
     assert np.ptp(vine_scenario(y).truth) == 0.0
 
 
@@ -137,4 +137,4 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="outside 0 to 1"):
         vine_scenario(clustered(1) * 2)
     with pytest.raises(InputError, match="have the mean"):
-        vine_scenario(clustered(1), mean=1.2)
+        vine_scenario(clustered(1), effects=np.array([5.0, 0.0, 0.0, 0.0, 0.0, -5.0]))

@@ -107,8 +107,6 @@ def test_block_elimination_is_the_dense_likelihood(seed: int) -> None:
         for k in range(3):
             assert slopes.tt[j, k] == pytest.approx(np.trace(p @ v[j] @ p @ v[k]), abs=1e-9)
             assert slopes.yy[j, k] == pytest.approx(y @ p @ v[j] @ p @ v[k] @ p @ y, abs=1e-9)
-    for one, found in zip(z, reml.predict_effects(data, state), strict=True):
-        assert found == pytest.approx(one.T @ p @ y, abs=1e-9)
 
 
 def test_many_items_are_few_patterns() -> None:

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import optimize
 
 from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
@@ -17,6 +17,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.fit import Observations, mixed
+from shardwise.methods.mixed.posterior import posterior
 
 
 def scores(
@@ -86,57 +87,6 @@ def test_no_random_design_ends_short_of_the_maximum(seed: int) -> None:
         assert fit.criterion <= found.fun + 1e-6
 
 
-@pytest.mark.slow
-def test_profile_interval_by_a_dense_search() -> None:
-    fit = mixed(scores((2, 3, 8), lost=0.1, seed=4))
-    table = fit.component_intervals(0.9)
-    best = np.array(list(fit.variance_components.values()))
-    limit = fit.criterion + stats.chi2.ppf(0.9, 1)
-    for k, name in enumerate(fit.variance_components):
-        for end in ("lower", "upper"):
-            value = table.loc[name, end]
-            if value == 0.0:
-                continue
-            free = [j for j in range(4) if j != k]
-
-            def others(logs: Floats, k: int = k, value: float = value, free: list[int] = free) -> float:
-                v = np.empty(4)
-                v[k], v[free] = value, np.exp(logs)
-                return dense_deviance(fit.data, v)
-
-            start = np.log(np.maximum(best[free], 1e-5))
-            found = optimize.minimize(
-                others, start, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-9}
-            )
-            assert found.fun == pytest.approx(limit, abs=2e-4)
-
-
-def test_profile_intervals_of_complete_and_general_code_agree() -> None:
-    full = scores((3, 4, 10), seed=6)
-    one = mixed(full).component_intervals()
-    padded = xr.concat(
-        [full, full.isel(instance=[0]) * np.nan], "instance"
-    )  # an empty instance changes nothing
-    assert mixed(padded).balanced is not None
-    hole = full.copy()
-    hole[0, 0, 0] = np.nan
-    two = mixed(hole).component_intervals()
-    np.testing.assert_allclose(one["sd_upper"], two["sd_upper"], rtol=0.05)
-    assert (one["lower"] <= one["variance"]).all()
-    assert (one["variance"] <= one["upper"]).all()
-
-
-def test_residual_interval_covers_as_chi_square_does() -> None:
-    """With interior variances the profile of σ² is that of its own line: near χ² of its mean square."""
-    fit = mixed(scores((2, 20, 40), seed=3))
-    assert fit.balanced is not None
-    low, high = fit.component_intervals().loc["residual", ["lower", "upper"]]
-    df, ss = fit.balanced.lines.df[3], fit.balanced.lines.ss[3]
-    np.testing.assert_allclose(
-        [low, high], [ss / stats.chi2.isf(0.025, df), ss / stats.chi2.ppf(0.025, df)], rtol=5e-3
-    )
-
-
 @given(st.integers(0, 10_000))
 def test_pooling_keeps_the_order_and_the_sum(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -194,7 +144,7 @@ def test_singular_fits_are_told_in_words_and_take_sober_df() -> None:
     assert "singular fit: the variance of system:instance is estimated as 0" in str(fit)
     assert "Kenward–Roger" in fit.estimates().error
     assert fit.kenward_roger[0, 1] < fit.satterthwaite[0, 1]
-    assert fit.component_intervals().loc["system:instance", "upper"] > 0
+    assert posterior(fit, 1000).components_table().loc["system:instance", "upper"] > 0
 
 
 def test_names_of_components() -> None:
@@ -218,7 +168,7 @@ def test_deterministic_systems() -> None:
     flagged = flag_deterministic(table, ["s2"])
     nested = mixed(flagged)
     assert nested.instances == (4, 4, 1)
-    assert not any(name.startswith("s2:") for name in nested.predictions()["system:instance"].index)
+    assert (nested.data.instance[nested.data.system == 2] == -1).all()
     assert "s2 has no instance effect" in str(nested)
     named = mixed(table, deterministic=["s2"])
     assert named.log_likelihood == nested.log_likelihood
@@ -228,16 +178,6 @@ def test_deterministic_systems() -> None:
     alone = mixed(table)  # not flagged: its one instance is one of many
     assert "one instance only: s2" in str(alone)
     assert alone.difference_variance[0, 2] > nested.difference_variance[0, 2]
-
-
-def test_predictions_shrink_and_sum_to_nothing() -> None:
-    fit = mixed(scores())
-    effects = fit.predictions()
-    assert effects["topic"].sum() == pytest.approx(0.0, abs=1e-9)
-    raw = scores().mean(("system", "instance")) - scores().mean()
-    ratio = effects["topic"].to_numpy() / raw.to_numpy()
-    np.testing.assert_allclose(ratio, ratio[0])
-    assert 0 < ratio[0] < 1
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -263,7 +203,7 @@ def test_refused_choices() -> None:
         (lambda: mixed(scores(), "both"), "unknown design"),
         (lambda: fit.estimates(df="t"), "unknown df"),
         (lambda: fit.estimates(generalize=("topic",)), "generalises over topics and instances"),
-        (lambda: fit.component_intervals(95), "not between 0"),
+        (lambda: posterior(fit, 1000).components_table(95), "not between 0"),
         (lambda: mixed(scores(), deterministic=["x"]), "unknown system 'x'"),
     ):
         with pytest.raises(InputError, match=message):

@@ -103,18 +103,6 @@ def test_kenward_roger_df(case: str) -> None:
         assert fit.kenward_roger[int(row.a), int(row.b)] == pytest.approx(row.kr_df, rel=tolerance)
 
 
-def test_predictions_equal_lme4() -> None:
-    gold = pd.read_csv(GOLD / "mixed_ranef.csv")
-    ours = fitted("unbalanced").predictions()
-    for group, name in (("topic", "topic"), ("system:topic", "system:topic"), ("own", "system:instance")):
-        rows = gold[gold["group"] == group]
-        labels = rows["level"].astype(str)
-        if group == "own":  # R numbers the instances of all systems through, six a system
-            labels = pd.Series([f"{int(k) // 6}:{int(k) % 6}" for k in labels])
-        assert len(rows) == len(ours[name])
-        np.testing.assert_allclose(ours[name].loc[list(labels)], rows["effect"], rtol=1e-4, atol=1e-7)
-
-
 @pytest.mark.parametrize(("name", "response", "factors"), [
     ("penicillin", "diameter", ("plate", "sample")),  # crossed
     ("pastes", "strength", ("batch", "sample")),  # nested

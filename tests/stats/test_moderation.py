@@ -9,7 +9,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.methods.names import parse_procedure
 from shardwise.stats import moderation
-from shardwise.stats.power import joint_critical, moderated_df, pilot_power
+from shardwise.stats.power import moderated_df
 from shardwise.stats.units import care_for_clusters
 
 RNG = np.random.default_rng(7)
@@ -24,7 +24,6 @@ def collect_figures() -> dict[str, np.ndarray]:
     """Whatever is said of these scores by a shrunken variance."""
     joint, single = sw.compare(TABLE, "moderated", n_resamples=199), sw.compare(TABLE, "moderated none")
     shards = sw.compare(SHARDS, "moderated none these")
-    table = TABLE.to_numpy()
     simulated = sw.planning.simulated_power(TABLE, topics=14, min_diff=0.3, repetitions=20)
     return {
         "tests": single.p,
@@ -34,17 +33,7 @@ def collect_figures() -> dict[str, np.ndarray]:
         "rank ranges": joint.ranks(0.8)[["rank_best", "rank_worst"]].to_numpy(),
         "clusters": np.array(care_for_clusters(6.0, 10, 5)),
         "degrees of freedom": np.array(moderated_df(20.0, 5)),
-        "critical values": np.array(joint_critical(table, 20, np.random.default_rng(1))),
-        "pilot power": pilot_power(
-            table,
-            np.array([0]),
-            np.array([1]),
-            np.array([0.3]),
-            20,
-            np.random.default_rng(1),
-            tables=2,
-            trials=200,
-        ).power,
+        "planned power": np.array(sw.planning.Design(0.5, 14, 5, min_diff=0.3, method="moderated").power),
         "simulated power": simulated.table["width"].to_numpy(),
         "docs": np.array(parse_procedure("moderated").method.formula),
     }

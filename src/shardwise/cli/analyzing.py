@@ -28,7 +28,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
-from shardwise.core.errors import InputError, Option, Part
+from shardwise.core.errors import InputError, Option, Part, refuse_unknown
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
@@ -103,6 +103,9 @@ def analyze_measures(
     if not options.measure:
         # Refuses to choose between several measures.
         pick_measure(read)
+    measures = options.measure if len(options.measure) > 1 else read.measures
+    if absent := [name for name in getattr(options.margin, "named", ()) if name not in measures]:
+        raise refuse_unknown("margin", absent[0], measures, what="measure")
     refuse_single(read)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
@@ -114,7 +117,7 @@ def analyze_measures(
         **others,
     }
     analyses = []
-    for name in options.measure if len(options.measure) > 1 else read.measures:
+    for name in measures:
         if words := parse_bootstrap(options.method):
             procedure = bootstrap_procedure(words, options, read.scores[name].dims)
             choices |= {"model": None, "method": procedure}

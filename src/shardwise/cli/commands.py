@@ -212,7 +212,7 @@ Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01
             "--new."
         },
         new={}, margin={
-            "default": GateMargin("0.01"), "kind": GateMargin, "metavar": "X[:WORD]",
+            "default": GateMargin("0.01"), "kind": GateMargin, "metavar": "[NAME=]X[:WORD]",
             "help": "Largest loss that does not matter; with 0.01:no-rare-failures no failures rarer or larger than "
             "those seen are assumed, for more power on scores that vary little.",
         },

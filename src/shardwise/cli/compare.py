@@ -115,9 +115,11 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
     else:
         results = _show_result(analyses, options)
 
-    def draw() -> Any:
-        """Draw the differences against the margin, or the systems where there is none."""
-        tested = test_margin(analyses[0].comparisons, options)
+    def draw(kind: str = "") -> Any:
+        """Draw the kind asked for, or else the differences against the margin or the systems."""
+        if kind:
+            return analyses[0].plot(kind)
+        tested = test_margin(analyses[0].comparisons, options.for_measure(analyses[0].measure))
         level = 1.0 - options.alpha
         return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
 
@@ -194,7 +196,7 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
-        **options.margin_facts,
+        **options.for_measure(first.measure).margin_facts,
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
@@ -256,7 +258,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
         hidden = len(frame) - MOST_ROWS if for_people else 0
         frame = show_matrix(matrix, analysis.decimals) if for_people else frame
     else:
-        margin = options.margin or 0.0
+        margin = options.for_measure(analysis.measure).margin or 0.0
         items = analysis.items(*pair, margin=margin)
         lines = write_items(items, analysis.decimals)
         frame = show_items(items, analysis.decimals) if for_people else items.to_frame()
@@ -277,7 +279,7 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
             show_slices(analysis.slices) if for_people else join_pairs(analysis.slices, analysis.comparisons)
         )
     if _shows_pairs(options):
-        return pairs_table(analysis.comparisons, options)
+        return pairs_table(analysis.comparisons, options.for_measure(analysis.measure))
     if _find_trim(options):
         table = _tabulate_effects(analysis, options)
     else:
@@ -293,7 +295,7 @@ def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFr
 
 def _write_title(analysis: Analysis, options: Options) -> str:
     """The answer, what it applies to, how many pairs differ, and the test of a margin."""
-    tested = test_margin(analysis.comparisons, options)
+    tested = test_margin(analysis.comparisons, options.for_measure(analysis.measure))
     lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
     lines += [str(tested)] if tested is not None else []
     contrasts = _compute_contrasts(analysis, options)
@@ -362,6 +364,7 @@ def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
 
 def _show_factors(options: Options, scores: xr.DataArray, notes: tuple[str, ...]) -> Result:
     """Return the comparison by a mixed model with random factors."""
+    options = options.for_measure(str(scores.name or "score"))
     fit, pairs = compare_by_factors(scores, options, options.baseline)
     measure = str(scores.name or "score")
     tested = test_margin(pairs, options)

@@ -14,7 +14,7 @@ from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import xr
 from shardwise.core.scores import level_names
 
@@ -26,6 +26,12 @@ def judge_systems(options: Options) -> Result:
     """Compare two systems; the verdict comes with the exit code that says whether it passes."""
     check_choices(options)
     reader, read, base, new = _read_systems(options)
+    options = options.for_measure(read.measures[0])
+    if options.margin is None:
+        raise InputError(
+            f"{read.measures[0]} has no margin",
+            remedy=("add one: ", Option("margin", f"{read.measures[0]}=0.01")),
+        )
     margin = float(options.margin)
     scores = (
         fill_gaps(pick_measure(read), options.fill)[0] if ("fill" in options.given) else pick_measure(read)

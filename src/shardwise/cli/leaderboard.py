@@ -59,6 +59,7 @@ def rank_systems(options: Options) -> Result:
             note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]
         )
         notes = (*analyses[0].notes, *gaps, write_range(analyses[0]))
+    options = options.for_measure(board.measure)
     if options.margin is not None:
         near_best = _list_near_best(pairs, board.systems, options)
         board = replace(board, margin=float(options.margin), near_best=near_best)
@@ -123,6 +124,7 @@ def write_files(options: Options) -> list[Result]:
         analyses = analyze_measures(options, reader, read, executor=executor)
     files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
+    options = options.for_measure(analyses[0].measure)
     rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
     if options.quiet and options.format is Format.text:
         return []

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from math import isnan
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -89,10 +90,13 @@ REPEATS = {
 
 
 class Margin(float):
-    """The largest difference that does not matter, what it is for, and how it is tested.
+    """The largest difference that does not matter, what it is for, and how it is tested; perhaps one a measure.
 
     >>> Margin("0.01:not-worse"), Margin("0.01:not-worse").side, Margin("0.01").verdict
     (0.01:not-worse, 'lower', 'tost')
+    >>> margin = Margin("0.01,latency=20:not-worse")
+    >>> margin.find_margin("nDCG"), margin.find_margin("latency"), Margin("AP=0.1").find_margin("P")
+    (0.01, 20:not-worse, None)
     """
 
     words: ClassVar[tuple[str, ...]] = (*SIDES, *VERDICTS)
@@ -100,10 +104,15 @@ class Margin(float):
     side: str
     verdict: str
     no_rare_failures: bool
+    named: Mapping[str, Self]
 
     def __new__(cls, text: str) -> Self:
-        """Return the number, with its words."""
-        number, *words = str(text).split(":")
+        """Return the number, with its words and the margins of measures; NaN where all have a name."""
+        pieces = str(text).split(",")
+        of_all = [piece for piece in pieces if "=" not in piece]
+        if len(of_all) > 1:
+            raise InputError(f"{len(of_all)} margins of all measures", remedy="name their measures: AP=0.01")
+        number, *words = (of_all or ["nan"])[0].split(":")
         made = super().__new__(cls, number)
         made.text, made.side, made.verdict = str(text), "both", "tost"
         for word in words:
@@ -112,11 +121,33 @@ class Margin(float):
             made.side = SIDES.get(word, made.side)
             made.verdict = word if word in VERDICTS else made.verdict
         made.no_rare_failures = "no-rare-failures" in words
+        parts = (piece.rpartition("=") for piece in pieces if "=" in piece)
+        made.named = {name.strip(): cls(margin) for name, _, margin in parts}
+        if any(margin < 0 for margin in made.named.values()):
+            raise InputError("a margin is less than 0", remedy="give 0 or more")
         return made
+
+    def find_margin(self, measure: str) -> Self | None:
+        """Return the margin of a measure: its own or that of all; None where it has none."""
+        return self.named.get(measure, None if isnan(self) else self)
 
     def __repr__(self) -> str:
         """Return what was typed."""
         return self.text
+
+
+class ChartFile:
+    """The file that a chart is written to, and which of several it is.
+
+    >>> ChartFile("cd:figure.pdf").kind, ChartFile("cd:figure.pdf").path.name, ChartFile("figure.pdf").kind
+    ('cd', 'figure.pdf', '')
+    """
+
+    def __init__(self, text: str) -> None:
+        # One letter before a colon is a drive.
+        kind = re.match(r"([a-z][a-z-]+):", text)
+        self.kind = kind[1] if kind else ""
+        self.path = Path(text[kind.end() :] if kind else text)
 
 
 class Jobs(str):
@@ -344,6 +375,7 @@ class Param:
             return True
         if self.words:
             return self._parse_words(texts)
+        texts = [",".join(texts)] if issubclass(self.kind, Margin) else texts
         values = [self._parse_text(text) for text in texts]
         return values if self.several else values[-1]
 
@@ -448,12 +480,12 @@ def parse_range(text: str) -> tuple[float, float] | None:
     return low, high
 
 
-def _check_chart(value: Path) -> None:
+def _check_chart(value: ChartFile) -> None:
     # Help needs no charts, so they are loaded here.
     from shardwise.plot.saving import ending_of
 
-    ending_of(value)
-    refuse_unwritable_file(value)
+    ending_of(value.path)
+    refuse_unwritable_file(value.path)
 
 
 OF_REPEATS = when.unless_table("seeds", "spread", "shares", "settings")
@@ -541,9 +573,10 @@ _ROWS = (
         help="Higher scores are better. Default, unless the name of the measure says otherwise."),
     Param("exclude", INPUT, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="read",
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
-    Param("margin", QUESTION, kind=Margin, metavar="X[:WORD]", common=True, least=0.0, only_with=(when.IN_MEMORY,),
+    Param("margin", QUESTION, kind=Margin, metavar="[NAME=]X[:WORD]", common=True, least=0.0,
+        only_with=(when.IN_MEMORY,),
         help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, with "
-        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd."),
+        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd. Of several measures: AP=0.01,P=0.02."),
     Param("contrast", QUESTION, default=[], metavar="TEXT", only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP,
         when.NO_FACTORS),
         help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "
@@ -599,9 +632,10 @@ _ROWS = (
         when.NO_FACTORS), web="compare",
         help="Simulated tables for the report's check of its methods; 0 for none. Default: recorded rates, if "
         "they apply."),
-    Param("chart", OUTPUT, kind=Path, metavar="FILE", only_with=(when.IN_MEMORY,), check=_check_chart, shown=True,
-        written=True,
-        help="Draw the result to this file: .html, .png, .svg, .pdf or .json."),
+    Param("chart", OUTPUT, kind=ChartFile, metavar="[KIND:]FILE", only_with=(when.IN_MEMORY,), check=_check_chart,
+        shown=True, written=True,
+        help="Draw the result to this file: .html, .png, .svg, .pdf or .json; with cd:figure.pdf the chart of this "
+        "kind, such as forest, cd, ranks or heatmap."),
     Param("quiet", OUTPUT, default=False, kind=bool, short="-q", shared=True, shown=True,
         help="No progress bars, no notes."),
     Param("jobs", RUNNING, kind=Jobs, metavar="N|ADDRESS", shared=True, shown=True, argument="executor",

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html import escape
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from shardwise.cli.options import Format
 from shardwise.cli.parsing import Options
+from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, list_columns, shorten_name, shorten_names, write_csv
 from shardwise.io.atomic import write_atomically
@@ -62,7 +64,7 @@ class Result:
     facts : dict
         What JSON holds besides.
     chart : callable or None
-        Draws it, where ``--chart`` asks for that.
+        Draws it, where ``--chart`` asks for that; takes the kind of the chart where there are several.
     answers : bool
         Whether the lines are the answer, which is printed beside a file too.
     page : str
@@ -91,7 +93,7 @@ def emit(result: Result, options: Options) -> int:
         # Loaded here, since most results are not drawn.
         from shardwise.plot.saving import save_chart
 
-        save_chart(result.chart(), options.chart)
+        save_chart(_draw_chart(result.chart, options.chart.kind), options.chart.path)
     for path in result.written:
         announce_file(path, quiet=options.quiet)
     title = "\n".join(line for line in result.lines if line)
@@ -120,6 +122,15 @@ def emit(result: Result, options: Options) -> int:
         answer = title if result.answers else ""
         write_text(text, out, quiet=options.quiet, answer=answer, styled=styled)
     return result.code
+
+
+def _draw_chart(draw: Callable[..., Any], kind: str) -> Any:
+    """Return the chart of a result, of the kind that was asked for."""
+    if not kind:
+        return draw()
+    if "kind" not in signature(draw).parameters:
+        raise InputError("has one chart only", remedy=("write ", Option("chart", "FILE")))
+    return draw(kind=kind)
 
 
 def write_text(

@@ -23,6 +23,7 @@ from shardwise.cli.options import (
     MOMENTS,
     TABLE,
     WORDS,
+    ChartFile,
     Format,
     GivenWords,
     Margin,
@@ -219,6 +220,9 @@ class AnalysisFile:
 
     def _locate_file(self, text: str, row: Param) -> str:
         """Return the path of a file relative to this one's folder, and any other text as it is."""
+        if row.kind is ChartFile:
+            kind, mark, name = text.rpartition(":")
+            return f"{kind}{mark}{self._resolve_path(name)}"
         if row.kind is Path:
             return self._resolve_path(text)
         for start in ("topical:", "intents="):
@@ -401,6 +405,11 @@ class Options:
             return Format(self.format)
         return format_of(self.format, None if self.keeps_moments else self.out)
 
+    def for_measure(self, measure: str) -> Options:
+        """Return the same with the margin of a measure alone."""
+        margin = self.values.get("margin")
+        return self.change(margin=margin.find_margin(measure)) if isinstance(margin, Margin) else self
+
     @property
     def margin_facts(self) -> dict[str, Any]:
         """What JSON says of the margin, where there is one."""
@@ -442,7 +451,7 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Margin):
-        return value.text if ":" in value.text else float(value)
+        return value.text if value.named or ":" in value.text else float(value)
     if isinstance(value, GivenWords):
         return value.text
     if isinstance(value, list | tuple):
@@ -645,7 +654,8 @@ def _refuse_to_overwrite(options: Options) -> None:
         value = options.values[argument.name]
         uses |= {os.path.realpath(path): "is read" for path in (value if argument.several else [value])}
     for row in options.command.rows.values():
-        path = options.values[row.name]
+        value = options.values[row.name]
+        path = value.path if isinstance(value, ChartFile) else value
         # A terminal or a pipe takes more than one; moments may replace those that they were added to.
         if (
             not row.written

@@ -64,6 +64,7 @@ def show_repeats(options: Options, read: Read) -> Result:
                 Option("report"),
             ),
         )
+    options = options.for_measure(read.measures[0])
     table, notes = fill_gaps(scores, options.fill)
     with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)

@@ -6,14 +6,14 @@ import tomllib
 from importlib import resources
 from typing import Any
 
-from shardwise.core.errors import InputError
-
 VERSION = 1
 DESCRIBED = tomllib.loads(resources.files(__package__).joinpath("results.toml").read_text(encoding="utf-8"))
 FIELDS: dict[str, list[str]] = DESCRIBED["fields"]
 """Kind and description of every field of rows and results: a name means the same in every command."""
 RESULTS: dict[str, dict[str, Any]] = DESCRIBED["results"]
 """What every command that writes JSON writes."""
+UNDESCRIBED = {"description": "", "row": "each row of the table", "facts": "", "rows": {"rows": ""}}
+"""What is known of the JSON of a command whose fields are not described: a table, and further fields."""
 TABLES: dict[str, str] = DESCRIBED["tables"]
 """Fields that are tables themselves: those of a row."""
 
@@ -24,13 +24,13 @@ def make_schema(command: str) -> dict[str, Any]:
     >>> make_schema("compare")["properties"]["command"]
     {'const': 'compare'}
     """
-    if command not in RESULTS:
-        raise InputError(f"{command} does not write JSON", remedy=f"use one of {', '.join(sorted(RESULTS))}")
-    result = RESULTS[command]
+    result = RESULTS.get(command, UNDESCRIBED)
     tables = [
         {"title": title, **_describe_row(names, result.get("named", {}).get(title), result.get("patterns"))}
         for title, names in result["rows"].items()
     ]
+    if result is UNDESCRIBED:
+        tables = [{"type": "object"}]
     facts = _describe_row(result["facts"])
     notes = {"type": "array", "items": {"type": "string"}}
     return {
@@ -51,7 +51,7 @@ def make_schema(command: str) -> dict[str, Any]:
             },
         },
         "required": ["command", "title", *facts["required"], "notes", "rows"],
-        "additionalProperties": False,
+        "additionalProperties": result is UNDESCRIBED,
     }
 
 

@@ -158,10 +158,6 @@ def _build_normal(source: SimulationSource, claim: Claim, effects: Floats, seed:
     return normal_scenario(centre + effects - effects.mean(), source.sd, source.dims, source.shape, claim)
 
 
-def _fits_topics(dims: tuple[str, ...], claim: Claim) -> bool:
-    return claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance"
-
-
 def _build_from_scores(
     kind: str, source: SimulationSource, claim: Claim, effects: Floats, seed: int
 ) -> Scenario:
@@ -182,7 +178,13 @@ SCENARIOS: dict[str, ScenarioKind] = {
     "normal": ScenarioKind(_build_normal, lambda dims, claim: True, needs_scores=False, any_size=True),
     "margins": ScenarioKind(partial(_build_from_scores, "margins"), lambda dims, claim: True, any_size=True),
     # these two keep near-duplicate systems, or every score
-    **{kind: ScenarioKind(partial(_build_from_scores, kind), _fits_topics) for kind in ("vine", "tilt")},
+    **{
+        kind: ScenarioKind(
+            partial(_build_from_scores, kind),
+            lambda dims, claim: claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance",
+        )
+        for kind in ("vine", "tilt")
+    },
     **{
         kind: ScenarioKind(partial(_build_from_scores, kind), partial(data.speaks_for, kind))
         for kind in data.KINDS

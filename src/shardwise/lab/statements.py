@@ -18,28 +18,35 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats, make_generator
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores, level_names, nouns_of, turn_scores
 from shardwise.core.shown import Shown
+from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.scenarios.from_scores import SHARE, draw_resampled, effective_topics, tilted_scenario
+from shardwise.lab.scenarios.from_scores import (
+    SHARE,
+    draw_resampled,
+    drawn_scenario,
+    effective_topics,
+    tilted_scenario,
+)
 from shardwise.lab.trial import (
     FEW_RESAMPLES,
     SAME,
     Figures,
+    Trial,
     Truth,
     count_tables,
     join_figures,
     number_baselines,
-    p_values,
 )
 from shardwise.methods.intervals import BoundedScores, find_range, limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.tables import TABLE
-from shardwise.stats import power
 from shardwise.stats.intervals import Range, clopper_pearson
+from shardwise.stats.moderation import pair_variances
 from shardwise.stats.student import student_critical
 
 BATCH = 25
@@ -297,22 +304,18 @@ def _holds(truth: Floats, lower: Floats, upper: Floats) -> Bools:
 
 
 def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Power of one pair reached where 80 % were planned from these scores as a pilot."""
-    topics = len(y)
-    rng = make_generator(seed, 3 * repetitions)
-    pool = y - y.mean(axis=0)
-    a, b = 0, 1
-    spread = float(np.std(pool[:, a] - pool[:, b], ddof=1) / np.sqrt(topics))
-    if not spread > 0.0:
+    """Power reached by any two systems that differ as a design of 80 % power from these scores has it."""
+    topics, systems = y.shape
+    pairs = np.triu_indices(systems, 1)
+    # σ², half the mean variance of a difference
+    variance = float(pair_variances(y)[pairs].mean()) / 2.0
+    if not variance > 0.0:
         return
-    sizes = spread * np.linspace(1.5, 9.0, 61)
-    plan = power.pilot_power(pool, np.array([a]), np.array([b]), sizes, topics, rng, alpha=alpha).power[0]
-    difference = float(np.interp(PLANNED, plan, sizes))
-    detections = []
-    for first in range(0, repetitions, BATCH):
-        tables = pool[rng.integers(topics, size=(min(BATCH, repetitions - first), topics))]
-        tables[:, :, a] += difference
-        p = p_values(tables, [DEFAULT], seed=seed, first=first, n_resamples=FEW_RESAMPLES)[DEFAULT]
-        ahead = tables[:, :, a].mean(axis=1) > tables[:, :, b].mean(axis=1)
-        detections.append((p[:, 0] <= alpha) & ahead)
-    yield _make_row("planned power of 80% reached", "about", PLANNED, np.concatenate(detections))
+    how: dict[str, Any] = {"method": DEFAULT, "target": PLANNED, "alpha": alpha}
+    gap = late.call_bound("design", variance, topics, systems, **how).detectable
+    truth = np.zeros(systems)
+    truth[:2] = gap / 2.0, -gap / 2.0
+    case = Case(drawn_scenario(y, topics, truth), "resample", planted=True, path=1)
+    trial = Trial([case], [parse_procedure(DEFAULT)], alpha, seed, (repetitions,), (), FEW_RESAMPLES)
+    ((figures,),) = trial.run(None, None)
+    yield _make_row("planned power of 80% reached", "about", PLANNED, figures["found"][:, -1] == 1.0)

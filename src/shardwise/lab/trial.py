@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
@@ -270,11 +270,7 @@ class Chunk(NamedTuple):
 
     case_number: int  # number of the case
     case: Case
-    methods: Sequence[Procedure]
-    alpha: float
-    seed: int
-    baselines: tuple[int, ...]
-    n_resamples: int
+    trial: Trial  # without its cases
     first: int  # number of the first table
     number: int  # of tables
 
@@ -318,12 +314,8 @@ def p_values(
     (4, 3)
     """
     chosen = [parse_procedure(method) for method in methods]
-    how: dict[str, Any] = {
-        "n_resamples": n_resamples,
-        "seed": seed,
-        "first": first,
-        "deterministic": tuple(deterministic),
-    }
+    how: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "first": first}
+    how["deterministic"] = tuple(deterministic)
     decided = decide_tables(np.asarray(tables, np.float64), tuple(dims), chosen, **how)
     return {method.name: each.p_adjusted for method, each in zip(chosen, decided, strict=True)}
 
@@ -369,16 +361,15 @@ def count_tables(
 
 def decide_chunk(chunk: Chunk) -> list[Figures]:
     """Count the errors of each method on the tables of a chunk."""
-    scenario, seed = chunk.case.scenario, chunk.seed
+    scenario, trial, seed = chunk.case.scenario, chunk.trial, chunk.trial.seed
     if chunk.case.path:
         # a seed of its own for each planting, so that no two scenarios share their tables
         planting = np.random.SeedSequence(seed, spawn_key=(chunk.case.path,))
         seed = int(planting.generate_state(1, np.uint64)[0])
     drawn = scenario.draw(chunk.first, chunk.number, seed)
-    how: dict[str, Any] = {"seed": chunk.seed, "first": chunk.first, "n_resamples": chunk.n_resamples}
-    return count_tables(
-        drawn, scenario.dims, chunk.methods, scenario.truth, chunk.alpha, chunk.baselines, **how
-    )
+    how: dict[str, Any] = {"seed": trial.seed, "first": chunk.first, "n_resamples": trial.n_resamples}
+    truth = scenario.truth
+    return count_tables(drawn, scenario.dims, trial.methods, truth, trial.alpha, trial.baselines, **how)
 
 
 def number_baselines(baseline: str | Sequence[str] | None, names: Sequence[str]) -> tuple[int, ...]:
@@ -403,9 +394,8 @@ class Trial:
     alpha: float
     seed: int
     looks: tuple[int, ...]
-    baselines: tuple[
-        int, ...
-    ] = ()  # places of systems with which all others are compared; without, all pairs
+    # places of systems with which all others are compared; without, all pairs
+    baselines: tuple[int, ...] = ()
     n_resamples: int = RESAMPLES  # of methods that draw
 
     def run(
@@ -424,7 +414,7 @@ class Trial:
         tallies: list[list[Figures]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-        how = (self.methods, self.alpha, self.seed, self.baselines, self.n_resamples)
+        alone = replace(self, cases=())
         for look in self.looks:
             chunks: list[Chunk] = []
             for number in sorted(unclear):
@@ -434,13 +424,10 @@ class Trial:
                 size = max(1, min(50, SCORES // prod(case.scenario.shape), PAIRS // pairs))
                 stop = -(-look // case.share)
                 starts = range(-(-before // case.share), stop, size)
-                chunks += [Chunk(number, case, *how, start, min(size, stop - start)) for start in starts]
+                chunks += [Chunk(number, case, alone, start, min(size, stop - start)) for start in starts]
             chunks.sort(key=lambda chunk: chunk.first)
-            counted: dict[str, Any] = {
-                "jobs": jobs,
-                "executor": executor,
-                "steps": lambda chunk: chunk.number,
-            }
+            counted: dict[str, Any] = {"jobs": jobs, "executor": executor}
+            counted["steps"] = lambda chunk: chunk.number
             if progress is not None:
                 # progress of a batch as that of the whole
                 counted["progress"] = lambda some, _, start=done: progress(start + some, total)

@@ -193,7 +193,7 @@ class Design:
         if self.method not in PAIRED:
             return self._shaped(systems * (n - 1.0))
         if self.method == "moderated" and self.generalize == Claim("topic"):
-            return self._shaped(formulas.moderated_df(n, systems)[1])
+            return self._shaped(formulas.moderated_df(n, systems))
         return self._shaped(self._precision()[1])
 
     def _critical(self) -> tuple[Floats, Floats, Floats]:

@@ -13,16 +13,15 @@ import numpy as np
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arguments import validate_level as check_level
-from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.lab.cases import Case
-from shardwise.lab.scenarios.base import Scenario
+from shardwise.lab.scenarios.from_scores import drawn_scenario
 from shardwise.lab.trial import FEW_RESAMPLES, Trial, estimate_rate
 from shardwise.methods.names import parse_procedure
-from shardwise.methods.tables import TABLE
+from shardwise.planning.design import validate_numbers
 from shardwise.planning.plans import Plan
 from shardwise.planning.variances import table_of
 
@@ -117,13 +116,7 @@ def simulated_power(
             argument="systems",
             value=m,
         )
-    if not (np.isfinite(min_diff) and min_diff > 0):
-        raise InputError(
-            f"min_diff = {min_diff:g}: it must be above 0",
-            remedy="false_alarms covers no difference",
-            argument="min_diff",
-            value=min_diff,
-        )
+    validate_numbers("min_diff", min_diff)
     check_level(alpha)
     check_level(level, "level")
     validate_count(repetitions, "repetitions")
@@ -133,15 +126,11 @@ def simulated_power(
     planted = np.zeros(tested)
     planted[0] = min_diff / 2.0 if plant == "pair" else min_diff
     planted[1] -= min_diff / 2.0 if plant == "pair" else 0.0
-    n_own = len(y)
-    facts = {"scores": (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))}
     claim = Claim("topic")
     rows = []
     for n in counts.tolist():
         cases = [
-            Case(
-                Scenario("resample", TABLE, (n, tested), claim, truth, _draw_tables, facts), "resample", moved
-            )
+            Case(drawn_scenario(y, n, truth), "resample", moved)
             for truth, moved in ((np.zeros(tested), False), (planted, True))
         ]
         baselines = (0,) if test == "t" else ()
@@ -164,14 +153,3 @@ def simulated_power(
     lines = (f"{TESTS[test][1]}; {PLANTS[plant]}", asked, f"claim: {sentence}")
     stated = {"min_diff": float(min_diff), "systems": m, "alpha": float(alpha)}
     return Plan("simulated", pd.DataFrame(rows), lines, facts=stated)
-
-
-def _draw_tables(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
-    """(count, topics, systems) scores of systems and topics drawn from (own topics, own systems) centred ones."""
-    scores = scenario.facts["scores"]
-    out = np.empty((count, *scenario.shape))
-    for k in range(count):
-        rng = make_generator(seed, first + k)
-        systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
-        out[k] = scores[rng.integers(0, len(scores), size=scenario.shape[0])][:, systems]
-    return out + scenario.truth

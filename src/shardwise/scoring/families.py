@@ -27,6 +27,7 @@ from shardwise.scoring.measures.names import Measure
 from shardwise.scoring.measures.tables import OFFSET, MeasureTables, check_gains, tabulate_measures
 
 Judge = Callable[[Codes, Grades], float]
+Ranker = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +47,7 @@ class FormulaFamily:
             pools = list(_by_shard(judged, shard_of, part.n_shards))
             # one judge for each measure and shard: what depends on the judgments alone is found once
             judges = [
-                [_JUDGES[measure.definition.needs](collection, measure, t, pool) for pool in pools]
-                for measure in self.measures
+                [_judge_topic(collection, measure, t, pool) for pool in pools] for measure in self.measures
             ]
             for r in range(len(collection.systems)):
                 ranking = r * n_topics + t
@@ -86,35 +86,31 @@ def _look_up(table: Floats, grades: Grades) -> Floats:
     return np.asarray(table[grades.astype(np.int64) + OFFSET])
 
 
-def _describe_scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
-    """Return formula, parameters, cutoff and level of recall of a measure."""
+def _judge_topic(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
+    """Return the function that scores rankings of a topic; what depends on the judgments alone is found once."""
     parameters = dict(measure.parameters)
+    formula: Any = measure.definition.formula_for(parameters)
     recall = measure.definition.cutoff == "recall"
     cutoff = None if recall or measure.cutoff is None else int(measure.cutoff)
     level = float(measure.cutoff or 0.0) if recall else 0.0
-    return measure.definition.formula_for(parameters), parameters, cutoff, level
-
-
-def _judge_grades(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _describe_scope(measure)
-    table = gain_table(measure)
-    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]][inside]
-    pool_gains = _look_up(table, pool)
+    pool_gains, rank = _RANKERS[measure.definition.needs](collection, gain_table(measure), t, inside)
     if measure.definition.needs_relevant and not (pool_gains > 0).any():
-        return _return_nan
-
-    def judge_ranking(docs: Codes, grades: Grades) -> float:
-        ranked = Ranked(grades, _look_up(table, grades), pool, pool_gains, parameters, cutoff, recall)
-        return float(formula(ranked))
-
-    return judge_ranking
+        # no document of the topic has a gain here
+        return lambda docs, grades: float("nan")
+    return lambda docs, grades: float(formula(rank(docs, grades, parameters, cutoff, level)))
 
 
-def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _describe_scope(measure)
+def _rank_grades(collection: Collection, table: Floats, t: int, inside: Any) -> tuple[Floats, Ranker]:
+    """Gains of the judged documents, and what makes a ranking ready for a formula."""
+    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]][inside]
+    gains = _look_up(table, pool)
+    return gains, lambda docs, grades, *scope: Ranked(grades, _look_up(table, grades), pool, gains, *scope)
+
+
+def _rank_subtopics(collection: Collection, table: Floats, t: int, inside: Any) -> tuple[Floats, Ranker]:
+    """The same for judgments by subtopic."""
     by = collection.subtopics
     assert by is not None, "refused where there are none"
-    table = gain_table(measure)
     first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
     judged = collection.qrel_docs[first:last]
     weights = by.weights[by.starts[t] : by.starts[t + 1]]
@@ -124,40 +120,24 @@ def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: A
     cells = slice(by.edges[first], by.edges[last])
     rows[row_of, by.codes[cells]] = _look_up(table, by.grades[cells])
     pool = rows[:-1][inside]
-    if measure.definition.needs_relevant and not (pool > 0).any():
-        return _return_nan
-
-    def judge_ranking(docs: Codes, grades: Grades) -> float:
-        gains = rows[_row_of(docs, judged)]
-        return float(formula(SubtopicRanked(gains, pool, weights, parameters, cutoff, recall)))
-
-    return judge_ranking
+    return pool, lambda docs, _, *scope: SubtopicRanked(rows[_row_of(docs, judged)], pool, weights, *scope)
 
 
-def _judge_strata(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _describe_scope(measure)
+def _rank_strata(collection: Collection, table: Floats, t: int, inside: Any) -> tuple[Floats, Ranker]:
+    """The same for judgments by stratum of the pool."""
     strata = collection.strata
     assert strata is not None, "refused where there are none"
-    table = gain_table(measure)
     first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
     judged = collection.qrel_docs[first:last]
     gains = np.append(_look_up(table, collection.qrel_grades[first:last]), np.nan)
     codes = np.append(strata.codes[first:last], -1)
-    pool_gains, pool_codes = gains[:-1][inside], codes[:-1][inside]
-    if measure.definition.needs_relevant and not (pool_gains > 0).any():
-        return _return_nan
+    pool = gains[:-1][inside], codes[:-1][inside]
 
-    def judge_ranking(docs: Codes, grades: Grades) -> float:
+    def rank(docs: Codes, _: Grades, *scope: Any) -> StratumRanked:
         rows = _row_of(docs, judged)
-        ranked = StratumRanked(gains[rows], codes[rows], pool_gains, pool_codes, parameters, cutoff, recall)
-        return float(formula(ranked))
+        return StratumRanked(gains[rows], codes[rows], *pool, *scope)
 
-    return judge_ranking
-
-
-def _return_nan(docs: Codes, grades: Grades) -> float:
-    """Return NaN: no document of the topic has a gain here."""
-    return float("nan")
+    return pool[0], rank
 
 
 def _row_of(docs: Any, judged: Any) -> Ints:
@@ -168,10 +148,10 @@ def _row_of(docs: Any, judged: Any) -> Ints:
     return np.where(judged[rows] == docs, rows, len(judged))
 
 
-_JUDGES: dict[str, Callable[[Collection, Measure, int, Any], Judge]] = {
-    "grades": _judge_grades,
-    "subtopics": _judge_subtopics,
-    "strata": _judge_strata,
+_RANKERS: dict[str, Callable[[Collection, Floats, int, Any], tuple[Floats, Ranker]]] = {
+    "grades": _rank_grades,
+    "subtopics": _rank_subtopics,
+    "strata": _rank_strata,
 }
 
 
@@ -275,7 +255,10 @@ def _make_kernel(
     kind: str, collection: Collection, measures: Sequence[Measure]
 ) -> tuple[Callable[..., int], Judgments, MeasureTables]:
     """Return the kernel of a kind of judgments, these judgments as it takes them, and the measures as numbers."""
-    depth, grades = _find_depth(collection), collection.qrel_grades
+    # the deepest rank that any ranking, retrieved or ideal, can reach
+    lengths = np.diff(collection.starts), np.diff(collection.qrel_starts)
+    depth = int(max((length.max() for length in lengths if len(length)), default=0))
+    grades = collection.qrel_grades
     by, strata = collection.subtopics, collection.strata
     if kind == "subtopics" and by is not None:
         made = tabulate_measures(measures, by.grades, depth)
@@ -298,9 +281,3 @@ def _make_kernel(
 def _number_levels(made: MeasureTables, grades: Grades) -> Codes:
     """Return the number of each grade in the tables."""
     return freeze_array(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)
-
-
-def _find_depth(collection: Collection) -> int:
-    """Return the deepest rank that any ranking, retrieved or ideal, can reach."""
-    lengths = np.diff(collection.starts), np.diff(collection.qrel_starts)
-    return int(max((length.max() for length in lengths if len(length)), default=0))

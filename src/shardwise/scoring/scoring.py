@@ -197,10 +197,12 @@ def _compute_scores(
     ]
     if executor is None:
         tasks = [
-            (kinds[k], outs[k], TopicRange(shards, n_shards, collection.n_docs, j, t, end))
+            (kinds[k], TopicRange(shards, n_shards, collection.n_docs, j, t, end), outs[k])
             for k, j, t, end in ranges
         ]
-        misfits = list(map_parallel(_score_part, tasks, jobs=jobs, progress=progress))
+        misfits = list(
+            map_parallel(lambda task: task[0].score(*task[1:]), tasks, jobs=jobs, progress=progress)
+        )
     else:
         elsewhere = [
             (kinds[k], TopicRange(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
@@ -225,11 +227,6 @@ def _compute_scores(
     for kind, out in zip(kinds, outs, strict=True):
         together[list(kind.places)] = out
     return together
-
-
-def _score_part(task: tuple[Any, Floats, TopicRange]) -> int:
-    family, out, part = task
-    return int(family.score(part, out))
 
 
 def _score_elsewhere(task: tuple[Any, TopicRange, tuple[int, ...]]) -> tuple[int, Floats]:

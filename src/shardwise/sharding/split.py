@@ -119,10 +119,8 @@ def split(
     if kind == "attribute":
         return _split_by_attribute(collection, by, n_shards, n_splits)
     if kind == "topical":
-        shares = validate_sample(sample)
-        return _split_by_topic(
-            collection, n_shards, texts, shares, unlisted, n_splits, validate_count(seed, "seed", least=0)
-        )
+        validate_count(seed, "seed", least=0)
+        return _split_by_topic(collection, n_shards, texts, sample, unlisted, n_splits, seed)
     sizes_of, n = _shard_sizes(kind, n_shards, proportions)
     notes: list[str] = []
     universe, columns = collection.n_docs, None
@@ -183,17 +181,21 @@ def split(
             )
         if covering and attempt:
             notes.append(f"split {i} was drawn {attempt + 1} times until every shard had relevant documents")
-    return Splits(
-        shards=shards,
-        n_shards=n,
-        kind=kind,
-        seed=seed,
-        sizes=all_sizes,
-        labels=tuple(str(k) for k in range(n)),
-        names=collection.names,
-        name_starts=collection.name_starts,
-        notes=tuple(notes),
-    )
+    return _label_splits(collection, kind, seed, shards, all_sizes, [str(k) for k in range(n)], notes)
+
+
+def _label_splits(
+    collection: Collection,
+    kind: Kind,
+    seed: int,
+    shards: Shards,
+    sizes: Ints,
+    labels: Sequence[str],
+    notes: Sequence[str] = (),
+) -> Splits:
+    """Return the splits of a collection's documents, with the names of both."""
+    names, starts = collection.names, collection.name_starts
+    return Splits(shards, len(labels), kind, seed, sizes, tuple(labels), names, starts, tuple(notes))
 
 
 def _shard_sizes(
@@ -339,16 +341,8 @@ def _split_by_attribute(
         )
     number = {label: k for k, label in enumerate(labels)}
     row = np.array([number[value] for value in values], dtype=np.int16)
-    return Splits(
-        shards=row[None, :],
-        n_shards=len(labels),
-        kind="attribute",
-        seed=0,
-        sizes=np.bincount(row, minlength=len(labels)).astype(np.int64)[None, :],
-        labels=tuple(labels),
-        names=collection.names,
-        name_starts=collection.name_starts,
-    )
+    sizes = np.bincount(row, minlength=len(labels)).astype(np.int64)
+    return _label_splits(collection, "attribute", 0, row[None, :], sizes[None, :], labels)
 
 
 def _split_by_topic(
@@ -360,6 +354,9 @@ def _split_by_topic(
     n_splits: int,
     seed: int,
 ) -> Splits:
+    if not 0.0 < sample <= 1.0:
+        remedy = ("give a share of the documents, as in ", Option("sample", 0.1))
+        raise InputError(f"a sample of {sample:g}", remedy=remedy, argument="sample", value=sample)
     if texts is None:
         raise InputError(
             (Option("kind", "topical"), " needs to know what documents are about"),
@@ -394,17 +391,8 @@ def _split_by_topic(
         shards[i, unknown] = rng.integers(n, size=unknown.size)
         sizes[i] = np.bincount(clusters_of, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
     note = f"{format_count(unknown.size, 'document')} without a text fell into shards by chance"
-    return Splits(
-        shards=shards,
-        n_shards=n,
-        kind="topical",
-        seed=seed,
-        sizes=sizes,
-        labels=tuple(str(k) for k in range(n)),
-        names=collection.names,
-        name_starts=collection.name_starts,
-        notes=(note,) if unknown.size else (),
-    )
+    labels = [str(k) for k in range(n)]
+    return _label_splits(collection, "topical", seed, shards, sizes, labels, [note] if unknown.size else [])
 
 
 def _read_attribute(by: Attribute, name: str) -> str:
@@ -548,11 +536,3 @@ def cluster_rows(x: Any, k: int, share: float, rng: np.random.Generator) -> npt.
     nowhere = np.flatnonzero(likeness.max(axis=1) <= 0.0)
     cluster_of[nowhere] = rng.integers(k, size=nowhere.size)
     return np.asarray(cluster_of, np.int16)
-
-
-def validate_sample(sample: float) -> float:
-    """Return a share of the documents above 0 and at most 1, or refuse it."""
-    if not 0.0 < sample <= 1.0:
-        remedy = ("give a share of the documents, as in ", Option("sample", 0.1))
-        raise InputError(f"a sample of {sample:g}", remedy=remedy, argument="sample", value=sample)
-    return float(sample)

@@ -1,39 +1,26 @@
-"""Power: of F tests, of one pair corrected for all pairs of R systems, of equivalence, and from pilot scores."""
+"""Power: of F tests, of one pair corrected for all pairs of R systems, and of equivalence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats
 from shardwise.stats import studentized_range
-from shardwise.stats.moderation import own_share, shrink_variances, spread_share
-from shardwise.stats.stepdown import find_critical
-
-# resamples of a table to find its joint critical value, and tables of a pilot that are averaged over
-RESAMPLES = 999
-TABLES = 12
-# resamples in which a pair's difference is looked for
-TRIALS = 2000
-# resamples that are held in memory at once
-BLOCK = 128
+from shardwise.stats.moderation import own_share, spread_share
 
 
-def moderated_df(
-    topics: Floats | float, systems: Floats | float, prior_df: float | None = None
-) -> tuple[Floats, Floats]:
-    """Weight w = (T-1)/(T-1+d0) of a pair's own variance, 1 for two systems, and df (T-1)/(w² + (1-w²)/(R-1)).
+def moderated_df(topics: Floats | float, systems: Floats | float) -> Floats:
+    """Degrees of freedom (T-1)/(w² + (1-w²)/(R-1)) of a moderated variance, w the weight of a pair's own one.
 
-    >>> [float(x) for x in moderated_df(50.0, 2)]
-    [1.0, 49.0]
+    >>> float(moderated_df(50.0, 2))
+    49.0
     """
     own_df = np.asarray(topics, np.float64) - 1.0
     count = np.asarray(systems, np.float64)
-    w = np.where(count == 2.0, 1.0, own_share(own_df, prior_df=prior_df))
-    return w, own_df / spread_share(w, count)
+    return own_df / spread_share(np.where(count == 2.0, 1.0, own_share(own_df)), count)
 
 
 def critical_pairs(systems: Floats, df: Floats, alpha: Floats) -> Floats:
@@ -124,112 +111,3 @@ def mean_of_sd(df: Floats) -> Floats:
 def expected_width(se: Floats, df: Floats, alpha: Floats) -> Floats:
     """Expected width of a t interval whose standard error se is estimated on df degrees (S14 §3.2)."""
     return np.asarray(2.0 * special.stdtrit(df, 1.0 - alpha / 2.0) * se * mean_of_sd(df))
-
-
-class PilotPower(NamedTuple):
-    """Power of pairs by simulation from pilot scores."""
-
-    # mean joint critical value of |t| at this number of topics
-    critical: float
-    # (P,) or (P, D) power of each pair, by difference
-    power: Floats
-
-
-def pilot_power(
-    table: Floats,
-    ia: Ints,
-    ib: Ints,
-    differences: Floats,
-    topics: int,
-    rng: np.random.Generator,
-    *,
-    alpha: float = 0.05,
-    prior_df: float | None = None,
-    tables: int = TABLES,
-    resamples: int = RESAMPLES,
-    trials: int = TRIALS,
-) -> PilotPower:
-    """Power of pairs of the moderated test at T topics, for (D,) or (P, 1) differences, from (T0, R) pilot scores.
-
-    c(T) is the mean joint critical value over tables of T topics drawn from the centred scores; a pair with a true
-    difference δ is found in the share of further draws with |d* + δ|/√(v*/T) > c.
-
-    >>> table = np.random.default_rng(1).normal(size=(50, 3))
-    >>> found = pilot_power(table, np.array([0]), np.array([1]), np.array([0.0, 1.0]), 50, np.random.default_rng(2))
-    >>> bool(2.2 < found.critical < 2.7), bool(found.power[0, 0] < 0.05), bool(found.power[0, 1] > 0.95)
-    (True, True, True)
-    """
-    pool = table - table.mean(axis=0)
-    pool = pool - pool.mean(axis=1, keepdims=True)
-    count = pool.shape[0]
-    criticals = [joint_critical(pool, topics, rng, alpha, resamples, prior_df) for _ in range(tables)]
-    critical = float(np.mean(criticals))
-    differences = np.broadcast_to(np.atleast_2d(differences), (len(ia), np.atleast_2d(differences).shape[1]))
-    n_detected = np.zeros(differences.shape)
-    for start in range(0, trials, BLOCK):
-        size = min(BLOCK, trials - start)
-        weights = rng.multinomial(topics, np.full(count, 1.0 / count), size=size).astype(np.float64)
-        gaps, moderated = _drawn_pairs(pool, weights, ia, ib, prior_df)
-        spread = np.sqrt(moderated / topics)[..., None]
-        n_detected += (np.abs(gaps[..., None] + differences) > critical * spread).sum(axis=0)
-    return PilotPower(critical, n_detected / trials)
-
-
-def joint_critical(
-    pool: Floats,
-    topics: int,
-    rng: np.random.Generator,
-    alpha: float = 0.05,
-    resamples: int = RESAMPLES,
-    prior_df: float | None = None,
-) -> float:
-    """Joint critical |t| of all pairs of a table of T topics drawn from (T0, R) scores.
-
-    >>> pool = np.random.default_rng(1).normal(size=(500, 2))
-    >>> bool(1.8 < joint_critical(pool, 100, np.random.default_rng(2)) < 2.2)
-    True
-    """
-    drawn = pool[rng.integers(pool.shape[0], size=topics)]
-    return find_critical(np.sort(largest_t(drawn - drawn.mean(axis=0), rng, resamples, prior_df)), alpha)
-
-
-def largest_t(
-    centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float | None = None
-) -> Floats:
-    """(resamples,) largest moderated |t| of all pairs, from resampled topics of (T, R) scores without system means.
-
-    >>> table = np.random.default_rng(1).normal(size=(50, 3))
-    >>> largest_t(table - table.mean(axis=0), np.random.default_rng(2), 99).shape
-    (99,)
-    """
-    topics, systems = centred.shape
-    centred = centred - centred.mean(axis=1, keepdims=True)
-    ia, ib = np.triu_indices(systems, 1)
-    largest = np.empty(resamples)
-    for start in range(0, resamples, BLOCK):
-        size = min(BLOCK, resamples - start)
-        weights = rng.multinomial(topics, np.full(topics, 1.0 / topics), size=size).astype(np.float64)
-        gaps, moderated = _drawn_pairs(centred, weights, ia, ib, prior_df)
-        t = np.divide(
-            np.abs(gaps), np.sqrt(moderated / topics), out=np.zeros_like(gaps), where=moderated > 0.0
-        )
-        largest[start : start + size] = t.max(axis=1)
-    return largest
-
-
-def _drawn_pairs(
-    centred: Floats, weights: Floats, ia: Ints, ib: Ints, prior_df: float | None
-) -> tuple[Floats, Floats]:
-    """(B, P) mean differences and moderated variances of resamples; rows of `centred` sum to 0."""
-    topics = weights[0].sum()
-    systems = centred.shape[1]
-    scale = topics / (topics - 1.0)
-    means = weights @ centred / topics
-    variances = np.maximum(weights @ centred**2 / topics - means**2, 0.0) * scale
-    pooled = 2.0 * variances.sum(axis=1) / (systems - 1.0)
-    gaps = means[:, ia] - means[:, ib]
-    own_variances = (
-        np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale
-    )
-    share = own_share(topics - 1.0, systems, prior_df)
-    return gaps, shrink_variances(own_variances, pooled[:, None], share)

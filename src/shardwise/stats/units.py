@@ -23,16 +23,20 @@ Votes have units too: what prompts and voters add to the errors of the strengths
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.stats.intervals import NO_VARIANCE
 from shardwise.stats.moderation import get_prior_df, own_share, spread_share
+from shardwise.stats.student import LEVEL
+
+Turn = Callable[[Floats], Floats]
 
 
 def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
@@ -219,7 +223,7 @@ class ClusterVariance(NamedTuple):
     items: Floats
 
 
-def sum_clusters(values: Floats, cluster: Ints) -> Floats:
+def sum_clusters(values: Floats | Bools, cluster: Ints) -> Floats:
     """Sum values over the items of each cluster.
 
     Parameters
@@ -270,7 +274,7 @@ def satterthwaite_df(sizes: Ints | Floats) -> float:
     return float(n**2 / squared)
 
 
-def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.0) -> ClusterVariance:
+def cluster_variance(values: Floats, cluster: Ints) -> ClusterVariance:
     """Estimate the variance of means of items in clusters, and how many independent items they are worth.
 
     Parameters
@@ -279,8 +283,6 @@ def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.
         (…, n) scores or differences, none missing.
     cluster : array of int
         (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
-    failure : array or float
-        (…) k, as for `design_effect`.
 
     Returns
     -------
@@ -294,7 +296,7 @@ def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.
     n = values.shape[-1]
     weights = np.ones(n)
     together, _ = _cluster_squares(values, cluster, weights)
-    effect = design_effect(values, cluster, weights, failure)
+    effect = design_effect(values, cluster, weights)
     return ClusterVariance(together / n**2, satterthwaite_df(np.bincount(cluster)), effect, n / effect)
 
 
@@ -356,7 +358,7 @@ class ClusterCare(NamedTuple):
 
 
 def care_for_clusters(
-    df: float, clusters: int, systems: int, *, prior_df: float | None = None, alpha: float = 0.05
+    df: float, clusters: int, systems: int, *, prior_df: float | None = None
 ) -> ClusterCare:
     """Compute how much wider intervals must be because resampled clusters count alike and real ones do not.
 
@@ -373,8 +375,6 @@ def care_for_clusters(
         R.
     prior_df : float, optional
         d0, the weight of the pooled variance.
-    alpha : float
-        Two-sided level.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def care_for_clusters(
     own_df = clusters - 1.0
     kappa = float(spread_share(own_share(own_df, systems, prior_df), systems))
     closed = df + min(get_prior_df(prior_df), own_df * (systems - 2.0))
-    factor = float(special.stdtrit(df / kappa, alpha / 2.0) / special.stdtrit(own_df / kappa, alpha / 2.0))
+    factor = float(special.stdtrit(df / kappa, LEVEL / 2.0) / special.stdtrit(own_df / kappa, LEVEL / 2.0))
     return ClusterCare(max(factor, 1.0), df / kappa, own_df / kappa, min(df / kappa, closed))
 
 
@@ -473,14 +473,8 @@ class VoteUnits:
             Their columns.
         """
         square = np.ix_(systems, systems)
-        return VoteUnits(
-            self.lead[:, systems],
-            self.lead_counts[:, systems],
-            self.model[square],
-            self.share,
-            None if self.other is None else self.other[:, systems],
-            None if self.other_counts is None else self.other_counts[:, systems],
-            None if self.shared is None else self.shared[square],
+        return self.turn_arrays(
+            lambda x: x[:, systems], lambda x: x[:, systems], lambda x: x[square], self.share
         )
 
     def scale_systems(self, jacobian: Floats, share: WinShare | None = None) -> VoteUnits:
@@ -499,12 +493,15 @@ class VoteUnits:
             What the units add to the errors of that function.
         """
         turned = jacobian.T
-        return VoteUnits(
-            self.lead @ turned,
-            self.lead_counts,
-            jacobian @ self.model @ turned,
-            share,
-            None if self.other is None else self.other @ turned,
-            self.other_counts,
-            None if self.shared is None else jacobian @ self.shared @ turned,
+        return self.turn_arrays(lambda x: x @ turned, lambda x: x, lambda x: jacobian @ x @ turned, share)
+
+    def turn_arrays(
+        self, influence: Turn, counts: Turn, square: Turn, share: WinShare | None = None
+    ) -> VoteUnits:
+        """Return the units with functions of the influences, of the counts and of the squares."""
+        other, other_counts, shared = (
+            None if x is None else turn(x)
+            for turn, x in ((influence, self.other), (counts, self.other_counts), (square, self.shared))
         )
+        lead, model = influence(self.lead), square(self.model)
+        return VoteUnits(lead, counts(self.lead_counts), model, share, other, other_counts, shared)

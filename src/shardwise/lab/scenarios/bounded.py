@@ -36,7 +36,7 @@ from shardwise.lab.scenarios.base import (
     inside_of,
 )
 from shardwise.lab.scenarios.kernels import draw_quantiles, to_scores
-from shardwise.lab.scenarios.margins import Kind, Margins, Tails, expected_given, fit_margins, guide_quantiles
+from shardwise.lab.scenarios.margins import Margins, Tails, expected_given, fit_margins, guide_quantiles
 from shardwise.stats.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z
@@ -242,8 +242,6 @@ def vine_scenario(
     *,
     effects: Floats | None = None,
     topics: int | None = None,
-    margins: Kind = "auto",
-    mean: float | None = None,
 ) -> Scenario:
     """Make a scenario whose tables look like the scores, near-duplicates included, and whose truth is known.
 
@@ -264,7 +262,7 @@ def vine_scenario(
         )
     check_layout(dims, shape, Claim("topic"))
     shift = np.zeros(y.shape[1]) if effects is None else np.asarray(effects, dtype=float)
-    truth = (float(y.mean()) if mean is None else mean) + shift - shift.mean()
+    truth = float(y.mean()) + shift - shift.mean()
     # what shards do to a system is held fixed, so it stays around the system's true mean
     column_means = y.mean(axis=0)
     level = column_means.mean(axis=1, keepdims=True) if column_means.ndim == 2 else column_means
@@ -272,7 +270,7 @@ def vine_scenario(
         column_means - level + truth.reshape(axes_of(dims[1:], column_means.shape, ("system",)))
     ).ravel()
     columns = y.reshape(len(y), -1)
-    distributions = fit_margins(columns, margins).replace_unsuited(target)
+    distributions = fit_margins(columns, "auto").replace_unsuited(target)
     cut, guide = guide_quantiles(
         distributions.cell_probabilities(np.arange(distributions.size), distributions.solve_shifts(target))
     )

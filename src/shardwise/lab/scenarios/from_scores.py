@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from shardwise.core.arguments import validate_choice, validate_count, validate_level
+from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
@@ -53,6 +53,28 @@ def draw_resampled(scenario: Scenario, first: int, count: int, seed: int) -> Flo
     y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
     drawn = np.stack([make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
     return _add_effects(scenario, _restore_axes(y[drawn], scenario.dims))
+
+
+def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
+    """Make a scenario of systems and topics drawn from (T, R) scores that keep their shape but for the system means.
+
+    Scores are stretched by √(T/(T-1)), because the spread of T topics around their own mean is that much too small.
+    """
+    stretch = np.sqrt(len(scores) / (len(scores) - 1))
+    facts = {"scores": (scores - scores.mean(axis=0)) * stretch}
+    shape = (topics, len(truth))
+    return Scenario("resample", ("topic", "system"), shape, Claim("topic"), truth, _draw_systems, facts)
+
+
+def _draw_systems(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Draw systems without replacement and topics with, then move the systems to their true means."""
+    scores = scenario.facts["scores"]
+    out = np.empty((count, *scenario.shape))
+    for k in range(count):
+        rng = make_generator(seed, first + k)
+        systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
+        out[k] = scores[rng.integers(0, len(scores), size=scenario.shape[0])][:, systems]
+    return out + scenario.truth
 
 
 def _draw_flipped(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
@@ -307,7 +329,7 @@ def effective_topics(weights: Floats) -> float:
     return float(np.exp(special.entr(weights).sum()))
 
 
-def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = None) -> Ints:
+def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
     """Return the largest set of systems of neighbouring means that chances of topics can make equal.
 
     >>> rng = np.random.default_rng(2)
@@ -315,7 +337,6 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
     >>> similar_systems(y).tolist()
     [0, 3, 4]
     """
-    validate_level(share, "share")
     r = scores.shape[1]
     top = r if most is None else min(validate_count(most, "most", least=2), r)
     order = np.argsort(scores.mean(axis=0), kind="stable")
@@ -323,7 +344,7 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
 
     def are_equalized(some: Floats) -> bool:
         weights = tilted_weights(some)
-        return weights is not None and effective_topics(weights) >= share * len(some)
+        return weights is not None and effective_topics(weights) >= SHARE * len(some)
 
     # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
     for start in range(r):

@@ -218,7 +218,9 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
     if draws.pool.reach == 0.0:
         return Atoms(np.zeros(1), np.ones(1))
     distinct = np.unique(pool[:MOST_DISTINCT]).size
-    if distinct > FEW and _log_combinations(distinct, draws.counts) > np.log(MOST_PRODUCTS):
+    # logarithm of the number of ways to draw so many of distinct values, if no two sums coincide
+    ways = gammaln(distinct + draws.counts) - gammaln(distinct) - gammaln(draws.counts + 1.0)
+    if distinct > FEW and ways.sum() > np.log(MOST_PRODUCTS):
         return None
     values, shares = merge_values(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
     total = Atoms(np.zeros(1), np.ones(1))
@@ -232,12 +234,6 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
             return None
         total = together
     return total
-
-
-def _log_combinations(distinct: int, counts: Floats) -> float:
-    """Logarithm of the number of ways to draw so many of distinct values, if no two sums coincide."""
-    ways = gammaln(distinct + counts) - gammaln(distinct) - gammaln(counts + 1.0)
-    return float(ways.sum())
 
 
 def _sum_copies(atoms: Atoms, count: int) -> Atoms | None:
@@ -305,21 +301,14 @@ def smooth_distribution(draws: Draws, n: int, distribution: Spread | None = None
     distribution = ideal_distribution(draws) if distribution is None else distribution
     if draws.variance == 0.0:
         return distribution
-    # median distance from the median
     middle = float(find_quantiles(distribution, np.array([0.5]))[0])
-    return invert_characteristic(
-        draws,
-        kernel_bandwidth(
-            (
-                first_where(
-                    lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
-                    0.0,
-                    max(abs(end - middle) for end in distribution.span),
-                )
-            ),
-            n,
-        ),
+    # median distance from the median
+    deviation = first_where(
+        lambda x: distribution.at_most(middle + x) + distribution.at_least(middle - x) >= 1.5,
+        0.0,
+        max(abs(end - middle) for end in distribution.span),
     )
+    return invert_characteristic(draws, kernel_bandwidth(deviation, n))
 
 
 def kernel_bandwidth(deviation: float, n: int) -> float:

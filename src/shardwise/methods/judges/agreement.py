@@ -11,7 +11,7 @@ import scipy
 import xarray as xr
 from scipy import special
 
-from shardwise.core.arguments import validate_level
+from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import HUMAN, Scores, as_scores, level_names
@@ -239,13 +239,7 @@ def measure_raters(ratings: Any, *, metric: str = "nominal", level: float = 0.95
         `estimate, lower, upper, items`.
     """
     alpha = 1.0 - validate_level(level, "level")
-    if metric not in ("nominal", "ordinal", "interval"):
-        raise InputError(
-            f"unknown metric {metric!r}",
-            remedy="use nominal, ordinal or interval",
-            argument="metric",
-            value=metric,
-        )
+    kind: Any = validate_choice(metric, "metric", ("nominal", "ordinal", "interval"))
     table = np.asarray(ratings, np.float64)
     table = table[:, np.isfinite(table).sum(axis=0) >= 2]
     items = table.shape[1]
@@ -253,7 +247,6 @@ def measure_raters(ratings: Any, *, metric: str = "nominal", level: float = 0.95
         raise InputError(
             f"{items} items have two judges or more", remedy=f"give at least {FEWEST_UNITS} such items"
         )
-    kind: Any = metric
     agreement = krippendorff_alpha(table, kind)
     lower, upper = agreement.limits(alpha, np.arange(items))
     return pd.Series({"estimate": agreement.estimate, "lower": lower, "upper": upper, "items": items})

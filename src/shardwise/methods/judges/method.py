@@ -37,6 +37,7 @@ from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import SPARSE, pair_sparseness
+from shardwise.stats.units import sum_clusters
 
 
 class Powered(NamedTuple):
@@ -104,8 +105,8 @@ def prediction_powered(
         both = _marked_mean((h - mean_h[..., None]) * (f - mean_f[..., None]), seen)
         spread = (1.0 + n / np.maximum(rest, 1.0)) * _marked_variance(f, present, 1)
     else:
-        of_h, of_f = _cluster_sums(h, seen, cluster), _cluster_sums(f, seen, cluster)
-        apart = of_f - _cluster_sums(f, unseen, cluster)
+        of_h, of_f = _sum_clusters(h, seen, cluster), _sum_clusters(f, seen, cluster)
+        apart = of_f - _sum_clusters(f, unseen, cluster)
         both, spread = (of_h * apart).sum(axis=-1), (apart**2).sum(axis=-1)
     if weight is None:
         weight_ = np.clip(np.divide(both, spread, out=np.zeros_like(both), where=spread > 0.0), 0.0, 1.0)
@@ -126,7 +127,7 @@ def prediction_powered(
         df = np.where(unseen_error > 0.0, np.minimum(df, n - 2.0), df)
         labels, bias = (_marked_variance(x, seen, ddof) / n for x in (h, f - h))
     else:
-        labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)
+        labelled = (sum_clusters(seen, cluster) > 0).sum(axis=-1).astype(float)
         fitted = 1.0 + (
             (weight is None) & (rest > 0.0)
         )  # numbers that were fitted to clusters, λ one of them
@@ -179,17 +180,10 @@ def _robust_variance(sums: Floats, clusters: Floats, fitted: Floats | float = 1.
     return np.asarray((sums**2).sum(axis=-1) * clusters / np.maximum(clusters - fitted, 1.0))
 
 
-def _cluster_sums(x: Floats, which: Bools, cluster: Ints) -> Floats:
+def _sum_clusters(x: Floats, which: Bools, cluster: Ints) -> Floats:
     """(…, G) what the items marked of each cluster add to the error of their mean."""
     apart = np.where(which, x - _marked_mean(x, which)[..., None], 0.0)
-    return np.asarray(cluster_sums(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None])
-
-
-def cluster_sums(x: Floats | Bools, cluster: Ints) -> Floats:
-    """(…, G) sums of (…, T) over the items of each cluster."""
-    order = np.argsort(cluster, kind="stable")
-    starts = np.searchsorted(cluster[order], np.arange(cluster.max() + 1))
-    return np.asarray(np.add.reduceat(x[..., order].astype(np.float64), starts, axis=-1))
+    return np.asarray(sum_clusters(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None])
 
 
 def _marked_mean(x: Floats, which: Bools) -> Floats:
@@ -304,7 +298,7 @@ def human_scores(tables: Tables) -> Floats:
     )  # scored by people for both systems of a pair
     task = np.zeros(tables.topics, dtype=np.int64) if tables.task is None else tables.task
     counts = [
-        (both[..., items] if inside is None else cluster_sums(both[..., items], inside) > 0).sum(axis=-1)
+        (both[..., items] if inside is None else sum_clusters(both[..., items], inside) > 0).sum(axis=-1)
         for items, inside in of_tasks(task, tables.cluster)
     ]
     fewest, what = int(np.min(counts)), "item" if tables.cluster is None else "cluster"

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import resolve_alpha
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
@@ -26,18 +24,14 @@ from shardwise.core.scores import DETERMINISTIC, ROLE_OF, as_scores, level_names
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
-from shardwise.methods.mixed import balanced, reml
+from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
-from shardwise.methods.mixed.reml import Convergence, Problem, prepare_problem
+from shardwise.methods.mixed.reml import Convergence
 from shardwise.methods.mixed.restricted import (
     RestrictedFigures,
     RestrictedFit,
-    Surface,
     describe_figures,
-    evaluate_lines,
-    evaluate_problem,
     fit_restricted,
-    profile_interval,
     refuse_without_error,
     singular_note,
 )
@@ -119,11 +113,14 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         scores = read_scores(scores, factors=named)
     table = as_scores(scores, keep=_keep_names(named))
     words = {word: name for name, word in nouns_of(table).items()}
-    terms = dict.fromkeys(
-        term
-        for name in named
-        for term in _expand_name(":".join(words.get(part, part) for part in name.split(":")))
-    )
+    # a factor alone stands for its own effect and for that with each system
+    terms: dict[str, None] = {}
+    for name in named:
+        spelled = [words.get(part, part) for part in name.split(":")]
+        if spelled == ["system"]:
+            raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
+        sets = [spelled, [*spelled, "system"]] if len(spelled) == 1 else [spelled]
+        terms |= {part[0] if len(part) == 1 else format_term(frozenset(part)): None for part in sets}
     y = np.asarray(table.to_numpy(), dtype=float)
     present = np.nonzero(np.isfinite(y))
     indices = {str(d): index for d, index in zip(table.dims, present, strict=True)}
@@ -167,15 +164,6 @@ def _keep_names(named: Sequence[str]) -> tuple[str, ...]:
             kept.append(word)
         seen |= {role} if role is not None else set()
     return tuple(kept)
-
-
-def _expand_name(name: str) -> tuple[str, ...]:
-    """The terms that a name stands for, their parts in the usual order."""
-    if ":" in name:
-        return (format_term(frozenset(name.split(":"))),)
-    if name == "system":
-        raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
-    return name, format_term(frozenset((name, "system")))
 
 
 def _code_levels(table: xr.DataArray, name: str, indices: dict[str, Ints]) -> Ints:
@@ -253,8 +241,6 @@ class Observations:
     topic: Ints
     system_topic: Ints
     instance: Ints  # -1 for a deterministic system of a nested design
-    instance_names: tuple[str, ...]
-    system_topic_names: tuple[str, ...]
 
 
 def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
@@ -299,9 +285,7 @@ def _flag_deterministic(data: xr.DataArray, systems: tuple[str, ...], named: Seq
     if DETERMINISTIC in data.coords:
         flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
     for name in [named] if isinstance(named, str) else named:
-        if name not in systems:
-            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(systems[:5])}")
-        flags[systems.index(name)] = True
+        flags[systems.index(validate_choice(name, "system", systems))] = True
     return flags
 
 
@@ -320,25 +304,14 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
 
 def list_observations(table: InstanceCells, design: Design) -> Observations:
     """List the scores that are there."""
-    system, instance_index, topic = np.nonzero(np.isfinite(table.y))
-    if design == "crossed":
-        instance, names = instance_index, table.labels[0]
-    else:
+    system, instance, topic = np.nonzero(np.isfinite(table.y))
+    y = table.y[system, instance, topic]
+    if design == "nested":
         starts = np.concatenate(([0], np.cumsum(np.where(table.deterministic, 0, table.counts))))
-        instance = np.where(table.deterministic[system], -1, starts[system] + instance_index)
-        pairs = zip(table.systems, table.labels, table.deterministic, strict=True)
-        names = tuple(
-            f"{name}:{label}"
-            for name, instance_names, fixed in pairs
-            if not fixed
-            for label in instance_names
-        )
+        instance = np.where(table.deterministic[system], -1, starts[system] + instance)
     present = np.isfinite(table.y).any(axis=1)  # (L, N)
     code = np.cumsum(present).reshape(present.shape) - 1
-    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(present), strict=True))
-    return Observations(
-        table.y[system, instance_index, topic], system, topic, code[system, topic], instance, names, both
-    )
+    return Observations(y, system, topic, code[system, topic], instance)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -393,39 +366,6 @@ class MixedFit(Shown, RestrictedFit):
             alike=self.balanced is not None,
             shared=("topic", "instance"),
         )
-
-    def component_intervals(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
-        """Profile-likelihood intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
-
-        Parameters
-        ----------
-        level
-            Confidence level, above 0.5; 0.95 without it.
-        alpha
-            1 - level, in its place.
-        """
-        level = 1.0 - resolve_alpha(alpha, level)
-        best = np.array(list(self.variance_components.values()))
-        if self.balanced is not None:
-            surface: Surface = partial(evaluate_lines, self.balanced.lines)
-        else:
-            surface = partial(evaluate_problem, _pose_problem(self.data, len(self.systems)))
-        ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
-        frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
-                             index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
-        return frame.assign(sd=np.sqrt(best), sd_lower=np.sqrt(ends[:, 0]), sd_upper=np.sqrt(ends[:, 1]))
-
-    def predictions(self) -> dict[str, pd.Series]:
-        """Best linear unbiased predictions of the effect of each topic, system:topic and instance."""
-        problem = _pose_problem(self.data, len(self.systems))
-        *variances, residual = self.variance_components.values()
-        gamma = np.array(variances) / residual
-        scores = reml.predict_effects(problem, reml.evaluate_likelihood(problem, gamma))
-        names = (self.topics, self.data.system_topic_names, self.data.instance_names)
-        return {
-            name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
-            for k, name in enumerate(list(self.variance_components)[:-1])
-        }
 
     def plot(self) -> Any:
         """Draw the share of each variance component: an altair chart."""
@@ -495,9 +435,7 @@ def mixed(
                 argument=named,
             )
         return fit_factors(scores, random)
-    design = design or "nested"
-    if design not in ("nested", "crossed"):
-        raise InputError(f"unknown design {design!r}", remedy="choose nested or crossed")
+    design = validate_choice(design or "nested", "design", ("nested", "crossed"))
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
     table = arrange_cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741
@@ -564,11 +502,6 @@ def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, Balanced
         convergence=Convergence("closed form"),
     )
     return parts, fit
-
-
-def _pose_problem(data: Observations, systems: int) -> Problem:
-    x = np.eye(systems)[data.system]
-    return prepare_problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
 
 
 def _write_notes(

@@ -16,7 +16,7 @@ import scipy
 from scipy import linalg, special
 
 from shardwise.core import late
-from shardwise.core.arguments import resolve_alpha
+from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
@@ -68,8 +68,7 @@ class Mixture:
     ) -> tuple[float, float]:
         """The shortest interval with this probability ("hpd"), or the one with equal tails ("equal-tailed")."""
         tail = resolve_alpha(alpha, level)
-        if kind not in {"hpd", "equal-tailed"}:
-            raise InputError(f"unknown interval {kind!r}", remedy="choose hpd or equal-tailed")
+        validate_choice(kind, "kind", ("hpd", "equal-tailed"), what="interval")
         share = 0.5
         if kind == "hpd" and np.ptp(self.centres) > 0.0:  # one centre is symmetric: equal tails are shortest
             best = scipy.optimize.minimize_scalar(
@@ -107,8 +106,7 @@ class Posterior(Shown):
             The distribution, a mixture over the draws.
         """
         for name in (a, b):
-            if name not in self.systems:
-                raise InputError(f"unknown system {name!r}", remedy=f"there are {', '.join(self.systems)}")
+            validate_choice(name, "system", self.systems)
         if a == b:
             raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
         i, j = self.systems.index(a), self.systems.index(b)

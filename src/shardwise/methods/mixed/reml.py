@@ -48,9 +48,6 @@ class Problem:
     u_u: Floats
     u_y: Floats
     y_y: float
-    pattern: Ints  # (I,) of each item
-    item_zy: Floats  # (I, m)
-    item_levels: Ints  # (I, m) level of each column of Z, -1 where there is none
 
 
 def prepare_problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
@@ -107,9 +104,6 @@ def prepare_problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
         u_u=np.asarray((u.T @ u).toarray()),
         u_y=np.asarray(u.T @ y),
         y_y=float(y @ y),
-        pattern=pattern,
-        item_zy=item_zy,
-        item_levels=np.concatenate(levels, axis=1) if levels else np.empty((items, 0), dtype=np.int64),
     )
 
 
@@ -303,12 +297,6 @@ def _multiply_each(a: Floats, b: Floats) -> Floats:
     return a * b if a.shape[-1] == 1 else a @ b
 
 
-def restricted_deviance(data: Problem, state: State, sigma2: float) -> float:
-    """-2 log restricted likelihood at one σ²."""
-    f = data.n - data.p
-    return state.logs + f * float(np.log(2.0 * np.pi * sigma2)) + state.q / sigma2
-
-
 def profiled_deviance(data: Problem, state: State) -> float:
     """-2 log restricted likelihood, σ² at its best."""
     f = data.n - data.p
@@ -374,24 +362,6 @@ def likelihood_slopes(data: Problem, state: State) -> Slopes:
             tt[i, k] = float((pi[columns, two] ** 2).sum())
             yy[i, k] = float(w[columns] @ pi[columns, two] @ w[two])
     return Slopes(t, tt, y, yy)
-
-
-def predict_effects(data: Problem, state: State) -> tuple[Floats, ...]:
-    """Z_k'Py of each factor, which γ_k makes best linear unbiased predictions."""
-    kh = state.k @ state.h
-    w = state.h - state.g @ kh
-    turn = np.eye(data.zz.shape[-1]) - data.zz @ state.inner
-    within = np.einsum("imk,ik->im", turn[data.pattern], data.item_zy)
-    within -= (local_products(data, state).zu @ kh)[data.pattern]
-    predicted: list[Floats] = [np.empty(0)] * data.factors
-    for columns, i in zip(data.rest, data.others, strict=True):
-        predicted[i] = w[columns]
-    for j, columns in data.own.items():
-        levels = data.item_levels[:, columns]
-        present = levels >= 0
-        predicted[j] = np.zeros(int(levels.max()) + 1)
-        predicted[j][levels[present]] = within[:, columns][present]
-    return tuple(predicted)
 
 
 def maximise_likelihood(data: Problem) -> tuple[State, Convergence]:

@@ -1,39 +1,33 @@
 """What every mixed model by restricted likelihood hands over: system means, variances, errors of differences.
 
 What the data say about the variances, and what that does to the standard error of a difference.
-
-Likelihood intervals of variances: how far can one go before the others cannot make up for it?
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 from scipy import linalg
 
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.balanced import Lines
 from shardwise.methods.mixed.reml import (
     Convergence,
     Problem,
     State,
-    evaluate_likelihood,
     likelihood_slopes,
     local_products,
     prepare_problem,
-    restricted_deviance,
 )
 from shardwise.methods.pairs import Means
-from shardwise.stats.threads import one_thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +37,6 @@ class Information:
     variances: Floats  # (K + 1,)
     observed: Floats  # (K + 1, K + 1) information matrix
     expected: Floats
-    slope: Floats  # of -2 log L, unprofiled
 
     @property
     def active(self) -> Ints:
@@ -64,8 +57,7 @@ def variance_information(data: Problem, state: State, sigma2: float) -> Informat
     traces[-1, -1], forms[-1, -1] = f, state.q / sigma2
     a = to_residual(state.gamma, sigma2)
     traces, forms = a @ traces @ a.T, a @ forms @ a.T
-    slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - state.q / sigma2)
-    return Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
+    return Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces)
 
 
 def to_residual(gamma: Floats, sigma2: float) -> Floats:
@@ -195,11 +187,6 @@ class RestrictedFit(RestrictedFigures):
         return tuple(name for name, v in self.variance_components.items() if v == 0.0)
 
     @property
-    def residual_sd(self) -> float:
-        """Spread that neither system, topic nor instance explains."""
-        return float(np.sqrt(self.variance_components["residual"]))
-
-    @property
     def criterion(self) -> float:
         """The REML criterion, -2 log restricted likelihood."""
         return -2.0 * self.log_likelihood
@@ -236,9 +223,7 @@ class RestrictedFit(RestrictedFigures):
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
     ) -> Means:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
-        if df not in FREEDOMS:
-            raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
-        kind = self._choose_df(df)
+        kind = self._choose_df(validate_choice(df, "df", FREEDOMS))
         table = {
             "satterthwaite": self.satterthwaite,
             "kenward-roger": self.kenward_roger,
@@ -255,7 +240,7 @@ class RestrictedFit(RestrictedFigures):
             claim=claim,
             model=model,
             error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
-            scale=self.residual_sd,
+            scale=float(np.sqrt(self.variance_components["residual"])),
             over=over,
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,
@@ -310,89 +295,3 @@ def small_sample(data: Problem, state: State, sigma2: float, info: Information) 
     turn = to_residual(state.gamma, sigma2)
     weights = turn.T @ linalg.pinvh(info.expected, check_finite=False) @ turn
     return np.asarray(2.0 * np.einsum("jk,jkab->ab", weights, terms) / sigma2)
-
-
-STEPS = 60
-
-
-Surface = Callable[[Floats], tuple[float, Floats, Floats]]
-"""-2 log restricted likelihood of the variances, the residual one last: value, slope and expected information."""
-
-
-def evaluate_lines(lines: Lines, variances: Floats) -> tuple[float, Floats, Floats]:
-    """Return the surface of four mean squares, whose expectations are linear in the variances, up to a constant."""
-    l, m, n = lines.shape  # noqa: E741
-    multiplicity = n if lines.design == "nested" else l * n
-    linear = np.array([[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, multiplicity, 1], [0, 0, 0, 1]], dtype=float)
-    phi = linear @ variances
-    df, ss = lines.df, lines.ss
-    value = float((df * np.log(phi) + ss / phi).sum())
-    slope = linear.T @ (df / phi - ss / phi**2)
-    return value, slope, linear.T @ np.diag(0.5 * df / phi**2) @ linear
-
-
-def evaluate_problem(data: Problem, variances: Floats) -> tuple[float, Floats, Floats]:
-    """Return the surface of any design."""
-    sigma2 = float(variances[-1])
-    state = evaluate_likelihood(data, variances[:-1] / sigma2)
-    info = variance_information(data, state, sigma2)
-    return restricted_deviance(data, state, sigma2), info.slope, info.expected
-
-
-def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tuple[float, float]:
-    """Values of variance k at which the deviance, the others at their best, is χ²₁(level) above its minimum."""
-    limit = float(scipy.stats.chi2.ppf(level, 1))
-    bottom = surface(best)[0]
-
-    def excess_deviance(sd: float) -> float:
-        start = best.copy()
-        start[k] = sd**2
-        return _minimise_deviance(surface, start, k) - bottom - limit
-
-    with one_thread():
-        middle = float(np.sqrt(best[k]))
-        scale = middle or float(np.sqrt(best[-1])) * 0.1
-        high = middle + scale
-        while excess_deviance(high) < 0.0:
-            high = middle + 2.0 * (high - middle)
-        return _lower_limit(excess_deviance, middle, k == len(best) - 1), (
-            float(scipy.optimize.brentq(excess_deviance, middle, high, xtol=1e-10 * scale)) ** 2
-        )
-
-
-def _lower_limit(excess: Callable[[float], float], middle: float, is_residual: bool) -> float:
-    if middle == 0.0 or (not is_residual and excess(0.0) <= 0.0):
-        return 0.0
-    low = 0.0
-    if is_residual:
-        low = 0.7 * middle
-        while excess(low) < 0.0:
-            low *= 0.7
-    return float(scipy.optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
-
-
-def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
-    """Least deviance with variance `fixed` held, by scoring steps."""
-    value, slope, info = surface(v)
-    for _ in range(STEPS):
-        free = (v > 0.0) | (slope < 0.0)
-        free[fixed] = False
-        direction = np.zeros_like(v)
-        inside = np.ix_(free, free)
-        direction[free] = -0.5 * (linalg.pinvh(info[inside], check_finite=False) @ slope[free])
-        gain = -float(slope @ direction)
-        if gain < 1e-11 * (1.0 + abs(value)):
-            break
-        length = 1.0
-        if direction[-1] < 0.0:  # the residual variance stays above 0
-            length = min(1.0, -0.9 * v[-1] / direction[-1])
-        while length > 1e-8:
-            trial = np.maximum(v + length * direction, 0.0)
-            evaluated = surface(trial)
-            if evaluated[0] < value:
-                break
-            length /= 4.0
-        else:
-            break
-        v, (value, slope, info) = trial, evaluated
-    return value

@@ -153,8 +153,7 @@ class ScoreMoments(Shown):
                 dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
                 if progress is not None:
                     progress(done, 0)
-        kept, dropped = total, dropped
-        return cls(opened.systems, kept, opened.item, dropped)
+        return cls(opened.systems, total, opened.item, dropped)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ScoreMoments:
@@ -179,12 +178,7 @@ class ScoreMoments(Shown):
         whole = whole and isinstance(total, int | float) and bool(np.isfinite(total))
         for name, shape in shapes.items() if whole else ():
             array = arrays[name]
-            whole = (
-                whole
-                and array.dtype == np.float64
-                and array.shape == shape
-                and bool(np.isfinite(array).all())
-            )
+            whole &= array.dtype == np.float64 and array.shape == shape and bool(np.isfinite(array).all())
         if not whole:
             raise InputError("is damaged", where=str(path), remedy="make the moments again")
         facts_of_items = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
@@ -204,11 +198,9 @@ class ScoreMoments(Shown):
             The file, by custom ending in ``.moments``.
         """
         facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
-        if isinstance(self.gram, ColumnMargins):
-            facts["total"] = self.gram.total
-            save_arrays(path, KIND, {"mean": self.gram.mean, "squares": self.gram.squares}, facts)
-            return
-        save_arrays(path, KIND, {"mean": self.gram.mean, "cross": self.gram.cross}, facts)
+        facts |= {"total": self.gram.total} if isinstance(self.gram, ColumnMargins) else {}
+        arrays = {name: x for name, x in self.gram._asdict().items() if isinstance(x, np.ndarray)}
+        save_arrays(path, KIND, arrays, facts)
 
     @property
     def n(self) -> int:
@@ -241,12 +233,9 @@ class ScoreMoments(Shown):
     def _require_products(self, wanted: str) -> Gram:
         """The products of different systems, or the refusal of what needs them."""
         if isinstance(self.gram, ColumnMargins):
-            # the refusal of what needs products of different systems
-            raise (
-                InputError(
-                    f"{wanted} need products of different systems, and margins are without them",
-                    remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
-                )
+            raise InputError(
+                f"{wanted} need products of different systems, and margins are without them",
+                remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
             )
         return self.gram
 
@@ -258,20 +247,14 @@ class ScoreMoments(Shown):
                 f"{format_count(len(alone), 'system')} only one side has, such as {alone[0]!r}",
                 remedy="add moments of the same systems",
             )
-        order = [other.systems.index(name) for name in self.systems]
-        ours, theirs = self.gram, other.gram
-        both: Gram | ColumnMargins
-        if isinstance(ours, Gram) and isinstance(theirs, Gram):
-            both = merge_moments(ours, Gram(theirs.n, theirs.mean[order], theirs.cross[np.ix_(order, order)]))
-        elif isinstance(ours, ColumnMargins) and isinstance(theirs, ColumnMargins):
-            both = merge_moments(
-                ours, theirs._replace(mean=theirs.mean[order], squares=theirs.squares[order])
-            )
-        else:
+        order = np.array([other.systems.index(name) for name in self.systems])
+        ours, theirs = self.gram, _reorder_systems(other.gram, order)
+        if type(ours) is not type(theirs):
             raise InputError(
                 "one side has products of different systems, the other margins alone",
                 remedy=Either("add margins: .margins() of the one that has more", "give --margins"),
             )
+        both: Any = merge_moments(ours, theirs)  # type: ignore[type-var]  # both are of one kind
         return replace(self, gram=both, dropped=self.dropped + other.dropped)
 
     def estimates(

@@ -91,10 +91,8 @@ def gram_of(
     [[26.0]]
     """
     room = room or Room()
-    cross, product = (
-        np.zeros((columns, columns)),
-        room.get_buffer("product", columns**2).reshape(columns, columns),
-    )
+    cross = np.zeros((columns, columns))
+    product = room.get_buffer("product", cross.size).reshape(cross.shape)
     parts: list[tuple[int, Floats]] = []
     for mean, centred in _center_pieces(pieces, whole, room):
         parts.append((centred.shape[1], mean))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from shardwise.methods.tables import INSTANCES, Tables
 from shardwise.stats import student
 from shardwise.stats.student import NOISE
 
-Design = Literal["nested", "crossed"]
 TINY = 1e-12  # a mean square this small against the others is rounding
 NUMBERS = 4_000_000  # of one block of pairs
 FREEDOMS = {
@@ -93,9 +92,7 @@ def samples_test(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     return student_pairs(mean, se, topics - 1.0)
 
 
-def mixed_test(
-    tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, df: str, design: Design | None = None
-) -> Pairs:
+def mixed_test(tables: Tables, claim: Claim, ia: Ints, ib: Ints, *, df: str) -> Pairs:
     """A mixed model of each pair: nested instances, or crossed where one system is deterministic (J15 §3.1).
 
     Two deterministic systems, or seeds that are identical, have the limit of that model: the error of a paired t-test.
@@ -109,12 +106,8 @@ def mixed_test(
         part = slice(first, first + step)
         both = np.stack([y[:, :, ia[part]], y[:, :, ib[part]]], axis=-1)  # (B, T, P, M, 2)
         both = both.transpose(0, 2, 4, 3, 1)
-        for kind in ("nested", "crossed"):
-            mine = (
-                (some[:, part] == (kind == "crossed"))
-                if design is None
-                else np.full(some[:, part].shape, design == kind)
-            )
+        for kind in get_args(balanced.Design):
+            mine = some[:, part] == (kind == "crossed")
             if mine.any():
                 own_se, own_freedom = difference_of(balanced.split_lines(both, kind), df)
                 se[:, part] = np.where(mine, own_se, se[:, part])

@@ -73,7 +73,7 @@ class VoteStatistics:
 
 
 def measure_pairs(
-    values: Floats, units: VoteUnits, ia: Ints, ib: Ints, d0: float | None = None, systems: int | None = None
+    values: Floats, units: VoteUnits, ia: Ints, ib: Ints, systems: int | None = None
 ) -> VoteStatistics:
     """Measure the differences of pairs of strengths by their moderated variances.
 
@@ -87,8 +87,6 @@ def measure_pairs(
         What their errors are made of.
     ia, ib : array of int
         (P,) systems of each pair.
-    d0 : float
-        Degrees of freedom that the mean design effect counts for.
     systems : int, optional
         Systems that the pairs are of, where these are not all that are in them.
 
@@ -131,7 +129,7 @@ def measure_pairs(
         np.divide(own**2, each, out=np.full(len(ia), lead_df), where=each > 0.0)
         for each in (spread, drawn_spread)
     )
-    share = float(own_share(lead_df, max(systems, 2), d0))
+    share = float(own_share(lead_df, max(systems, 2)))
     variance = model * shrink_variances(effect, effect.mean(), share)
     # the mean design effect rests on the contrasts of all systems, R - 1 of which are independent
     kappa = spread_share(share, systems)
@@ -142,14 +140,8 @@ def measure_pairs(
 def measure_systems(values: Floats, units: VoteUnits) -> VoteStatistics:
     """Measure single strengths as `measure_pairs` does differences: from a system without votes and errors."""
     r, column, square = len(values), ((0, 0), (0, 1)), ((0, 1), (0, 1))
-    padded = VoteUnits(
-        np.pad(units.lead, column),
-        np.pad(units.lead_counts, column),
-        np.pad(units.model, square),
-        None,
-        None if units.other is None else np.pad(units.other, column),
-        None if units.other_counts is None else np.pad(units.other_counts, column),
-        None if units.shared is None else np.pad(units.shared, square),
+    padded = units.turn_arrays(
+        lambda x: np.pad(x, column), lambda x: np.pad(x, column), lambda x: np.pad(x, square)
     )
     return measure_pairs(np.append(values, 0.0), padded, np.arange(r), np.full(r, r), systems=r)
 

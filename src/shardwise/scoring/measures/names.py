@@ -6,14 +6,14 @@ import ast
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, MeasureParameter
-from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate_name
+from shardwise.scoring.measures.tools import SELDOM, TOOLS, read_names, translate_name
 
 _SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?\s*", re.DOTALL)
 _BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -137,12 +137,6 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
     return _ask_tools(text)
 
 
-_OTHER_NAMES = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
-                "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
-                "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
-"""Names of other programs, in their capitals."""
-
-
 def _parse_exactly(text: str) -> Measure | None:
     """Read one of our own names; None where it is none, or is written as another program does."""
     shape = _SHAPE.fullmatch(text)
@@ -167,7 +161,7 @@ def _ask_tools(text: str) -> list[Measure]:
         # the name in the capitals of names that we or other programs have
         head = shape[1]
         heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper()}
-        heads |= {name for name in _OTHER_NAMES if name.lower() == head.lower()}
+        heads |= {name for names in read_names().values() for name in names if name.lower() == head.lower()}
         spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
     for spelled in spellings:
         for tool in (*others, "shardwise"):
@@ -276,26 +270,25 @@ def _simplify_number(value: float) -> int | float:
     return int(value) if int(value) == value else float(value)
 
 
+_NUMBERS: dict[str, tuple[Callable[[float], bool], str, Callable[[float], float]]] = {
+    "grade": (lambda x: int(x) == x and -32767 <= x <= 32767, "a whole number", int),
+    "share": (lambda x: 0 < x < 1, "a number between 0 and 1", float),
+    "fraction": (lambda x: 0 <= x <= 1, "a number from 0 to 1", float),
+    "weight": (lambda x: x >= 0, "a number of 0 or more", _simplify_number),
+    "positive": (lambda x: x > 0, "a number above 0", _simplify_number),
+    "number": (lambda x: True, "a number", _simplify_number),
+    "base": (lambda x: x > 1, "a number above 1", _simplify_number),
+}
+"""Kinds of numbers: which are allowed, what is asked for, and their canonical type."""
+
+
 def _validate_value(text: str, parameter: MeasureParameter, value: Any) -> Any:
     """Return a value in its canonical form, or refuse it and say what was expected."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if parameter.kind == "grade":
-        good, want = number and int(value) == value and -32767 <= value <= 32767, "a whole number"
-        value = int(value) if good else value
-    elif parameter.kind == "share":
-        good, want = number and 0 < value < 1, "a number between 0 and 1"
-        value = float(value) if good else value
-    elif parameter.kind == "fraction":
-        good, want = number and 0 <= value <= 1, "a number from 0 to 1"
-        value = float(value) if good else value
-    elif parameter.kind in ("weight", "positive", "number", "base"):
-        good, want = {
-            "weight": (number and value >= 0, "a number of 0 or more"),
-            "positive": (number and value > 0, "a number above 0"),
-            "number": (number, "a number"),
-            "base": (number and value > 1, "a number above 1"),
-        }[parameter.kind]
-        value = _simplify_number(value) if good else value
+    if parameter.kind in _NUMBERS:
+        fits, want, convert = _NUMBERS[parameter.kind]
+        good = number and fits(value)
+        value = convert(value) if good else value
     elif parameter.kind == "choice":
         good, want = value in parameter.choices, " or ".join(map(repr, parameter.choices))
     elif parameter.kind == "flag":
@@ -343,6 +336,7 @@ def _suggest_measure(text: str) -> str:
     return f"did you mean {_BY_LOWER_NAME[near[0]]}?" if near else ""
 
 
-def _list_known(shown: int = 12) -> str:
+def _list_known() -> str:
+    shown = 12
     names = [definition.name for definition in DEFINITIONS]
     return f"known: {', '.join(names[:shown])} and {len(names) - shown} others"
