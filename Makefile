@@ -16,9 +16,9 @@ CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 unexport PYTHONDONTWRITEBYTECODE
 
 # two processes of tests share the cores, and threads of linear algebra would only wait for one another
-check test explore slow coverage lowest: export OPENBLAS_NUM_THREADS = 1
+check test full explore slow coverage lowest: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
+.PHONY: demo check test full build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz \
   sbom audit clean freeze house explore readme generate mutants
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
@@ -89,6 +89,10 @@ explore: $(VENV)/.installed-dev build
 	  SHARDWISE_EXPLORE=$$seed $(BIN)/pytest -q -n 2 -m "hypothesis and not browser" $(or $(TESTS),tests) || status=$$?; \
 	  seed=$$((seed + 1)); \
 	done; exit $$status
+
+# the cases that `make test` leaves to others which guard the same: all of a table of choices, more seeds
+full: $(VENV)/.installed-dev build browser
+	$(BIN)/pytest -q -n 2 -m full
 
 test: $(VENV)/.installed-dev build browser
 	$(BIN)/pytest -q -n 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,10 @@ from hypothesis import is_hypothesis_test, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 ROOT = Path(__file__).parent.parent
+
+# Byte code is kept, whoever forbids it: the processes that tests start, and their workers, would compile it all anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Every machine tries the same examples, with CI in the environment or without; the first may compile a kernel.
 REPEATABLE = settings(settings.get_profile("default"), deadline=None, derandomize=True, database=None)
@@ -30,8 +35,11 @@ def pytest_report_header() -> str:
     return f"examples drawn by SHARDWISE_EXPLORE={EXPLORE_SEED}" if EXPLORE_SEED else ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that were measured to be slow; `make slow` lists them anew."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that were measured to be slow (`make slow` lists them anew); `full` ones wait for `make full`."""
+    if "full" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     slow = set((ROOT / "tests" / "slow.txt").read_text().splitlines())
     for item in items:
         if item.nodeid.split("[")[0] in slow and item.get_closest_marker("guard") is None:

@@ -20,6 +20,7 @@ late.bind_names(
     summary="shardwise.writing.answer:write_summary",
     gate_sentence="shardwise.writing.gate:write_verdict",
     gate_text="shardwise.writing.gate:write_gate",
+    ledger_gate_text="shardwise.writing.gate:write_ledger_gate",
     sequential_gate_text="shardwise.writing.gate:write_sequential_gate",
     slices_text="shardwise.writing.slices:summarize_slices",
     pairs_summary="shardwise.writing.answer:summarize_pairs",

@@ -255,9 +255,8 @@ def test_a_baseline_is_tried_on_its_own_pairs() -> None:
     lab = content.trust.calibration
     assert lab is not None
     how: dict[str, Any] = {"repetitions": lab.repetitions, "seed": 1, "claims": [("topic",)]}
-    methods = list(dict.fromkeys(lab.table["method"]))
-    own = sw.calibrate(content.fit.scores, methods, baseline=names[2], **how).table.set_index("method")
-    every = sw.calibrate(content.fit.scores, methods, **how).table.set_index("method")
+    own = sw.calibrate(content.fit.scores, ["t holm"], baseline=names[2], **how).table.set_index("method")
+    every = sw.calibrate(content.fit.scores, ["t holm"], **how).table.set_index("method")
     found = lab.table.set_index("method")
     assert found.loc["t holm", "power"] > every.loc["t holm", "power"]
     assert own.loc["t holm", "power"] > every.loc["t holm", "power"]

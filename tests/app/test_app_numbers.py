@@ -44,10 +44,8 @@ def write_runs(folder: Path) -> list[Path]:
 
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "table": ("models", {}),
-    "baseline": ("trec3", {"baseline": ["sys5"], "alpha": 0.1}),
     "repeats": ("models", {"repeats": "samples"}),
-    "named method": ("trec3", {"method": "t holm", "baseline": ["sys1", "sys8"]}),
+    "named method": ("trec3", {"method": "t holm", "alpha": 0.1, "baseline": ["sys1", "sys8"]}),
     "shards": ("runs", {"shards": 2, "measure": ["P@10"], "corpus": 600_000}),
     "votes": ("votes", {}),
 }

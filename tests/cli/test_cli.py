@@ -114,7 +114,7 @@ def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_demo_needs_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it, but for the 400 tables that its report would simulate."""
+    """All of it, but for the tables that its report would simulate."""
     monkeypatch.chdir(tmp_path)
     done = shardwise("demo")
     assert done.returncode == 0, done.stderr

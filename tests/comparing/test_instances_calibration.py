@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -69,8 +71,17 @@ def rates(seed: int, repetitions: int, fixed: bool, m: int, n: int, sd: float) -
     return counts / repetitions
 
 
+def leave_near_ones(rows: list[Any]) -> list[Any]:
+    """Rows of the table; those of 25 topics that others have with 50 wait for make full."""
+    near = [(row[:2], row[3]) for row in TABLE if row[2] == 50]
+    return [
+        pytest.param(*row, marks=pytest.mark.full if row[2] == 25 and (row[:2], row[3]) in near else [])
+        for row in rows
+    ]
+
+
 @pytest.mark.calibration
-@pytest.mark.parametrize(("fixed", "m", "n", "sd", "gold"), TABLE)
+@pytest.mark.parametrize(("fixed", "m", "n", "sd", "gold"), leave_near_ones(TABLE))
 def test_false_alarms(
     fixed: bool, m: int, n: int, sd: float, gold: tuple[float, ...], repetitions: float
 ) -> None:
@@ -83,8 +94,9 @@ def test_false_alarms(
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize(("fixed", "m", "n", "sd"), [row[:4] for row in TABLE])
+@pytest.mark.parametrize(("fixed", "m", "n", "sd"), [row[:4] for row in TABLE if not row[0]])
 def test_the_default_keeps_its_level(fixed: bool, m: int, n: int, sd: float, repetitions: float) -> None:
+    """Two random systems; against a deterministic one the table above has its rate."""
     rng = np.random.default_rng(m + n)
     size = int((1000 if m * n > 1000 else 6000) * repetitions)
     hits, done = 0, 0

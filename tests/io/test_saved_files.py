@@ -90,7 +90,7 @@ def test_a_cut_or_altered_file_is_refused(saved: tuple[Path, Path]) -> None:
 
 def test_a_file_made_to_fill_the_memory_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
-    path.write_bytes(zstandard.ZstdCompressor(level=19).compress(bytes((1 << 30) + 1)))
+    path.write_bytes(zstandard.ZstdCompressor(level=1).compress(bytes((1 << 30) + 1)))
     assert path.stat().st_size < 200_000
     with pytest.raises(sw.InputError, match="damaged"):
         sw.Collection.load(path)

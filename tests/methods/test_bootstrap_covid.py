@@ -45,7 +45,7 @@ def _distinct(corpus: Path) -> list[str]:
         return list(dict.fromkeys(stream.read().splitlines()))  # the list names 33 documents twice
 
 
-@pytest.mark.parametrize("name", ["MD2", "MD3", "MD6"])
+@pytest.mark.parametrize("name", ["MD2", pytest.param("MD3", marks=pytest.mark.full), "MD6"])
 def test_splits_bracket_an_independent_run(three_shards: xr.DataArray, name: str) -> None:
     """One run of the authors' recipe on one split, against the default seed.
 

@@ -261,8 +261,7 @@ def null_scores(rng: np.random.Generator, shards: int, *, fixed: bool, skewed: b
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize("skewed", [False, True])
-@pytest.mark.parametrize("shards", [2, 5])
+@pytest.mark.parametrize(("shards", "skewed"), [(2, True), (5, False)])
 def test_difference_distribution_errs_five_times_in_a_hundred(
     shards: int, skewed: bool, repetitions: float
 ) -> None:

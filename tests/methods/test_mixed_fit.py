@@ -68,7 +68,9 @@ def test_likelihood_is_the_textbook_one(design: Any, lost: float) -> None:
         assert dense_deviance(fit.data, other) > fit.criterion
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(k, marks=pytest.mark.full) for k in range(6, 12))]
+)
 def test_no_random_design_ends_short_of_the_maximum(seed: int) -> None:
     """Against a derivative-free search from several starts, instances often without any variance."""
     rng = np.random.default_rng(seed)

@@ -210,7 +210,7 @@ COMPONENTS = {"topic": {"ts": 0.08, "sk": 0.0, "e": 0.06}, "both": {"ts": 0.08, 
 def test_claims_hold_their_level(
     repetitions: float, missing: float, scenario: str, generalize: tuple[str, ...]
 ) -> None:
-    reps = int(300 * repetitions)
+    reps = int(150 * repetitions)
     rejected, estimated, actual = pair_rates(reps, (16, 6, 6), COMPONENTS[scenario], generalize, missing)
     assert abs(rejected.mean() - 0.05) < 4 * rejected.std() / np.sqrt(reps)
     gap = estimated - actual

@@ -236,7 +236,7 @@ def test_an_arrow_file_damaged_anywhere_is_refused_in_one_line(tmp_path: Path) -
 
 @pytest.mark.parametrize("margins", [False, True])
 def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins: bool) -> None:
-    y = np.random.default_rng(4).normal(3.0, 1.0, (2500, 60))
+    y = np.random.default_rng(4).normal(3.0, 1.0, (1500, 60))
     np.save(tmp_path / "array.npy", y)
     wide = pd.DataFrame(y, columns=[f"s{k}" for k in range(60)])
     wide.to_parquet(tmp_path / "wide.parquet")
@@ -244,8 +244,7 @@ def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins:
     write_arrow(tmp_path / "batches.arrow", pa.Table.from_pandas(wide), 70)
     for name in ("array.npy", "wide.parquet", "groups.parquet", "batches.arrow"):
         found = [
-            sw.ScoreMoments.of(tmp_path / name, rows=300, jobs=jobs, margins=margins).gram
-            for jobs in (1, 2, 5)
+            sw.ScoreMoments.of(tmp_path / name, rows=300, jobs=jobs, margins=margins).gram for jobs in (1, 5)
         ]
         for other in found[1:]:
             for one, same in zip(found[0], other, strict=True):

@@ -218,7 +218,9 @@ def middle_names(systems: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("systems", [2, 3, 20, 126, 500])
+@pytest.mark.parametrize(
+    "systems", [*(pytest.param(n, marks=pytest.mark.full) for n in (2, 126)), 3, 20, 500]
+)
 def test_no_text_is_clipped(browser: Any, tmp_path: Path, systems: int) -> None:
     """Bounding boxes of all text, on a telephone and a desk, dark and on paper; intervals are seen on both."""
     path = tmp_path / "report.html"

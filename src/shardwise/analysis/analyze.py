@@ -98,7 +98,7 @@ class AnalysisOptions:
         Seed of everything random; recorded.
     calibration
         Tables simulated in each scenario at most, to measure the error rates on data like these: 0 for
-        none, None for 100 to 400.
+        none, None for 100 to 150.
     title
         Heading of the report.
     notes

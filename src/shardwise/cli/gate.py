@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
+from shardwise.analysis.ledger import load_ledger
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
@@ -17,6 +18,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import xr
 from shardwise.core.scores import level_names
+from shardwise.writing.gate import write_ledger
 
 NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
@@ -25,6 +27,8 @@ NOT_PASSED = 3
 def judge_systems(options: Options) -> Result:
     """Compare two systems; the verdict comes with the exit code that says whether it passes."""
     check_choices(options)
+    if options.ledger is not None:
+        return _judge_by_ledger(options)
     reader, read, base, new = _read_systems(options)
     options = options.for_measure(read.measures[0])
     if options.margin is None:
@@ -55,6 +59,54 @@ def judge_systems(options: Options) -> Result:
         verdict.to_frame(),
         read.notes,
         facts={"passes": verdict.passes, **facts},
+        answers=True,
+        code=0 if verdict.passes else NOT_PASSED,
+    )
+
+
+def _judge_by_ledger(options: Options) -> Result:
+    """Judge one candidate of a loop and record it, or show what the next ones need."""
+    chosen = sorted(name for name in options.given if options.command.every[name].chooses)
+    if chosen or options.margin.no_rare_failures:
+        raise InputError(
+            (Option(chosen[0] if chosen else "margin", None if chosen else str(options.margin)),
+             " has no effect with a ledger, whose tests hold at any level"),
+            remedy="remove it",
+        )  # fmt: skip
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("alpha", "power")}
+    how["margin"] = float(options.margin)
+    if options.ledger.exists() and options.ledger.stat().st_size:
+        ledger = load_ledger(options.ledger)
+        # what was asked at the beginning holds unless something else is said
+        how |= {name: ledger.head[name] for name in ("margin", "alpha") if name not in options.given}
+    if options.plan:
+        ledger = load_ledger(options.ledger)
+        return Result(
+            tuple(write_ledger(ledger, options.power)),
+            ledger.plan(options.power),
+            facts={"candidates": len(ledger.looks), "accepted": ledger.accepted, "spent": ledger.spent},
+            answers=True,
+        )
+    alone = len(options.inputs) == 1 and not options.baseline
+    if alone:
+        reader = InputReader(options).check().one_measure()
+        read = replace(reader.read_input(), notes=())
+        names = options.new or level_names(pick_measure(read), "system")
+        base, new = None, names[0] if len(names) == 1 else tuple(names)
+    else:
+        _, read, base, names = _read_systems(options)
+        new = names[0] if len(names) == 1 else names
+    scores = pick_measure(read)
+    if "fill" in options.given:
+        scores = fill_gaps(scores, options.fill)[0]
+    asked = {name: getattr(options, name) for name in ("repeats", "reveal", "candidates", "base_of")}
+    verdict = gate(base, new, scores=scores, ledger=options.ledger, **asked, **how)
+    shown = ("passes", "measure", "margin", "alpha", "power", "revealed", "repeated", "digest")
+    return Result(
+        (str(verdict),),
+        verdict.to_frame(),
+        read.notes,
+        facts={name: getattr(verdict, name) for name in shown} | {"candidates_declared": verdict.declared},
         answers=True,
         code=0 if verdict.passes else NOT_PASSED,
     )

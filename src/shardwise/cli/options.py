@@ -646,6 +646,18 @@ _ROWS = (
     Param("sequential", QUESTION, kind=Path, metavar="FILE", check=refuse_unwritable_file,
         help="Test after every batch of new items at one error rate; FILE keeps the state between the interim "
         "looks."),
+    Param("ledger", QUESTION, kind=Path, metavar="FILE", common=True, only_with=(when.ONE_LOOK,),
+        check=refuse_unwritable_file,
+        help="Judge candidates one after another on the same items at one error rate; FILE records them. Without a "
+        "base: the last accepted one."),
+    Param("reveal", QUESTION, default=False, kind=bool, only_with=(when.LEDGER,),
+        help="Show difference, interval and p of the candidate, and record that in the ledger."),
+    Param("candidates", QUESTION, kind=int, metavar="N", least=1, only_with=(when.LEDGER,),
+        help="Declare with the first candidate how many there will be; the ledger closes then."),
+    Param("base_of", QUESTION, metavar="FILE", only_with=(when.LEDGER,), path=True,
+        help="An earlier ledger that a new one refers to; or the word ledger, for the base of this one."),
+    Param("plan", QUESTION, default=False, kind=bool, only_with=(when.LEDGER,),
+        help="Show how large a gain the next candidates need, and judge none."),
     Param("power", PLAN, default=0.8, kind=float, metavar="P", common=True, least=0.0, most=1.0,
         only_with=(when.WITHOUT_WIDTH,), check=_check_levels("power"),
         help="Power to reach."),

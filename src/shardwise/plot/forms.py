@@ -84,8 +84,20 @@ def tips(*fields: str) -> list[Channel]:
 def draw(mark: str, rows: Rows, channels: Mapping[str, Any], **style: Any) -> alt.Chart:
     """One mark a row; rows may be made into data before."""
     chart = alt.Chart(rows if isinstance(rows, dict) else make_data(rows))
-    drawn: alt.Chart = getattr(chart, f"mark_{mark}")(**style).encode(**channels)
+    drawn: alt.Chart = getattr(chart, f"mark_{mark}")(**style).encode(**_make_channels(channels))
     return drawn
+
+
+def _make_channels(channels: Mapping[str, Any]) -> dict[str, Any]:
+    """Channels as objects of Altair, which for each dictionary would look through all of its classes."""
+    made: dict[str, Any] = {}
+    for channel, encoding in channels.items():
+        kind = f"{channel[0].upper()}{channel[1:]}"
+        if isinstance(encoding, list):
+            made[channel] = [getattr(alt, kind)(**each) for each in encoding]
+        else:
+            made[channel] = getattr(alt, f"{kind}Value" if "value" in encoding else kind)(**encoding)
+    return made
 
 
 def draw_level(value: float, side: Literal["x", "y"], **channel: Any) -> alt.Chart:
@@ -95,8 +107,7 @@ def draw_level(value: float, side: Literal["x", "y"], **channel: Any) -> alt.Cha
 
 def layer(layers: Sequence[alt.Chart], width: float, height: float, title: Any = "") -> alt.LayerChart:
     """Layers as one panel."""
-    drawn = alt.LayerChart(layer=list(layers)).properties(width=width, height=height)
-    return drawn.properties(title=title) if title else drawn
+    return alt.LayerChart(layer=list(layers), width=width, height=height, title=title or alt.Undefined)
 
 
 def finish_layers(

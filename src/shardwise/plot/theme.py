@@ -57,11 +57,13 @@ _OFFLINE: dict[type, type] = {
 
 def finish_chart(chart: ChartKind) -> ChartKind:
     """Finish a chart: no frame, a pale grid, titles that do not shout, and shown without a network."""
-    finished: ChartKind = (
-        chart.configure_view(stroke=None)
-        .configure_axis(gridColor="#e6e6e6", titleFontWeight="normal", titleFontSize=12, titlePadding=8)
-        .configure_legend(titleFontWeight="normal", titleFontSize=11)
-        .configure_title(fontWeight="normal", fontSize=12, anchor="start", subtitleFontSize=11)
+    # Set at once: each of Altair's own `configure_…` copies the whole chart.
+    finished = chart.copy(deep=False)
+    finished.config = alt.Config(
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(gridColor="#e6e6e6", titleFontWeight="normal", titleFontSize=12, titlePadding=8),
+        legend=alt.LegendConfig(titleFontWeight="normal", titleFontSize=11),
+        title=alt.TitleConfig(fontWeight="normal", fontSize=12, anchor="start", subtitleFontSize=11),
     )
     # Altair keeps the attributes of a chart for its specification, so that the class is set beside it.
     object.__setattr__(finished, "__class__", _OFFLINE.get(type(finished), type(finished)))

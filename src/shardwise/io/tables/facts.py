@@ -118,7 +118,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
         if role == "slice":
             # columns that have a meaning of their own keep it
             named[role] = tuple(name for name in named[role] if list_roles(name)[:1] not in OWN_MEANING)
-        if len(names) > 1 and role not in ("topic", "system", "value", "slice"):
+        if len(names) > 1 and role not in ("topic", "system", "instance", "value", "slice"):
             raise InputError(
                 f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
             )
