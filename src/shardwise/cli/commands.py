@@ -202,7 +202,8 @@ Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --
         """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
 It passes if it is significantly better, or worse by less than the margin; it does not if it is worse, or if the
-scores do not tell. As Markdown it is a comment for a pull request.
+scores do not tell. Of several measures all must pass; with --by no category may be significantly worse. As Markdown
+it is a comment for a pull request.
 
 Example: shardwise gate base.csv new.csv --margin 0.01
 
