@@ -61,7 +61,13 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("repeats.csv", "--table", "settings", "--baseline", "m1"),
     ],
     "paper": [("scores.csv", "--out", "paper", "--baseline", "x"), ("hostile.csv", "--method", "t holm")],
-    "gate": [("scores.csv", "--baseline", "y", "--new", "x"), ("old.csv", "new.csv", "--margin", 0.3)],
+    "gate": [
+        ("scores.csv", "--baseline", "y", "--new", "x"),
+        ("old.csv", "new.csv", "--margin", 0.3),
+        ("old.csv", "new.csv", "--margin", 0, "--ledger", "gate.jsonl"),
+        ("new.csv", "--ledger", "gate.jsonl", "--reveal"),
+        ("--ledger", "gate.jsonl", "--plan"),
+    ],
     "leaderboard": [
         ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
@@ -76,6 +82,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     ],
     "design repeats": [("repeats.csv",)],
     "design equivalence": [("repeats.csv", "--margin", 0.5)],
+    "design loop": [("--topics", 1000)],
     "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],
     "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
@@ -284,11 +291,11 @@ def test_an_option_without_effect_is_none() -> None:
     has = {name: flags(one) for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools",
-        "design budget", "design repeats", "design equivalence",
+        "design budget", "design repeats", "design equivalence", "design loop",
         "repeat", "serve", "replicate s14", "gate",
     }  # fmt: skip
     assert {name for name, options in has.items() if "--jobs" not in options} == {
-        "simulate", "design repeats", "design equivalence",
+        "simulate", "design repeats", "design equivalence", "design loop",
     }  # fmt: skip
 
 

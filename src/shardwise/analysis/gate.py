@@ -188,6 +188,10 @@ def gate(
     lower_is_better: bool | None = None,
     no_rare_failures: bool = False,
     comparisons: Comparisons | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    reveal: bool = False,
+    candidates: int | None = None,
+    base_of: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Say whether a system may replace another: better, no worse, worse, or inconclusive.
 
@@ -221,11 +225,22 @@ def gate(
     comparisons : Comparisons, optional
         Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
         default method's.
+    ledger : path, optional
+        A file that records all candidates tried on these items, one after another: the probability of ever passing
+        one that is not better (with a margin above 0: that loses the margin or more) is at most alpha/2 for all of them
+        together, whatever they were made from, if only verdicts are seen. Then the verdict is "pass" or "fail", a
+        margin of 0 is allowed, and no base stands for the last accepted candidate.
+    reveal : bool
+        With a ledger, whether to show difference, interval and p, and to record that.
+    candidates : int, optional
+        With a ledger, how many candidates there will be, declared with the first one.
+    base_of : path, optional
+        With a ledger, an earlier one on other items that it refers to, or "ledger" for the base of this one.
 
     Returns
     -------
-    Gate or Gates
-        `Gates` for several new systems.
+    Gate, Gates or LedgerGate
+        `Gates` for several new systems, `LedgerGate` with a ledger.
 
     >>> old = np.linspace(0.2, 0.8, 300)
     >>> found = gate(old, old + 0.05 * np.sin(np.arange(300)), margin=0.02)
@@ -235,18 +250,28 @@ def gate(
     >>> gate(ten_right, ten_right).verdict
     'inconclusive'
     """
+    if ledger is not None:
+        # it builds on this module
+        from shardwise.analysis.ledger import gate_by_ledger
+
+        return gate_by_ledger(
+            base, new, ledger, margin=margin, scores=scores, power=power, alpha=alpha, repeats=repeats, range=range,
+            lower_is_better=lower_is_better, reveal=reveal, candidates=candidates, base_of=base_of,
+        )  # fmt: skip
+    if reveal or candidates is not None or base_of is not None:
+        raise InputError(
+            "reveal, candidates and base_of have no effect without a ledger", remedy="name a ledger"
+        )
     if not (np.isfinite(margin) and margin > 0.0):
         raise InputError(
             f"a margin of {margin} cannot be met", remedy="give a small positive number", argument="margin"
         )
     validate_level(alpha)
     validate_level(power, "power")
-    table, base_name, candidates = arrange_systems(base, new, scores)
+    table, base_name, names = arrange_systems(base, new, scores)
     table = declare_measure(table, range, lower_is_better)
-    question = GateQuestion(margin, alpha, len(candidates), power, no_rare_failures)
-    each = tuple(
-        _judge_candidate(table, base_name, name, question, repeats, comparisons) for name in candidates
-    )
+    question = GateQuestion(margin, alpha, len(names), power, no_rare_failures)
+    each = tuple(_judge_candidate(table, base_name, name, question, repeats, comparisons) for name in names)
     return each[0] if len(each) == 1 else Gates(each)
 
 
@@ -286,7 +311,12 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str
 
 def _single_systems(data: Any, name: str) -> xr.DataArray:
     """Scores of one system or several; one score an item will do."""
-    if isinstance(data, pd.Series):
+    if isinstance(data, pd.Series) and data.index.is_unique:
+        # not read as a table: any name is a system's, and items without names are numbered as those of an array
+        called = name if data.name is None else str(data.name)
+        coords = {"topic": list(map(str, data.index)), "system": [called]}
+        data = xr.DataArray(data.to_numpy(np.float64)[:, None], dims=("topic", "system"), coords=coords)
+    elif isinstance(data, pd.Series):
         data = data.to_frame(name if data.name is None else str(data.name))
     elif isinstance(data, np.ndarray | list | tuple) and np.ndim(data) == 1:
         data = xr.DataArray(
@@ -593,21 +623,11 @@ def gate_sequentially(
     SequentialGate
         The verdict so far.
     """
-    table, base_name, candidates = arrange_systems(base, new, scores)
-    if len(candidates) != 1:
-        raise InputError("a sequential gate tries one new system", remedy="give one, with a file of its own")
-    new_name = candidates[0]
-    names = level_names(table, "system")
-    two = table.isel(system=[names.index(new_name), names.index(base_name)])
-    kind = (repeats or infer_repeats(two)) if "instance" in two.dims else ""
-    if kind == "seeds":
-        raise InputError(
-            "items are not independent given the seeds, so that a sequential gate cannot count them",
-            remedy=("use a gate without ", Option("sequential"), ", or ", Option("repeats", "samples")),
-        )
+    two = select_one(base, new, scores, repeats, "a sequential gate")
     previous = _load_state(Path(path)) if Path(path).exists() else None
     if previous is not None and range is None:
         range = (previous.bounds.low, previous.bounds.high)
+    base_name, new_name = reversed(level_names(two, "system"))
     bounded = bound_scores(declare_measure(two, range, lower_is_better))
     if bounded is None:
         raise InputError("a sequential gate needs bounded scores", remedy=("give ", Option("range")))
@@ -615,7 +635,7 @@ def gate_sequentially(
     if not 0.0 < scaled < 1.0:
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     started = SequentialGate(
-        base_name, new_name, str(table.name or "score"), SequentialState(scaled, alpha), bounded.bounds, frozenset(), 0,
+        base_name, new_name, str(two.name or "score"), SequentialState(scaled, alpha), bounded.bounds, frozenset(), 0,
         nouns_of(two).get("topic", "topic"),
     )  # fmt: skip
     if previous is not None:
@@ -651,6 +671,36 @@ def gate_sequentially(
     )
     state.save(path)
     return state
+
+
+def select_one(base: Any, new: Any, scores: Any, repeats: str | None, what: str) -> xr.DataArray:
+    """Return the scores of one new system and the base, in this order; without a base of the new one alone.
+
+    Repeats may be samples, not seeds: items are not independent given the seeds.
+    """
+    if base is None:
+        table = _single_systems(new, "new") if scores is None else as_scores(scores)
+        candidates = (
+            level_names(table, "system") if scores is None else (new,) if isinstance(new, str) else new
+        )
+        wanted = tuple(candidates)
+    else:
+        table, base_name, candidates = arrange_systems(base, new, scores)
+        wanted = (*candidates, base_name)
+    if len(candidates) != 1:
+        raise InputError(f"{what} tries one new system", remedy="give one at a time")
+    names = level_names(table, "system")
+    if missing := set(wanted) - set(names):
+        raise InputError(
+            f"unknown system {missing.pop()!r}", remedy=f"the systems are {', '.join(names[:5])}"
+        )
+    chosen = table.isel(system=[names.index(name) for name in wanted])
+    if "instance" in chosen.dims and (repeats or infer_repeats(chosen)) == "seeds":
+        raise InputError(
+            f"items are not independent given the seeds, so that {what} cannot count them",
+            remedy=("use a gate on fixed items, or ", Option("repeats", "samples")),
+        )
+    return chosen
 
 
 def _load_state(path: Path) -> SequentialGate:

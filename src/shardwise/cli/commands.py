@@ -65,7 +65,7 @@ SHARDING = "shards splits kind corpus"
 COMPARING = f"{READING} fill exclude generalize baseline alpha method model resamples {SHARDING}"
 """Options of every command that compares systems: the same input, question and method in all of them."""
 DIRECTION = "range lower_is_better higher_is_better"
-ASKING = f"{COMPARING} {DIRECTION} instances deterministic repeats margin human"
+ASKING = f"{COMPARING} {DIRECTION} by instances deterministic repeats margin human"
 WRITTEN = "format out quiet"
 SOURCED = f"{READING} {WRITTEN} chart variance also"
 POOLED = f"{FILES} {WRITTEN} chart pool alpha power method variance also systems"
@@ -198,18 +198,22 @@ Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --
     ),
     _define(
         "gate", "gate:judge_systems",
-        f"{ASKING} {WRITTEN} random new sequential power",
+        f"{ASKING} {WRITTEN} random new sequential ledger reveal candidates base_of plan power",
         """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
 It passes if it is significantly better, or worse by less than the margin; it does not if it is worse, or if the
-scores do not tell. As Markdown it is a comment for a pull request.
+scores do not tell. Of several measures all must pass; with --by no category may be significantly worse. As Markdown
+it is a comment for a pull request.
 
 Example: shardwise gate base.csv new.csv --margin 0.01
 
-Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01""",
+Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01
+
+Example: shardwise gate base.csv new.csv --margin 0 --ledger gate.jsonl""",
         inputs={
             "help": "Scores of the system in use, then of the new one; or any input of compare with --baseline and "
-            "--new."
+            "--new.",
+            "required": False,
         },
         new={}, margin={
             "default": GateMargin("0.01"), "kind": GateMargin, "metavar": "[NAME=]X[:WORD]",
@@ -286,6 +290,19 @@ Example: shardwise design repeats scores.csv --min-diff 0.05 --cost topic=3,answ
         min_diff={"default": 0.05, "help": "Smallest difference worth detecting."},
         systems={"default": None, "help": "Number of systems. Default: those of the scores."},
         repeats={},
+    ),
+    _define(
+        "design loop", "design:plan_candidates",
+        f"{WRITTEN} topics min_diff alpha power",
+        """Candidates that a hold-out carries in a loop, one after another, before it no longer detects a gain.
+
+For gate --ledger with a margin of 0 and right or wrong answers that differ on 20% of the items. Counted are all
+candidates by then, of which some were accepted; if_declared: their number is declared by --candidates.
+
+Example: shardwise design loop --topics 1000 --min-diff 0.05""",
+        topics={"default": [200, 1000, 5000], "help": "Number of items of the hold-out."},
+        min_diff={"default": [0.05, 0.1], "help": "True gain to detect.", "only_with": ()},
+        power={"only_with": ()},
     ),
     _define(
         "design equivalence", "design:plan_margin",

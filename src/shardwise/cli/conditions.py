@@ -143,6 +143,12 @@ REPORT = Condition(
     ("add ", Option("report", "report.html")),
 )
 PAGE = Condition(lambda now: now.format == "html", "in this format", ("add ", Option("format", "html")))
+LEDGER = Condition(
+    lambda now: now.value("ledger") is not None, "without a ledger", ("add ", Option("ledger", "gate.jsonl"))
+)
+ONE_LOOK = Condition(
+    lambda now: now.value("sequential") is None, ("with ", Option("sequential")), "remove one of the two"
+)
 ESTIMATED = Condition(
     lambda now: not split_variances(now.value("variance", []))[0],
     ("with ", Option("variance")),

@@ -31,6 +31,7 @@ from shardwise.planning.design import (
     topics_for_power,
     variance_for,
 )
+from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
     RepeatPlan,
     design_curve,
@@ -309,6 +310,14 @@ def _read_repeats(options: Options) -> tuple[xr.DataArray, tuple[str, ...]]:
             remedy="give repeated scores of each system, or name their column: --columns instance=sample",
         )
     return scores, read.notes
+
+
+def plan_candidates(options: Options) -> Result:
+    """Return the candidates that hold-outs carry in a loop."""
+    how = {name: getattr(options, name) for name in ("alpha", "power")}
+    frame = plan_loop(options.topics, options.min_diff, **how)
+    title = "gate with a ledger: candidates before a gain is no longer detected, by those accepted until then"
+    return Result((title,), frame, facts=how)
 
 
 def plan_margin(options: Options) -> Result:

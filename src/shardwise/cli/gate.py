@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
+from shardwise.analysis.ledger import load_ledger
+from shardwise.analysis.requirements import judge_requirements
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
@@ -17,6 +19,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import xr
 from shardwise.core.scores import level_names
+from shardwise.writing.gate import write_ledger
 
 NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
@@ -25,7 +28,11 @@ NOT_PASSED = 3
 def judge_systems(options: Options) -> Result:
     """Compare two systems; the verdict comes with the exit code that says whether it passes."""
     check_choices(options)
+    if options.ledger is not None:
+        return _judge_by_ledger(options)
     reader, read, base, new = _read_systems(options)
+    if options.by or len(read.measures) > 1:
+        return _judge_requirements(options, read, base, new)
     options = options.for_measure(read.measures[0])
     if options.margin is None:
         raise InputError(
@@ -60,6 +67,94 @@ def judge_systems(options: Options) -> Result:
     )
 
 
+def _judge_by_ledger(options: Options) -> Result:
+    """Judge one candidate of a loop and record it, or show what the next ones need."""
+    chosen = sorted(name for name in options.given if options.command.every[name].chooses)
+    if chosen or options.margin.no_rare_failures:
+        raise InputError(
+            (Option(chosen[0] if chosen else "margin", None if chosen else str(options.margin)),
+             " has no effect with a ledger, whose tests hold at any level"),
+            remedy="remove it",
+        )  # fmt: skip
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("alpha", "power")}
+    how["margin"] = float(options.margin)
+    if options.ledger.exists() and options.ledger.stat().st_size:
+        ledger = load_ledger(options.ledger)
+        # what was asked at the beginning holds unless something else is said
+        how |= {name: ledger.head[name] for name in ("margin", "alpha") if name not in options.given}
+    if options.plan:
+        ledger = load_ledger(options.ledger)
+        return Result(
+            tuple(write_ledger(ledger, options.power)),
+            ledger.plan(options.power),
+            facts={"candidates": len(ledger.looks), "accepted": ledger.accepted, "spent": ledger.spent},
+            answers=True,
+        )
+    alone = len(options.inputs) == 1 and not options.baseline
+    if alone:
+        reader = InputReader(options).check().one_measure()
+        read = replace(reader.read_input(), notes=())
+        names = options.new or level_names(pick_measure(read), "system")
+        base, new = None, names[0] if len(names) == 1 else tuple(names)
+    else:
+        _, read, base, names = _read_systems(options)
+        new = names[0] if len(names) == 1 else names
+    scores = pick_measure(read)
+    if "fill" in options.given:
+        scores = fill_gaps(scores, options.fill)[0]
+    asked = {name: getattr(options, name) for name in ("repeats", "reveal", "candidates", "base_of")}
+    verdict = gate(base, new, scores=scores, ledger=options.ledger, **asked, **how)
+    shown = ("passes", "measure", "margin", "alpha", "power", "revealed", "repeated", "digest")
+    return Result(
+        (str(verdict),),
+        verdict.to_frame(),
+        read.notes,
+        facts={name: getattr(verdict, name) for name in shown} | {"candidates_declared": verdict.declared},
+        answers=True,
+        code=0 if verdict.passes else NOT_PASSED,
+    )
+
+
+def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str, ...]) -> Result:
+    """Judge by several measures, or on slices; all must pass."""
+    chosen = sorted(
+        name for name in options.given if options.command.every[name].chooses or name == "sequential"
+    )
+    if chosen:
+        raise InputError(
+            (Option(chosen[0]), " takes one measure and no slices"),
+            remedy="remove it, or run the gate once for each",
+        )
+    tables = {name: read.scores_of(name) for name in read.measures}
+    if "fill" in options.given:
+        tables = {name: fill_gaps(table, options.fill)[0] for name, table in tables.items()}
+    margins = {name: options.for_measure(name).margin for name in tables}
+    for name, margin in margins.items():
+        if margin is None:
+            raise InputError(f"{name} has no margin", remedy=("add one: ", Option("margin", f"{name}=0.01")))
+    rare = any(margin.no_rare_failures for margin in margins.values())
+    how = {
+        "alpha": options.alpha,
+        "power": options.power,
+        "repeats": options.repeats,
+        "no_rare_failures": rare,
+    }
+    plain = {name: float(margin) for name, margin in margins.items()}
+    found = judge_requirements(base, new, tables, plain, by=options.by, **how)
+    first = found.each[0].gate
+    facts = {
+        "passes": found.passes,
+        "measure": ", ".join(tables),
+        "alpha": options.alpha,
+        "power": options.power,
+    }
+    facts |= {name: getattr(first, name) for name in ("claim", "procedure", "repeats")} | {
+        "margin": plain[first.measure]
+    }
+    code = 0 if found.passes else NOT_PASSED
+    return Result((str(found),), found.to_frame(), read.notes, facts=facts, answers=True, code=code)
+
+
 def _compare_systems(
     options: Options, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
@@ -78,14 +173,18 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     """The input with what was left out, and the names of the system in use and of the new ones."""
     named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
-        reader = InputReader(options).check().one_measure()
+        reader = InputReader(options).check()
         if not named or len(options.baseline) != 1:
             raise InputError(
                 "the two systems are not named",
                 where=str(options.inputs[0]),
                 remedy="add --baseline (the system in use) and --new",
             )
-        return reader, replace(reader.read_input(), notes=()), options.baseline[0], tuple(options.new)
+        read = reader.read_input()
+        if not options.measure:
+            # refuses to choose
+            pick_measure(read)
+        return reader, replace(read, notes=()), options.baseline[0], tuple(options.new)
     if options.baseline or options.new:
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
@@ -99,25 +198,27 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     alike = paths[0].stem == paths[1].stem
     names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
     first, second = (_read_one(options, path) for path in paths)
-    joined, dropped = side_by_side(first, second, (names[0], names[1]))
+    joined, dropped = {}, 0
+    for own, other in zip(first, second, strict=True):
+        table, lost = side_by_side(own, other, (names[0], names[1]))
+        joined[str(table.name or "score")], dropped = table, max(dropped, lost)
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    base, *new = level_names(joined, "system")
-    measure = str(joined.name or "score")
-    read = Read(
-        joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
-    )
+    base, *new = level_names(next(iter(joined.values())), "system")
+    read = Read(xr.Dataset(joined), notes, tuple(paths), human=options.human)
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
-def _read_one(options: Options, path: Path) -> xr.DataArray:
-    """Scores of one system, from its own file."""
-    read = InputReader(options.change(inputs=[path])).check().one_measure().read_input()
+def _read_one(options: Options, path: Path) -> list[xr.DataArray]:
+    """Scores of one system, from its own file, by each measure asked for."""
+    read = InputReader(options.change(inputs=[path])).check().read_input()
     # People's scores are of both systems, and are added to both.
-    scores = pick_measure(replace(read, human=None))
+    read = replace(read, human=None)
+    tables = [read.scores_of(name) for name in options.measure[1:] and read.measures] or [pick_measure(read)]
+    scores = tables[0]
     if scores.sizes["system"] != 1:
         raise InputError(
             f"has {format_count(scores.sizes['system'], 'system')}, but a gate compares two",
             where=str(path),
             remedy="give a file per system, or one file with --baseline and --new",
         )
-    return scores
+    return tables

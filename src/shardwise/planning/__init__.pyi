@@ -2,6 +2,7 @@
 
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.design import Design, topics_for_interval, topics_for_power
+from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
     Plan,
     design_curve,
@@ -32,6 +33,7 @@ __all__ = [
     "generalizability",
     "plan_budget",
     "plan_equivalence",
+    "plan_loop",
     "plan_pools",
     "plan_repeats",
     "plan_shards",

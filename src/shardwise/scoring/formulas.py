@@ -294,34 +294,23 @@ def _blended_ratios(ranked: Ranked, ranks: Ints, beta: float) -> Floats:
     return np.asarray((np.arange(1, len(ranks) + 1) + beta * gained) / (ranks + beta * best))
 
 
-def _until_preferred(ranked: Ranked, ranks: Ints) -> Bools:
-    """Whether each relevant document stands at or above the first one of the highest gain retrieved."""
-    gains = ranked.gains[ranks - 1]
-    return np.asarray(np.arange(len(ranks)) <= int(np.argmax(gains)))
+def _measure_blended(pick: Callable[[Floats, int], Any]) -> Callable[[Ranked], float]:
+    """Make a formula of the blended ratios, and of how many stand down to the first of the highest gain retrieved."""
+
+    def measure(ranked: Ranked) -> float:
+        ranks = _relevant_ranks(ranked)
+        if not len(ranks):
+            return 0.0
+        ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
+        return float(pick(ratios, int(np.argmax(ranked.gains[ranks - 1])) + 1))
+
+    return measure
 
 
-def o_measure(ranked: Ranked) -> float:
-    """Blended ratio at the first relevant document."""
-    ranks = _relevant_ranks(ranked)
-    return float(_blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))[0]) if len(ranks) else 0.0
-
-
-def p_measure(ranked: Ranked) -> float:
-    """Blended ratio at the preferred rank, that of the first document of the highest gain retrieved."""
-    ranks = _relevant_ranks(ranked)
-    if not len(ranks):
-        return 0.0
-    ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
-    return float(ratios[_until_preferred(ranked, ranks)][-1])
-
-
-def p_plus(ranked: Ranked) -> float:
-    """Mean of the blended ratio over the relevant documents down to the preferred rank."""
-    ranks = _relevant_ranks(ranked)
-    if not len(ranks):
-        return 0.0
-    ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
-    return float(np.mean(ratios[_until_preferred(ranked, ranks)]))
+# blended ratio at the first relevant document, at the preferred rank, and its mean down to there
+o_measure = _measure_blended(lambda ratios, preferred: ratios[0])
+p_measure = _measure_blended(lambda ratios, preferred: ratios[preferred - 1])
+p_plus = _measure_blended(lambda ratios, preferred: np.mean(ratios[:preferred]))
 
 
 def cumulative_utility(ranked: Ranked) -> float:
@@ -384,13 +373,6 @@ def _foraging_rate(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     """Return C of a forager who stops once documents bring too little."""
     reach = (float(of["A"]) - np.cumsum(gains) / _RANKS) * float(of["R2"])
     return np.asarray(1.0 / (1.0 + float(of["b2"]) * np.exp(reach)))
-
-
-def _u_measure(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    """Return C of a user whose attention falls in a line."""
-    weights = np.maximum(0.0, 1.0 - (_RANKS - 1.0) / float(of["L"]))
-    weights[-1] = 0.0
-    return _weight_ratios(weights)
 
 
 def _evaluate_user(ranked: Ranked, continuation: Continuation) -> float:
@@ -459,7 +441,10 @@ USERS: dict[str, Continuation] = {
     "RBP": lambda gains, of, cutoff: np.full(DEPTH, float(of["p"])),
     "BPM-Dynamic": _bejewelled_dynamic,
     "TBG": lambda gains, of, cutoff: _weight_ratios(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))),
-    "U": _u_measure,
+    # attention falls in a line
+    "U": lambda gains, of, cutoff: _weight_ratios(
+        np.append(np.maximum(0.0, 1.0 - (_RANKS[:-1] - 1.0) / float(of["L"])), 0.0)
+    ),
     "IFT-C1": _foraging_goal,
     "IFT-C2": _foraging_rate,
     "IFT-C1-C2": lambda gains, of, cutoff: (

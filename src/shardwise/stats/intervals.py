@@ -377,7 +377,7 @@ def score_moments(scores: Floats, weights: Floats | None = None) -> BoundedMomen
 
     Returns
     -------
-    ScoreMoments
+    BoundedMoments
         The sums, (…) each.
 
     >>> score_moments(np.array([0.0, 0.5, 1.0, np.nan])).variance
@@ -402,7 +402,7 @@ def mean_limits(
 
     Parameters
     ----------
-    moments : ScoreMoments
+    moments : BoundedMoments
         Sums of the scores.
     critical : array or float
         Upper α/2 point of Student's t.

@@ -8,7 +8,7 @@ bets, so that no λ has to be chosen; "better" is the same with margin 0, "worse
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -146,7 +146,9 @@ def update_state(state: SequentialState, differences: Floats) -> SequentialState
     )
 
 
-def log_growth(differences: Floats, margin: float) -> tuple[Floats, Floats, Floats]:
+def log_growth(
+    differences: Floats, margin: float, bets: Floats | Sequence[float] = BETS
+) -> tuple[Floats, Floats, Floats]:
     """Compute by how much log capitals grow over a batch.
 
     Parameters
@@ -155,17 +157,19 @@ def log_growth(differences: Floats, margin: float) -> tuple[Floats, Floats, Floa
         (…, n) differences in units of the range.
     margin : float
         The largest loss that does not matter, below 1.
+    bets : array
+        (…, 1, b) or (b,) shares that are bet.
 
     Returns
     -------
     tuple of arrays
-        (…, 12) for "better", "no worse" and "worse".
+        (…, b) for "better", "no worse" and "worse".
 
     >>> better, no_worse, worse = log_growth(np.full(10, 0.1), 0.0)
     >>> bool((better == no_worse).all() and (better > 0).all() and (worse < 0).all())
     True
     """
-    bets = np.array(BETS)
+    bets = np.asarray(bets)
     better = np.log1p(bets * differences[..., None]).sum(axis=-2)
     worse = np.log1p(-bets * differences[..., None]).sum(axis=-2)
     no_worse = np.log1p(bets / (1.0 - margin) * (differences[..., None] + margin)).sum(axis=-2)

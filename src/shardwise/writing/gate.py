@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shardwise.analysis.gate import MOST_TOPICS, Gate, SequentialGate
+from shardwise.analysis.ledger import Ledger, LedgerGate
+from shardwise.analysis.requirements import Requirements
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
@@ -132,3 +134,149 @@ def write_sequential_gate(gate: SequentialGate) -> str:
     confidence = f"{level} confidence over all interim looks if {items} come in random order"
     evidence = f"{max(gate.state.evidence.values()):.3g} of {gate.state.threshold:g}"
     return f"{words} ({units}, {gate.added:,} new; {confidence}; evidence {evidence})."
+
+
+def write_ledger_gate(gate: LedgerGate) -> str:
+    """Write the verdict on one candidate of a loop, what the hold-out can still show, and what was revealed.
+
+    Parameters
+    ----------
+    gate : LedgerGate
+        The verdict.
+
+    Returns
+    -------
+    str
+        Two lines; more where figures were revealed.
+    """
+    new, base = shorten_names((gate.new, gate.base)).values()
+    question = (
+        f"{new} is better than {base}"
+        if gate.margin == 0.0
+        else f"{new} is at most {gate.margin:g} worse than {base}"
+    )
+    confidence = f"{format_percent(1.0 - gate.alpha / 2.0)} confidence over all candidates of this ledger"
+    verdict = (
+        f"✅ PASS: {question} ({confidence})." if gate.passes else f"❌ FAIL: cannot show that {question}."
+    )
+    again = " judged before, and not counted again" if gate.repeated else ""
+    of = f" of {gate.declared:,}" if gate.declared else ""
+    so_far = f"{gate.candidates:,} judged and {gate.accepted:,} accepted so far"
+    state = f"Candidate {gate.candidate:,}{of}{again}; {so_far}."
+    lines = [verdict, f"{state} Level of this test: {gate.level:.2g}. {describe_left(gate)}"]
+    if (
+        gate.p is not None
+        and gate.difference is not None
+        and gate.lower is not None
+        and gate.upper is not None
+    ):
+        limits = format_interval(gate.lower, gate.upper, 3, significant=False)
+        figures = f"difference {format_signed(gate.difference, 3)} (95% CI {limits}), p = {gate.p:.2g}"
+        figures = figures.replace("95%", format_percent(1.0 - gate.alpha))
+        lines.append(f"Revealed: {figures}, as if it were the only candidate.")
+    if gate.revealed:
+        count = format_count(gate.revealed, "candidate")
+        lines.append(
+            f"Figures of {count} were revealed: from then on the confidence holds only for candidates made without"
+            " them."
+        )
+    return "\n".join(lines)
+
+
+def describe_left(gate: LedgerGate) -> str:
+    """Say what the next candidate needs to pass.
+
+    Parameters
+    ----------
+    gate : LedgerGate
+        The verdict.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+    """
+    items, power = format_count(gate.items, gate.noun), f"{format_percent(gate.power)} power"
+    fresh = f"take fresh {pluralize_noun(gate.noun)}."
+    if gate.declared is not None and gate.candidates >= gate.declared:
+        return f"All candidates that were declared are judged: {fresh}"
+    if not np.isfinite(gate.detectable):
+        return f"These {items} can show nothing more: {fresh}"
+    start = f"The hold-out of {items} is worn out" if gate.worn else f"These {items}"
+    if gate.detectable <= 0.0:
+        what = (
+            f"pass candidates that lose up to {-gate.detectable:.2g}"
+            if gate.detectable < 0.0
+            else "pass equal ones"
+        )
+        shown = f"still {what} with {power}"
+    else:
+        shown = f"can still show a gain of {gate.detectable:.2g} with {power}"
+    assumed = (
+        "if the two differ on 20% of them" if gate.right_wrong else "if differences vary by 0.2 of the range"
+    )
+    return f"{start}: it {shown} ({assumed}); {fresh}" if gate.worn else f"{start} {shown} ({assumed})."
+
+
+def write_ledger(ledger: Ledger, power: float) -> list[str]:
+    """Write what a ledger is about and how much of its error rate is used, above the plan.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger.
+    power : float
+        Probability with which gains are detected.
+
+    Returns
+    -------
+    list of str
+        Two lines.
+    """
+    head = ledger.head
+    of = f" of {head['declared']:,} declared" if head["declared"] else ""
+    earlier = f" Follows {head['after']['ledger']}." if head["after"] else ""
+    base = shorten_name(ledger.base[0])
+    return [
+        f"{format_count(len(ledger.looks), 'candidate')}{of} judged on {format_count(head['count'], head['noun'])},"
+        f" {ledger.accepted:,} accepted; the base is {base}.{earlier}",
+        f"Error rate used: {ledger.spent:.2g} of {head['alpha'] / 2.0:g}. True gains that a candidate needs to pass"
+        f" with {format_percent(power)} power, by its number and those accepted before it:",
+    ]
+
+
+def write_requirements(found: Requirements) -> str:
+    """Write one verdict on several requirements, those that fail by name, and the figures of each measure.
+
+    Parameters
+    ----------
+    found : Requirements
+        Verdicts that must all pass.
+
+    Returns
+    -------
+    str
+        The verdict, two lines a measure, and a line on slices.
+    """
+    failed = [one for one in found.each if not one.passes]
+    total = f"{len(found.each):,} requirements"
+    if failed:
+        named = [f"{shorten_name(one.gate.measure)}{f' on {one.slice}' * bool(one.slice)}" for one in failed]
+        word = "FAIL" if any(one.gate.verdict == "worse" for one in failed) else "INCONCLUSIVE"
+        lines = [f"❌ {word}: {len(failed):,} of {total} not met: {', '.join(dict.fromkeys(named))}."]
+    else:
+        lines = [f"✅ PASS: all {total} met."]
+    lines += [write_gate(one.gate) for one in found.each if not one.slice]
+    slices = [one for one in found.each if one.slice]
+    several = len({one.gate.measure for one in found.each}) > 1
+    for one in slices:
+        if not one.passes:
+            about = f", {shorten_name(one.gate.measure)}" if several else ""
+            lines.append(f"On {one.slice}{about}: {write_verdict(one.gate)}")
+    if found.by:
+        left = f"; not tested (too few items): {', '.join(found.untested)}" if found.untested else ""
+        lines.append(
+            f"Every {' × '.join(found.by)} must not be significantly worse ({len(slices):,} tests corrected"
+            f" together){left}."
+        )
+    return "\n".join(lines)

@@ -78,8 +78,8 @@ def j15_scenario(
 
     Returns
     -------
-    J15World
-        The simulation scenario.
+    Scenario
+        What tables are drawn from.
 
     >>> j15_scenario("figure-2", mu=.5, sigma=0.).truth.round(3)
     array([0.523, 0.5  ])

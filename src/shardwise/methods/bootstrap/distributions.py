@@ -327,7 +327,9 @@ def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
         k0, k1, k2 = _evaluate_cumulants(draws, groups, sign * NODES / sd)
         k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
         sides.append((support, *_saddlepoint_tail(NODES / sd, k0, sign * k1, k2)))
-    half = 1.02 * max(_find_reach(support, x, bound) for support, x, bound, _ in sides)
+    # beyond these points at most a negligible probability lies
+    beyond = [min([support, *x[bound < np.log(NEGLIGIBLE)][:1].tolist()]) for support, x, bound, _ in sides]
+    half = 1.02 * max(beyond)
     # density and distribution function on GRID points from -half on, by one Fourier transform each
     parts = []
     for first in range(0, GRID // 2, BATCH):
@@ -409,12 +411,6 @@ def _saddlepoint_tail(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple
     good &= (k2 > 1e-12 * k2[0]) & (bound > -700.0) & (log < 0.0)
     good &= np.concatenate([[True], np.diff(np.minimum.accumulate(log)) < 0])
     return k1[good], bound[good], log[good]
-
-
-def _find_reach(support: float, x: Floats, bound: Floats) -> float:
-    """Point beyond which at most a negligible probability lies."""
-    beyond = np.flatnonzero(bound < np.log(NEGLIGIBLE))
-    return min(support, float(x[beyond[0]])) if beyond.size else support
 
 
 def _join_tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> SaddlepointTail:

@@ -122,20 +122,14 @@ def difference_of(lines: balanced.Lines, df: str) -> tuple[Floats, Floats]:
     fit = balanced.restricted_maximum(replace(lines, ss=ss))
     variance = fit.difference_variance
     with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = _mixed_df(fit, df)
+        if df == "paper":
+            freedom = np.full(fit.phi.shape[:-1], float(np.prod(lines.shape)) - 1.0)
+        elif df == "satterthwaite":
+            freedom = fit.satterthwaite()
+        else:
+            singular = (fit.components == 0.0).any(axis=-1)
+            freedom = np.where(singular, fit.kenward_roger(), fit.satterthwaite())
     return np.sqrt(variance), np.where(variance > 0.0, freedom, 1.0)
-
-
-def _mixed_df(fit: balanced.BalancedFit, df: str) -> Floats:
-    l, m, n = fit.lines.shape  # noqa: E741
-    if df == "paper":
-        return np.full(fit.phi.shape[:-1], l * m * n - 1.0)
-    if df == "satterthwaite":
-        return fit.satterthwaite()
-    if df == "kenward-roger":
-        return fit.kenward_roger()
-    singular = (fit.components == 0.0).any(axis=-1)
-    return np.where(singular, fit.kenward_roger(), fit.satterthwaite())
 
 
 def one_instance(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:

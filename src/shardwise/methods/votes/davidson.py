@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
@@ -408,22 +408,10 @@ def find_parts(ballots: Ballots) -> tuple[list[Ints], list[Ints]]:
     parts = _list_parts(*connected_components(graph, directed=True, connection="strong"))
     if len(parts) > 1:
         # a part stands above those that its members beat directly or through others
-        reach = [_count_reached(graph.indptr, graph.indices, int(part[0])) for part in parts]
+        reach = [breadth_first_order(graph, part[0], return_predecessors=False).size for part in parts]
         parts = [parts[k] for k in np.argsort([-count for count in reach], kind="stable")]
     return connected, parts
 
 
 def _list_parts(count: int, labels: Any) -> list[Ints]:
     return [np.flatnonzero(labels == k) for k in range(count)]
-
-
-def _count_reached(starts: Any, ends: Any, system: int) -> int:
-    """How many systems can be reached from one along the edges of a graph."""
-    known, waiting = {system}, [system]
-    while waiting:
-        node = waiting.pop()
-        for other in ends[starts[node] : starts[node + 1]].tolist():
-            if other not in known:
-                known.add(other)
-                waiting.append(other)
-    return len(known)

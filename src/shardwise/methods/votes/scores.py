@@ -176,10 +176,11 @@ def _choose_ways(votes: Votes) -> tuple[Way, Way | None, str]:
         for way in fixed
     )
     if len(ways) == 2:
-        nested = _find_nested(*ways)
-        if nested is not None:
-            inner, outer = nested
-            return outer, None, f" and their {format_count(len(inner.names), inner.noun)}{scope}"
+        # each group of the inner way may lie within one of the outer
+        cells = _number_cells(*ways)[1]
+        for inner, outer in (ways, ways[::-1]):
+            if cells == len(inner.names):
+                return outer, None, f" and their {format_count(cells, inner.noun)}{scope}"
         ways.sort(key=lambda way: len(way.names))
         beside = f" and {pluralize_noun(ways[1].noun)} like these {len(ways[1].names):,}"
         return ways[0], ways[1], beside + scope
@@ -193,14 +194,6 @@ def _name_units(way: Way, groups: int, scope: str) -> tuple[str, tuple[str, ...]
         return way.noun, way.names or tuple(str(k + 1) for k in range(units)), scope
     inside = f" with {format_count(units, way.noun)} in them"
     return f"{way.noun} group", tuple(str(k + 1) for k in range(groups)), inside + scope
-
-
-def _find_nested(first: Way, second: Way) -> tuple[Way, Way] | None:
-    """The inner and the outer way, where each group of the inner lies within one of the outer."""
-    cells = _number_cells(first, second)[1]
-    if cells == len(first.names):
-        return first, second
-    return (second, first) if cells == len(second.names) else None
 
 
 def _number_cells(first: Way, second: Way) -> tuple[Ints, int]:

@@ -1,0 +1,140 @@
+"""The gate with a ledger on the command line: exit codes, comments, plans, kills and many at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import shardwise
+from shardwise.analysis.ledger import load_ledger
+
+ITEMS = 300
+
+
+def write_answers(path: Path, right: object) -> None:
+    rows = "".join(f"q{k},{int(x)}\n" for k, x in enumerate(np.asarray(right)))
+    path.write_text(f"question,correct\n{rows}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    base = np.arange(ITEMS) % 10 < 6
+    write_answers(tmp_path / "base.csv", base)
+    write_answers(tmp_path / "same.csv", np.roll(base, 1))
+    write_answers(tmp_path / "good.csv", base | (np.arange(ITEMS) % 10 < 8))
+    write_answers(tmp_path / "best.csv", np.ones(ITEMS))
+    return tmp_path
+
+
+def judge(*words: object) -> subprocess.CompletedProcess[str]:
+    return shardwise("gate", *words, "--ledger", "gate.jsonl")
+
+
+def test_a_loop_on_the_command_line(folder: Path) -> None:
+    failed = judge("base.csv", "same.csv", "--margin", 0)
+    assert failed.returncode == 3
+    assert failed.stdout.startswith("❌ FAIL: cannot show that same is better than base.\n")
+    # the margin of the beginning holds
+    passed = judge("base.csv", "good.csv", "-f", "markdown")
+    assert passed.returncode == 0
+    assert passed.stdout.startswith("✅ PASS: good is better than base (97.5% confidence over all candidates")
+    followed = judge("best.csv", "-f", "json")
+    facts = json.loads(followed.stdout)
+    assert (facts["passes"], facts["margin"], facts["rows"][0]["base"]) == (True, 0.0, "good")
+    assert facts["rows"][0].keys().isdisjoint({"p", "difference"})
+    again = judge("good.csv")
+    assert again.returncode == 0
+    assert "Candidate 2 judged before, and not counted again" in again.stdout
+    shown = judge("best.csv", "--reveal", "-f", "json")
+    (row,) = json.loads(shown.stdout)["rows"]
+    assert (row["difference"], row["candidates"]) == (pytest.approx(0.2), 3)
+    plan = json.loads(judge("--plan", "-f", "json").stdout)
+    assert (plan["candidates"], plan["accepted"], plan["rows"][0]["candidate"]) == (3, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("base.csv", "good.csv", "--margin", "0.02"), "was begun with margin 0.0, and now it is 0.02"),
+        (("base.csv", "good.csv", "--method", "t holm"), "--method has no effect with a ledger"),
+        (("base.csv", "good.csv", "--sequential", "s.json"), "--ledger has no effect with --sequential"),
+        (("base.csv", "good.csv", "--margin", "0:no-rare-failures"), "has no effect with a ledger"),
+        (
+            ("good.csv", "--base-of", "absent.jsonl"),
+            "absent.jsonl: cannot be read (No such file or directory)",
+        ),
+        (("good.csv", "--base-of", "base.csv"), "base.csv: is not a ledger; name another file"),
+    ],
+)
+def test_what_a_ledger_cannot_honour_is_refused_in_one_line(
+    folder: Path, words: tuple[str, ...], message: str
+) -> None:
+    judge("base.csv", "same.csv", "--margin", 0)
+    before = (folder / "gate.jsonl").read_bytes()
+    done = judge(*words)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert message in done.stderr
+    assert (folder / "gate.jsonl").read_bytes() == before
+
+
+def test_options_of_a_ledger_need_one(folder: Path) -> None:
+    done = shardwise("gate", "base.csv", "good.csv", "--reveal")
+    assert done.stderr == "--reveal has no effect without a ledger; add --ledger gate.jsonl\n"
+
+
+def test_hold_outs_for_loops_are_planned() -> None:
+    rows = json.loads(shardwise("design", "loop", "--topics", 1000, "--min-diff", 0.07, "-f", "json").stdout)[
+        "rows"
+    ]
+    assert (rows[0]["accepted"], rows[0]["candidates"]) == (0, 100)
+    counts = [row["candidates"] for row in rows]
+    assert counts == sorted(counts, reverse=True)
+
+
+def start(folder: Path, name: str) -> subprocess.Popen[bytes]:
+    words = [
+        sys.executable,
+        "-m",
+        "shardwise",
+        "gate",
+        "base.csv",
+        name,
+        "--margin",
+        "0",
+        "--ledger",
+        "gate.jsonl",
+    ]
+    return subprocess.Popen(words, cwd=folder, stdout=-1, stderr=-1, env=os.environ)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no such signal")
+def test_killed_commands_leave_a_whole_ledger(folder: Path) -> None:
+    rng = np.random.default_rng(2)
+    seconds = 1.0
+    for attempt in range(12):
+        write_answers(folder / f"c{attempt}.csv", rng.random(ITEMS) < 0.6)
+        began = time.monotonic()
+        process = start(folder, f"c{attempt}.csv")
+        if attempt:
+            time.sleep(seconds * (0.7 + 0.03 * attempt))
+            process.kill()
+        process.communicate()
+        seconds = time.monotonic() - began if not attempt else seconds
+    ledger = load_ledger(folder / "gate.jsonl")
+    names = [look["name"] for look in ledger.looks]
+    assert len(set(names)) == len(names)
+    assert set(names) <= {f"c{k}" for k in range(12)}
+    done = judge("base.csv", "c11.csv")
+    assert done.returncode in (0, 3)
+    # counted once, whether the killed one had recorded it or not
+    assert len(load_ledger(folder / "gate.jsonl").looks) == len({*names, "c11"})
