@@ -47,6 +47,8 @@ NAMED = (*DIMENSIONS, "cluster")
 """What users have words of their own for."""
 
 HUMAN, CLUSTER, TASK, DETERMINISTIC = "human", "cluster", "task", "deterministic"
+SLICE_PREFIX = "slice:"
+"""What stands before the name of a coordinate of slices that would otherwise be another's, such as split."""
 RANGE, UNBOUNDED, LOWER_IS_BETTER = "range", "unbounded", "lower_is_better"
 RANGE_FROM, DIRECTION_FROM = "range_from", "direction_from"
 """Names of coordinates and attributes by which an xarray says what `Scores` have as fields."""
@@ -716,6 +718,15 @@ def declare_measures(
 def is_lower(scores: xr.DataArray) -> bool:
     """Return whether lower ones are better of the scores of a file, by what they say or by the measure's name."""
     return _settle_direction(_read_measure(dict(scores.attrs), str(scores.name or UNNAMED))).lower_is_better
+
+
+def slices_of(scores: Scores) -> dict[str, tuple[str, ...]]:
+    """Return the labels that items have besides their names, by which answers may be broken down: column -> labels."""
+    tasks = {} if scores.tasks is None else {TASK: scores.tasks}
+    return {
+        name.removeprefix(SLICE_PREFIX): tuple(map(str, labels))
+        for name, labels in {**tasks, **scores.slices}.items()
+    }
 
 
 def clean_noun(word: str) -> str:

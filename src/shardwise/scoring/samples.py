@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,11 +141,9 @@ def estimate_samples(table: Scores, name: str) -> Scores:
     measure = parse_sample_measure(name)
     item = table.nouns.get("topic", "topic")
     if "instance" not in table.dims:
-        raise InputError(
+        raise partial(InputError, argument="measure", value=name)(
             f"{name} needs several samples of each {item}, and the scores have one",
             remedy="name the column of the samples: --columns instance=sample",
-            argument="measure",
-            value=name,
         )
     values = table.values
     odd = np.isfinite(values) & (values != 0.0) & (values != 1.0)
@@ -167,8 +166,6 @@ def estimate_samples(table: Scores, name: str) -> Scores:
         raise InputError(
             f"{name} needs {measure.k} samples, and {system} has {count[tuple(cell)]} on {item} {topic}",
             remedy="choose a smaller k, or leave out what is not finished",
-            argument="measure",
-            value=name,
         )
     estimate = estimate_any if measure.kind == "pass@" else estimate_all
     figures = np.where(count > 0, estimate(right, np.maximum(count, measure.k), measure.k), np.nan)
