@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,8 @@ from shardwise.analysis.gate import Gate, Gates, gate
 from shardwise.analysis.slices import label_items
 from shardwise.core import late
 from shardwise.core.errors import InputError
-from shardwise.core.libraries import pd, xr
-from shardwise.core.scores import as_scores
+from shardwise.core.libraries import pd
+from shardwise.core.scores import Scores
 from shardwise.core.shown import Shown
 from shardwise.io.natural_order import natural_order
 from shardwise.stats.slices import FEWEST_ITEMS
@@ -68,7 +68,7 @@ class Requirements(Shown):
 def judge_requirements(
     base: str,
     new: Sequence[str],
-    tables: Mapping[str, xr.DataArray],
+    tables: Mapping[str, Scores],
     margins: Mapping[str, float],
     *,
     by: Sequence[str] = (),
@@ -112,7 +112,7 @@ def judge_requirements(
         ]
         if not by:
             continue
-        columns, labels = label_items(as_scores(table), by)
+        columns, labels = label_items(table, by)
         slices = list(dict.fromkeys(labels))
         rows = {
             slices[k]: np.flatnonzero(np.array(labels) == slices[k]) for k in natural_order(slices).tolist()
@@ -120,10 +120,10 @@ def judge_requirements(
         tested = {label: own for label, own in rows.items() if own.size >= FEWEST_ITEMS}
         untested += [label for label in rows if label not in tested]
         level = alpha / max(len(tested) * len(tables), 1)
-        part = table.drop_vars([str(c) for c in table.coords if str(c) in columns])
+        part = replace(table, slices={}, tasks=None if "task" in columns else table.tasks)
         for label, own in tested.items():
             try:
-                found = gate(base, new, scores=part.isel(topic=own), alpha=level, **how)
+                found = gate(base, new, scores=part.select(topic=own), alpha=level, **how)
             except InputError:
                 # gaps leave too little
                 untested.append(label)

@@ -17,6 +17,7 @@ from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import xr
 from shardwise.core.scores import Scores
 from shardwise.writing.gate import write_ledger
 
