@@ -234,7 +234,7 @@ class F19(PaperExperiment):
 
     def _choose_shards(self, table: pd.DataFrame, wanted: int) -> int:
         """Return the number of shards, of those there are, nearest to a figure's."""
-        return min(set(table["shards"]) - {1}, key=lambda count: abs(count - wanted))
+        return int(min(set(table["shards"]) - {1}, key=lambda count: abs(count - wanted)))
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 and 2 and draw Figures 1, 3, 4 and 5."""
