@@ -157,9 +157,15 @@ def tabulate_verdicts(claims: pd.DataFrame) -> str:
     names = list(dict.fromkeys(claims["data"]))
     rows = []
     for (paper, statement, section), part in claims.groupby(["paper", "statement", "section"], sort=False):
-        by_data = part.set_index("data")["verdict"]
-        rows.append([paper, f"{statement} ({section})", *(by_data[name] for name in names)])
-    return markdown(["paper", "claim", *names], rows)
+        by_data = part.set_index("data")
+        words = [tell_both(*by_data.loc[name, ["verdict", "on_this_collection"]]) for name in names]
+        rows.append([paper, f"{statement} ({section})", by_data["in_print"].iloc[0], *words])
+    return markdown(["paper", "claim", "in print", *names], rows)
+
+
+def tell_both(verdict: str, here: str) -> str:
+    """Return a verdict, or what every split of a collection says where topics leave it open."""
+    return f"{here} here" if verdict == "undecided" and here in ("holds", "fails") else verdict
 
 
 def put(text: str, name: str, table: str) -> str:
@@ -180,7 +186,17 @@ def main() -> None:
     three = fill_undefined(sharded(runs, corpus, 3, 40)["AP"], "zero")
     collections = {"TREC-COVID r1": runs, "Robust 2003": read_robust(folder.parent / "robust2003")}
     claims = decide_claims(collections, related(runs, folder))
-    columns = ["paper", "claim", "section", "data", "verdict", "numbers"]
+    columns = [
+        "paper",
+        "claim",
+        "section",
+        "data",
+        "verdict",
+        "on_this_collection",
+        "in_print",
+        "splits",
+        "numbers",
+    ]
     claims[columns].to_csv(CLAIMS, index=False, lineterminator="\n")
     tables = {
         "verdicts": tabulate_verdicts(claims),

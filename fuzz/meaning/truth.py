@@ -136,7 +136,9 @@ def _judge_refusal(truth: Truth, files: tuple[Path, ...], error: InputError, lin
 def _list_offers(error: InputError) -> list[tuple[str, str]]:
     """Options with values that a remedy offers, as a shell would give them."""
     offers = [offer for offer in error.list_offers() if offer.name in FOLLOWED]
-    return [(offer.name, shlex.split(spell_option(offer))[1]) for offer in offers]
+    return [
+        (offer.name, shlex.split(spell_option(offer))[1].removeprefix(f"{offer.name}=")) for offer in offers
+    ]
 
 
 def _lead_in(

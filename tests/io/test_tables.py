@@ -314,7 +314,7 @@ def test_what_can_be_read_in_two_ways_is_refused_with_both(tmp_path: Path, text:
     [
         ({"item": "nothing"}, "has no column 'nothing'; it has question, model, correct"),
         ({"colour": "model"}, "a column cannot be a 'colour'; name item, system"),
-        ({"repeat": "question+model"}, "repeat is one column, not 2"),
+        ({"cluster": "question+model"}, "cluster is one column, not 2"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path: Path, columns: dict[str, str], words: str) -> None:

@@ -21,7 +21,16 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def ff21(runs: sw.Collection) -> sw.papers.Replication:
-    return sw.papers.ff21(runs, measures=["AP"], shards=(3,), fill_shards=(10, 25), samples=3, seed=2)
+    return sw.papers.ff21(
+        runs,
+        measures=["AP"],
+        shards=(3,),
+        fill_shards=(10, 25),
+        samples=3,
+        claim_resamples=5,
+        claim_splits=4,
+        seed=2,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +238,9 @@ def test_rows_of_tests_are_printed_for_public_tables(data: Path) -> None:
 
 @pytest.fixture(scope="module")
 def v17(runs: sw.Collection, teams: dict[str, list[str]]) -> sw.papers.Replication:
-    return sw.papers.v17(runs, sets=teams, n_splits=5, n_resamples=500, seed=3)
+    return sw.papers.v17(
+        runs, sets=teams, n_splits=5, claim_resamples=5, claim_splits=4, n_resamples=500, seed=3
+    )
 
 
 def test_the_pattern_of_v17_holds_on_other_runs(v17: sw.papers.Replication) -> None:
@@ -268,7 +279,7 @@ def test_a_pool_sampled_by_strata_has_the_extended_infap(tmp_path: Path) -> None
     ]
     (tmp_path / "qrels.txt").write_text("".join(sampled))
     runs = sw.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
-    found = sw.papers.v17(runs, shards=(2,), n_splits=2, n_resamples=50)
+    found = sw.papers.v17(runs, shards=(2,), n_splits=2, claim_resamples=5, claim_splits=4, n_resamples=50)
     four = found["Table 4"].data.query("alpha == 0.05").set_index("test")
     y = sw.score(runs, "xinfAP")["xinfAP"].values
     alike = [stats.ttest_ind(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in combinations(range(5), 2)]
@@ -327,7 +338,9 @@ def test_commands(tmp_path: Path, trec3: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     sets = {"a": runs.systems[:2], "b": runs.systems[2:4]}
-    expected = sw.papers.v17(runs, sets=sets, shards=(2,), n_splits=2, n_resamples=100)
+    expected = sw.papers.v17(
+        runs, sets=sets, shards=(2,), n_splits=2, claim_resamples=5, claim_splits=4, n_resamples=100
+    )
     pd.testing.assert_frame_equal(
         pd.read_csv(out / "table-6.csv"), expected["Table 6"].data, check_dtype=False
     )
@@ -351,7 +364,12 @@ def test_printed_rows_are_whole() -> None:
         divided = part["splits"] == "divided"
         assert part.loc[~divided, "pairs"].sum() == part.loc[divided, "pairs"].item()
     with pytest.raises(InputError):
-        sw.papers.ff21(sw.simulate.collection(topics=4, systems=3, seed=1).collection(), samples=1)
+        sw.papers.ff21(
+            sw.simulate.collection(topics=4, systems=3, seed=1).collection(),
+            samples=1,
+            claim_resamples=5,
+            claim_splits=4,
+        )
 
 
 def test_where_nothing_differs_there_is_a_page_all_the_same(tmp_path: Path) -> None:
@@ -362,7 +380,15 @@ def test_where_nothing_differs_there_is_a_page_all_the_same(tmp_path: Path) -> N
     run = {str(t): dict(zip(docs, rng.random(60).tolist(), strict=True)) for t in range(4)}
     same = sw.read_collection({"x": run, "y": run, "z": run}, qrels)
     for _ in range(2):  # made, and taken up from its folder
-        found = sw.papers.v17(same, n_splits=2, n_resamples=20, measures=["AP"], folder=tmp_path)
+        found = sw.papers.v17(
+            same,
+            n_splits=2,
+            claim_resamples=5,
+            claim_splits=4,
+            n_resamples=20,
+            measures=["AP"],
+            folder=tmp_path,
+        )
         assert (found["Table 4"].data["pairs"] == 0).all()
         assert found["Figure 6"].data.empty
     found.write(tmp_path)

@@ -17,169 +17,306 @@ import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.papers import EXPERIMENTS
-from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Frames, decide_claim, read_printed
+from shardwise.papers.claims import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    UNKNOWN,
+    Figures,
+    PaperClaim,
+    count_topics,
+    decide_claim,
+    draw_topics,
+    measure_claims,
+)
+from shardwise.papers.exhibit import ClaimVerdict, Frames
 from shardwise.papers.experiment import gather_scores
-from shardwise.papers.v17_replicates import read_counts
+from shardwise.papers.shard_fits import HSD, TERMS, Rule, compare_splits, find_cuts, fit_models
+from shardwise.papers.v17_replicates import compare_tests
+
+IN_PRINT = {
+    "more shards, more pairs": FAILS,
+    "same ranking": f"{UNDECIDED} (1 of 3)",
+    "PAA rises with the model": UNDECIDED,
+    "200 systems": f"{UNDECIDED} (1 of 2)",
+}
+"""What the papers' own numbers do not say: MD3 loses pairs from 2 to 10 shards, τ falls below .9, PAA ties."""
 
 
-def verdicts(paper: str, frames: Frames) -> dict[str, str]:
-    return {claim.name: decide_claim(claim, frames, "absent").verdict for claim in EXPERIMENTS[paper].claims}
+def spread(values: dict[tuple[Any, ...], float], noise: float = 0.02) -> Figures:
+    """Figures of 50 resamples and 20 splits around some values."""
+    rng, figures = np.random.default_rng(8), Figures()
+    for key, value in values.items():
+        figures[key] = value * (1.0 + noise * rng.normal(0.0, 1.0, (51, 20)) * 0.1)
+    return figures
 
 
-def printed_f19() -> Frames:
-    two = read_printed("f19-table-2", collection="T08").assign(significant_half=0.0)
-    return {"table_1": read_printed("f19-table-1"), "table_2": two}
+def decide(paper: str, figures: Figures, only: str = "") -> dict[str, ClaimVerdict]:
+    claims = [claim for claim in EXPERIMENTS[paper].claims if only in ("", claim.name)]
+    frames = measure_claims(claims, figures, 50, "split")
+    return {claim.name: decide_claim(claim, frames, EXPERIMENTS[paper]().read_figures()) for claim in claims}
 
 
-def printed_ff21() -> Frames:
-    methods = read_printed("ff21-table-5").replace("bANOVA(raw)", "bANOVA(BH)")
-    steady = read_printed("ff21-table-6").assign(AD=0.0)
-    fills = read_printed("ff21-tables-7-8").assign(undefined=1)
-    return {
-        "methods": methods,
-        "steady": steady,
-        "widths": read_printed("ff21-tables-1-2"),
-        **{f"fills-{model}": part for model, part in fills.groupby("model")},
+def support(paper: str) -> Figures:
+    """Figures on which every claim of a paper holds: those in print, and others where print has none."""
+    values = {key: float(np.nanmean(value)) for key, value in EXPERIMENTS[paper]().read_figures().items()}
+    if paper == "f19":
+        for k, measure in enumerate(("AP", "P@10", "RBP", "nDCG")):
+            values |= {("width", measure, 1, "MD1"): 0.2}
+            values |= {("width", measure, 10, m): w for m, w in (("MD2", 0.09), ("MD3", 0.08), ("MD6", 0.05))}
+            values["tau", measure, 10] = 0.99 if k < 3 else 0.8
+        values |= {("tau", "AP", n): 0.95 for n in (2, 3, 4, 5, 25, 50)}
+        # with more shards every model finds more
+        for model in ("MD3", "MD4", "MD5"):
+            values["pairs", "AP", 2, model] = 5100.0
+            values["pairs", "AP", 5, model] = 5120.0
+            values["pairs", "AP", 10, model] = 5140.0
+        for n, model in ((1, "MD1"), (3, "MD6")):
+            values |= {
+                ("sem", "AP", n): 0.11,
+                ("anova", "AP", n, model): 0.06,
+                ("width", "AP", n, model): 0.1,
+            }
+    elif paper == "ff21":
+        values |= {("PAA", "MD6", name): 0.99 for name in ("bANOVA(BH)", "tANOVA(BH)", "tANOVA(HSD)")}
+    elif paper == "v17":
+        values |= {("extreme", "AP", name): 0.5 for name in ("2 parts", "3 parts")}
+        values |= {
+            ("extreme", "AP", "unpaired t"): 0.1,
+            ("related", "gained"): 0.01,
+            ("pairs", "P@10", "2 parts", 0.05): 4000,
+        }
+    elif paper == "s14":
+        values["variance", "depth 10", "AP", "two-way"] = 0.125
+        values["variance", "depth 10", "nERR", "two-way"] = 0.13
+        values["variance", "depth 10", "Q", "two-way"] = 0.06
+        for _, task, name, kind in [key for key in values if key[0] == "variance"]:
+            for other, share in (("one-way", 0.99), ("percentile95", 0.8)):
+                values["variance", task, name, other] = share * values["variance", task, name, kind]
+    elif paper == "j15":
+        tests = ("mixed model, J15", "bootstrap, J15", "t, one repeat", "bootstrap, one repeat")
+        values |= {
+            ("significant", test): share for test, share in zip(tests, (0.6, 0.5, 0.3, 0.3), strict=True)
+        }
+        for name in ("gap", "simulated gap"):
+            values |= {
+                (name, tests[0], tests[1]): 0.01,
+                (name, tests[0], tests[2]): 0.2,
+                (name, tests[1], tests[2]): 0.2,
+            }
+        values |= {("scatter", test, size): 1.0 / size for test in tests[:2] for size in (2, 20)}
+        values |= {("single", 0.5): 0.1, ("single", 0.0): 0.9, ("single", 1.0): 0.9}
+        values |= {
+            ("narrowing",): 0.3,
+            ("not equivalent",): 0.5,
+            ("unequal",): 0.1,
+            ("no worse",): 0.01,
+            ("itself",): 0.0,
+        }
+    else:
+        values = {(name, "here", part): value for name, part, value in (
+            ("ratio", "most", 0.5), ("ratio", "fewest", 0.3), ("new", "judgments", 90.0), ("new", "topics", 60.0),
+            ("pairs", "1:1:1", 100.0), ("pairs", "8:1:1", 80.0))}  # fmt: skip
+    return spread(values, noise={"f19": 0.02, "j15": 0.02, "ff21": 0.001}.get(paper, 0.0))
+
+
+def contradict(figures: Figures) -> Figures:
+    """Turn figures of one name round: what was large is small; what was 0, or stands alone, takes the other side."""
+    turned = Figures()
+    for name in dict.fromkeys(key[0] for key in figures):
+        own = {key: value for key, value in figures.items() if key[0] == name}
+        high, low = max(v.max() for v in own.values()), min(v.min() for v in own.values())
+        for key, value in own.items():
+            if name in ("opposed", "AD", "outside", "PD") or (low == high == 0.0):
+                turned[key] = value + 2.0 + (5.0 if key[-1] == "zero" and key[-2] == "zero" else 0.0)
+            elif name in ("narrowing", "unequal", "no worse"):
+                turned[key] = -value
+            elif name in ("minority", "not equivalent"):
+                turned[key] = 0.0 * value
+            else:
+                turned[key] = high + low + 0.1 * (high + low) - value
+    return turned
+
+
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_what_is_in_print_is_judged_by_the_same_rules(paper: str) -> None:
+    """The limits are those of print, so print passes them; where it does not, the page says so."""
+    found = {name: verdict.in_print for name, verdict in decide(paper, Figures("absent")).items()}
+    said = {name: word for name, word in found.items() if word != UNKNOWN}
+    assert {name: word for name, word in said.items() if not word.startswith(HOLDS)} == {
+        name: word for name, word in IN_PRINT.items() if name in said
     }
+    assert all(verdict.verdict == UNKNOWN for verdict in decide(paper, Figures("absent")).values())
 
 
-def printed_v17(collection: str = "TREC-8") -> Frames:
-    rows = {
-        "widths": read_printed("v17-table-3", collection=collection),
-        "counts": read_counts("v17-table-4", collection),
-        "divided": read_counts("v17-table-5", collection),
-    }
-    means = rows["counts"][rows["counts"]["test"] == "2 parts"].assign(test="2 parts, mean of splits")
-    related = read_printed("v17-table-6", collection=collection)
-    # V17 §6: 171 of 180 related pairs decided alike, the others lost but for one
-    related = related.assign(related_pairs=180, same=[180, 171], lost=[0, 8], gained=[0, 1])
-    return {**rows, "counts": pd.concat([rows["counts"], means]), "related": related}
+# where turning all figures round leaves a claim alone, the figures that contradict it
+CONTRADICTED: dict[tuple[str, str], dict[tuple[Any, ...], Any]] = {
+    ("f19", "steady over samples"): {("pairs", "AP", 5, "MD6"): np.linspace(3000.0, 6000.0, 20)},
+    ("f19", "shard terms add nothing"): {("pairs", "AP", 5, "MD5"): 6000.0},
+    ("f19", "more shards, more pairs"): {("pairs", "AP", 10, "MD4"): 2000.0},
+    ("f19", "limited gain from more shards"): {("pairs", "AP", 10, "MD2"): 9000.0},
+    ("f19", "larger models less sensitive"): {("pairs", "AP", 10, "MD6"): 9000.0},
+    ("f19", "same ranking"): {("tau", "AP", 25): 0.7},
+    ("f19", "same ranking in three of four measures"): {("tau", "P@10", 10): 0.7},
+    ("f19", "Tukey near SEM on the whole corpus"): {("width", "AP", 1, "MD1"): 0.3},
+    ("f19", "Tukey below SEM"): {("width", "AP", 3, "MD6"): 0.2},
+    ("ff21", "two tails nearer to print"): {("found", "AP", 2, "MD3", 2): 100.0},
+    ("ff21", "PAA high"): {("PAA", "MD2", "tANOVA(BH)"): 0.8},
+    ("ff21", "PAA alike"): {("PAA", "MD2", "tANOVA(BH)"): 0.8},
+    ("ff21", "PAA rises with the model"): {("PAA", "MD6", "tANOVA(BH)"): 0.9},
+    ("ff21", "larger models find more"): {("pairs", "MD6", "tANOVA(HSD)"): 100.0},
+    ("ff21", "bootstrap depends less on fills"): {("PD", "MD3", "bANOVA(BH)", "zero", "one"): 900.0},
+    ("ff21", "disagreement grows with the fill"): {("PD", "MD3", "bANOVA(BH)", "zero", "zero"): 900.0},
+    ("v17", "interaction narrows intervals"): {("width", "AP", 2, "MD3"): 0.08},
+    ("v17", "fewer parts, narrower intervals"): {("width", "AP", 2, "MD3"): 0.08},
+    ("v17", "AP narrower than P@10"): {("width", "AP", 3, "MD3"): 0.2},
+    ("v17", "t finds fewest"): {("pairs", "AP", "unpaired t", 0.05): 9000.0},
+    ("v17", "parts find more"): {("pairs", "AP", "3 parts", 0.05): 100.0},
+    ("v17", "two parts suffice"): {("pairs", "AP", "2 parts", 0.05): 100.0},
+    ("v17", "unanimity costs little"): {("pairs", "AP", "multiple 2 parts", 0.05): 100.0},
+    ("v17", "levels matter less"): {("pairs", "AP", "2 parts", 0.01): 100.0},
+    ("v17", "splits mostly agree"): {("divided", "AP"): 0.4},
+    ("v17", "related decisions alike"): {("related", "lost"): 200.0},
+    ("v17", "related runs, fewer pairs"): {("related", "gained"): 20.0},
+    ("s14", "nERR varies most"): {("variance", "deep", "nERR", "two-way"): 0.01},
+    ("s14", "nERR costs twice"): {("variance", "deep", "nERR", "two-way"): 0.06},
+    ("s14", "two-way largest"): {("variance", "deep", "AP", "one-way"): 0.2},
+    ("s14", "power like intervals"): {("variance", "deep", "AP", "two-way"): 0.0005},
+    ("s14", "50 topics for .20"): {("variance", "deep", "Q", "two-way"): 0.2},
+    ("s14", "50 topics for .25 among 100"): {("variance", "diversity, depth 10", "D-nDCG", "two-way"): 0.2},
+    ("s14", "200 systems"): {("variance", "depth 10", "AP", "two-way"): 0.05},
+    ("s14", "shallow pools cheaper"): {("judged", 10): 5000.0},
+    ("s14", "nERR twice at every pool depth"): {("pool", 30, "nERR"): 0.06},
+    ("j15", "means decide in simulation"): {("single", 0.5): 0.9},
+    ("j15", "mixed model above bootstrap"): {("significant", "mixed model, J15"): 0.2},
+    ("j15", "equal to itself"): {("itself",): 0.5},
+}  # fmt: skip
 
 
-def printed_s14() -> Frames:
-    rows = []
-    for task, number in (("deep", 4), ("depth 10", 5), ("diversity, depth 10", 7)):
-        for row in read_printed("s14-table-3", table=number, collection="pooled").to_dict("records"):
-            kinds = {"two-way": 1.0, "one-way": 0.99, "percentile95": 0.8}
-            rows += [{**row, "task": task, "method": kind, "variance": row["variance"] * share,
-                      "systems": 78, "topics": 50} for kind, share in kinds.items()]  # fmt: skip
-    pools = read_printed("s14-table-9")
-    # S14 §5.4: 100 topics at depth 10, 75 at depth 100
-    topics = {10: 100, 100: 75}
-    pools = pools.assign(topics_power=pools["depth"].map(topics).fillna(80))
-    return {"variances": pd.DataFrame(rows), "pools": pools}
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_every_claim_holds_and_is_turned_round_by_figures_that_contradict_it(paper: str) -> None:
+    figures = support(paper)
+    found = decide(paper, figures)
+    assert {name: v.verdict for name, v in found.items() if v.verdict != HOLDS} == {}
+    assert {name: v.here for name, v in found.items() if v.here != HOLDS} == {}
+    everything = decide(paper, contradict(figures))
+    for name in found:
+        own = CONTRADICTED.get((paper, name))
+        turned = everything[name]
+        if own is not None:
+            changed = Figures()
+            changed.update(
+                {**figures, **{key: np.broadcast_to(value, (51, 20)) for key, value in own.items()}}
+            )
+            turned = decide(paper, changed, name)[name]
+        assert (turned.verdict, turned.here) == (FAILS, FAILS), (name, turned)
 
 
-@pytest.mark.parametrize(
-    ("paper", "frames", "unsaid"),
-    [
-        ("f19", printed_f19(), {"narrower intervals by model", "Tukey below SEM"}),
-        ("ff21", printed_ff21(), set()),
-        ("v17", printed_v17(), set()),
-        ("s14", printed_s14(), set()),
-    ],
-)
-def test_every_claim_holds_on_the_numbers_that_its_paper_printed(
-    paper: str, frames: Frames, unsaid: set[str]
-) -> None:
-    """The criteria are the papers' own: what they print must pass; what they do not print is not decided."""
-    assert verdicts(paper, frames) == {
-        claim.name: UNKNOWN if claim.name in unsaid else HOLDS for claim in EXPERIMENTS[paper].claims
-    }
+def make_claim(direction: str = ">", limit: float = 0.0) -> PaperClaim:
+    return PaperClaim(
+        name="x", statement="x", section="§1", direction=direction, limit=limit,
+        statistic=lambda figures: {"x": figures["x",]},
+    )  # fmt: skip
 
 
-def test_printed_tracks_on_which_tau_falls_below_are_told() -> None:
-    """F19 Table 2: τ of T09 falls to .8675 with 50 shards."""
-    rows = read_printed("f19-table-2", collection="T09").assign(significant_half=0.0)
-    assert verdicts("f19", {"table_2": rows})["same ranking"] == FAILS
+def judge(values: Any, direction: str = ">", limit: float = 0.0, units: int = 50) -> ClaimVerdict:
+    claim, figures = make_claim(direction, limit), Figures()
+    figures["x",] = np.asarray(values, float)
+    return decide_claim(claim, measure_claims([claim], figures, units, "split"), Figures())
 
 
-@pytest.mark.parametrize(
-    ("paper", "frames", "name", "column", "failing"),
-    [
-        ("f19", printed_f19(), "table_1", "significant",
-         {"more pairs with shards", "order of models", "shard terms add nothing"}),
-        ("f19", printed_f19(), "table_1", "omega_sq", {"ω² falls with shards", "ω² rises with the model"}),
-        ("f19", printed_f19(), "table_1", "top_group", {"smaller top group"}),
-        ("f19", printed_f19(), "table_2", "width", {"narrower intervals by shards"}),
-        ("ff21", printed_ff21(), "steady", "PPA", {"HSD steadiest", "PPA falls with the model"}),
-        ("ff21", printed_ff21(), "steady", "AD", {"no active disagreement"}),
-        ("ff21", printed_ff21(), "methods", "pairs",
-         {"bANOVA finds most", "larger models find more", "correction outweighs bootstrap",
-          "HSD within t with BH", "t with BH within the bootstrap"}),
-        ("ff21", printed_ff21(), "fills-MD3", "PD", {"bootstrap depends less on fills"}),
-        ("ff21", printed_ff21(), "widths", "width", {"interaction narrows intervals"}),
-        ("v17", printed_v17(), "widths", "width", {"intervals halve", "fewer parts, narrower intervals"}),
-        ("v17", printed_v17(), "divided", "share", {"P@10 more divided than AP", "splits mostly agree"}),
-        ("s14", printed_s14(), "variances", "variance",
-         {"nERR varies most", "nERR costs twice", "depth 10 varies more", "graded measures pay at depth 10",
-          "two-way largest", "50 topics for .20", "D-measures steadier"}),
-        ("s14", printed_s14(), "pools", "variance", {"shallow pools vary more"}),
-    ],
-)  # fmt: skip
-def test_claims_fail_where_the_numbers_are_turned_round(
-    paper: str, frames: Frames, name: str, column: str, failing: set[str]
-) -> None:
-    """Each value becomes large where it was small."""
-    values = frames[name][column]
-    turned = frames | {name: frames[name].assign(**{column: values.max() + 2 - values})}
-    found = verdicts(paper, turned)
-    assert {claim for claim in failing if found[claim] != FAILS} == set()
+def test_splits_and_topics_are_kept_apart() -> None:
+    rng = np.random.default_rng(3)
+    sure = judge(rng.normal(5.0, 0.5, (101, 20)))
+    assert (sure.verdict, sure.here, sure.splits) == (HOLDS, HOLDS, "20 of 20 splits")
+    # every split agrees, topics do not
+    values = np.ones((101, 20)) + rng.normal(0.0, 2.0, (101, 1))
+    values[0] = 1.0
+    topical = judge(values)
+    assert (topical.verdict, topical.here) == (UNDECIDED, HOLDS)
+    assert topical.lower < 0.0 < topical.upper
+    # two splits disagree, their mean is clear
+    values = np.full((101, 20), 3.0)
+    values[:, :2] = -1.0
+    assert (judge(values).verdict, judge(values).here, judge(values).splits) == (
+        HOLDS,
+        UNDECIDED,
+        "18 of 20 splits",
+    )
+    assert judge(-values).verdict == FAILS
 
 
-@pytest.mark.parametrize(
-    ("test", "claim"),
-    [
-        ("unpaired t", "t finds fewest"),
-        ("randomization, one-sided", "parts find more"),
-        ("3 parts", "two parts suffice"),
-        ("randomization, one-sided", "unanimity costs little"),
-    ],
-)
-def test_counts_of_a_test_turn_claims_of_v17(test: str, claim: str) -> None:
-    frames = printed_v17()
-    counts = frames["counts"].copy()
-    counts.loc[(counts["test"] == test) & (counts["alpha"] == 0.05), "pairs"] = 8000.0
-    assert verdicts("v17", frames | {"counts": counts})[claim] == FAILS
+def test_ties_are_undecided_unless_the_claim_allows_or_denies_them() -> None:
+    tie = np.zeros((101, 20))
+    assert (judge(tie).verdict, judge(tie).here) == (UNDECIDED, UNDECIDED)
+    assert judge(tie, "<=").verdict == judge(tie, ">=").verdict == HOLDS
+    assert judge(tie, "some").verdict == FAILS
+    assert judge(tie + 0.3, limit=0.1 + 0.2).verdict == UNDECIDED
 
 
-def test_levels_and_related_runs_turn_claims_of_v17() -> None:
-    frames = printed_v17()
-    counts = frames["counts"].copy()
-    counts.loc[counts["test"].isin(["2 parts", "3 parts"]) & (counts["alpha"] == 0.01), "pairs"] = 0.0
-    assert verdicts("v17", frames | {"counts": counts})["levels matter less"] == FAILS
-    related = frames["related"].assign(lost=0, gained=[0, 15], MD2=[0.01, 0.02])
-    found = verdicts("v17", frames | {"related": related})
-    assert found["related runs, fewer pairs"] == found["related runs, narrower intervals"] == FAILS
+def test_a_true_tie_is_decided_in_one_case_of_twenty_at_most() -> None:
+    """The mean of 40 topics of no effect, each split with an error of its own: 200 collections."""
+    rng = np.random.default_rng(11)
+    decided = 0
+    for _ in range(200):
+        topics = rng.normal(0.0, 1.0, (40, 1)) + rng.normal(0.0, 0.5, (40, 20))
+        drawn = draw_topics(40, 60, int(rng.integers(1000)))
+        decided += judge(topics[drawn].mean(axis=1), units=40).verdict in (HOLDS, FAILS)
+    assert decided <= 20, "5% of 200, and two standard errors and more"
 
 
-def test_intervals_that_grow_with_the_model_are_told() -> None:
-    rows = [
-        {"measure": "AP", "shards": 1 if model == "MD1" else 10, "model": model, "kind": kind,
-         "lower": 0.0, "upper": width * (2.0 if kind == "sem" else 1.0)}
-        for model, width in zip(("MD1", "MD2", "MD3", "MD6"), (0.4, 0.3, 0.2, 0.1), strict=True)
-        for kind in ("tukey", "sem")
-    ]  # fmt: skip
-    frames = printed_f19() | {"intervals": pd.DataFrame(rows)}
-    found = verdicts("f19", frames)
-    assert found["narrower intervals by model"] == found["Tukey below SEM"] == HOLDS
-    turned = frames | {"intervals": pd.DataFrame(rows).assign(upper=lambda f: 1.0 - f["upper"])}
-    found = verdicts("f19", turned)
-    assert found["narrower intervals by model"] == found["Tukey below SEM"] == FAILS
+def test_resamples_of_models_are_models_of_resamples() -> None:
+    """Weighted sums of squares give what `anova` and `compare` find on the resampled table."""
+    rng = np.random.default_rng(5)
+    y = rng.beta(1.0, 3.0, (2, 12, 6, 3)) + np.linspace(0.0, 0.3, 6)[:, None]
+    drawn = draw_topics(12, 3, 1)
+    fits = fit_models(y, count_topics(drawn), list(TERMS))
+    boot = Rule("bootstrap", tails=1)
+    keys = [(model, rule) for model in TERMS for rule in (HSD, Rule("t"), boot)]
+    counts, cuts = find_cuts(fits, keys)
+    for draw, split in ((0, 0), (2, 1)):
+        table = xr.DataArray(y[split][drawn[draw]], dims=("topic", "system", "shard"))
+        for model in ("MD2", "MD3", "MD4", "MD5", "MD6"):
+            fit = sw.anova(table, model)
+            assert fits.measure_omega(model)[draw, split] == pytest.approx(
+                float(fit.table["omega_sq"].loc["system"])
+            )
+            pairs = sw.compare(fit, "hsd")
+            assert counts[model, HSD][draw, split] == pairs.reject().sum()
+            assert counts[model, Rule("t")][draw, split] == sw.compare(fit, "bh").reject().sum()
+            width = pairs.intervals(0.95, "tukey")
+            expected = float((width["upper"] - width["lower"]).mean())
+            assert 2.0 * fits.halve_tukey(model)[draw, split] == pytest.approx(expected)
+            assert fits.count_top(model)[draw, split] == len(pairs.best(0.05))
+            exact = (
+                sw.compare(sw.bootstrap_anova(table, model), "bh", null="marginal", tails=1).reject().sum()
+            )
+            assert abs(counts[model, boot][draw, split] - exact) <= 1, "the normal limit of the bootstrap"
+    # agreement of two splits with each other
+    first, second = (
+        sw.compare(sw.anova(xr.DataArray(each, dims=("topic", "system", "shard")), "MD6"), "hsd")
+        for each in y
+    )
+    shares = sw.stability.agreement(first, second)
+    found = compare_splits(fits, cuts["MD6", HSD])
+    for name in ("PAA", "PPA", "PD", "AD"):
+        assert found[name][0].tolist() == pytest.approx([shares[name]] * 2, nan_ok=True)
 
 
-def test_fills_that_matter_under_md6_and_pools_that_cost_more_are_told() -> None:
-    frames = printed_ff21()
-    steady = frames["steady"].assign(PAA=frames["steady"]["PAA"] * 0.9)
-    assert verdicts("ff21", frames | {"steady": steady})["PAA high and alike"] == FAILS
-    fills = frames["fills-MD6"].assign(PD=1.0)
-    assert verdicts("ff21", frames | {"fills-MD6": fills})["MD6 independent of fills"] == FAILS
-    no_gap = frames | {name: frames[name].assign(undefined=0) for name in ("fills-MD3", "fills-MD6")}
-    found = verdicts("ff21", no_gap)
-    assert found["MD6 independent of fills"] == found["bootstrap depends less on fills"] == UNKNOWN
-    pools = printed_s14()["pools"]
-    dear = pools.assign(topics_power=pools["topics_power"].where(pools["depth"] > 10, 10_000))
-    assert verdicts("s14", printed_s14() | {"pools": dear})["shallow pools cheaper"] == FAILS
+def test_tests_of_v17_on_resamples() -> None:
+    """Unpaired t-tests are exact; the randomization test is at its normal limit."""
+    rng = np.random.default_rng(6)
+    y = rng.beta(1.0, 3.0, (40, 8)) + np.linspace(0.0, 0.2, 8)
+    drawn = draw_topics(40, 2, 1)
+    found = compare_tests(y, count_topics(drawn))
+    for draw, rows in enumerate(drawn):
+        pairs = sw.paired_tests(y[rows], test="unpaired-t")
+        assert np.abs(found["unpaired t"].signs[0][draw]).sum() == pairs.reject(0.05).sum()
+        flips = sw.paired_tests(y[rows], test="randomization", alternative="greater", n_resamples=4000)
+        assert (
+            abs(np.abs(found["randomization, one-sided"].signs[0][draw]).sum() - flips.reject(0.05).sum())
+            <= 1
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +333,14 @@ class Median(sw.papers.PaperExperiment):
 
     def list_steps(self, source: sw.papers.PaperData) -> dict[str, Any]:
         return {name: Middle(source.scores, name, self.share) for name in ("mean", "median")}
+
+    def measure_figures(self, source: sw.papers.PaperData) -> Figures:
+        figures = Figures()
+        table = source.scores[source.first].transpose("topic", "system").to_numpy()
+        drawn = table[draw_topics(len(table), self.claim_resamples, self.seed)]
+        figures["mean",] = drawn.mean(axis=(1, 2))[:, None]
+        figures["median",] = np.median(drawn, axis=1).mean(axis=1)[:, None]
+        return figures
 
     def build_exhibits(self, frames: Frames, source: sw.papers.PaperData) -> Iterator[sw.papers.Exhibit]:
         shape = sw.papers.Shape(rows=("system",), columns=("kind",), values=("value",))
@@ -217,15 +362,12 @@ class Middle:
         return {"rows": pd.DataFrame({"system": table["system"], "value": value, "kind": self.name})}
 
 
-def check_skew(frames: Any) -> sw.papers.Evidence:
-    table = frames["rows"].pivot(index="system", columns="kind", values="value")
-    return sw.papers.Evidence(bool((table["mean"] > table["median"]).all()), f"{len(table)} systems")
+def compare_skew(figures: Figures) -> dict[str, Any]:
+    return {"mean less median": figures["mean",] - figures["median",]}
 
 
 Median.claims = (
-    sw.papers.PaperClaim(
-        name="skewed", statement="Means are above medians.", section="§1", needs=("rows",), check=check_skew
-    ),
+    PaperClaim(name="skewed", statement="Means are above medians.", section="§1", statistic=compare_skew),
 )
 
 
@@ -234,8 +376,8 @@ def test_a_sixth_paper_is_one_class(trec3: Path, tmp_path: Path) -> None:
     scores = sw.read_scores(trec3)
     paper = Median()
     result = paper.run(scores, folder=tmp_path, progress=lambda *steps: done.append(steps))
-    assert done[-1] == (2, 2)
-    assert len(list((tmp_path / "steps").rglob("*.parquet"))) == 2
+    assert done[-1] == (3, 3)
+    assert len(list((tmp_path / "steps").rglob("*.parquet"))) == 4
     assert [v.verdict for v in result.verdicts] == [HOLDS]
     laid_out = result["Table 1"].lay_out("M26")
     first = laid_out.iloc[0].to_dict()
@@ -250,7 +392,9 @@ def test_a_sixth_paper_is_one_class(trec3: Path, tmp_path: Path) -> None:
 def test_a_random_baseline_counts_with_all_its_repeats(data: Path) -> None:
     """llm1.csv: the difference of B from A is -.0171 over all seeds; that from seed 0 of A alone is -.108."""
     scores = sw.read_scores(data / "llm" / "tables" / "llm1.csv")
-    found = sw.papers.j15(scores, "A", pools=2, repetitions=5, n_resamples=20)
+    found = sw.papers.j15(
+        scores, "A", pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2
+    )
     row = found["Figure 12"].data.iloc[0]
     means = scores.mean(("topic", "instance")).to_series()
     assert row["difference"] == pytest.approx(means["B"] - means["A"]) == pytest.approx(-0.0171, abs=1e-4)
@@ -277,9 +421,11 @@ def seeds() -> xr.DataArray:
 def test_topics_that_a_seed_lacks_are_left_out_and_named(seeds: xr.DataArray) -> None:
     gaps = seeds.copy(data=seeds.to_numpy().copy())
     gaps[0, 1, 3] = np.nan
-    found = sw.papers.j15(gaps, pools=2, repetitions=5, n_resamples=20)
+    found = sw.papers.j15(gaps, pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2)
     assert any("1 of 25 topics" in note and "t3" in note for note in found.notes)
-    whole = sw.papers.j15(seeds.drop_sel(topic="t3"), pools=2, repetitions=5, n_resamples=20)
+    whole = sw.papers.j15(
+        seeds.drop_sel(topic="t3"), pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2
+    )
     pd.testing.assert_frame_equal(found["Figure 12"].data, whole["Figure 12"].data)
     gaps[0, 1, 1:] = np.nan
     with pytest.raises(InputError, match="leaves 1"):
@@ -293,7 +439,7 @@ def test_copies_of_one_seed_have_the_paired_t(seeds: xr.DataArray) -> None:
     for design in ("paper", "nested", "crossed", "unified"):
         assert sw.compare_instances(*pair, design=design).p[0] == pytest.approx(expected)
     # pools that hold one seed several times are not thrown away: the limit of the mixed model
-    found = sw.papers.j15(seeds, pools=40, repetitions=5, n_resamples=20)
+    found = sw.papers.j15(seeds, pools=40, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2)
     p = found["Figure 11"].data.query("size == 2")
     low = p[p["system"] == "low"]
     assert (low["mixed model, J15"] < 1.0).all()
@@ -322,10 +468,6 @@ def test_tables_with_gaps_and_seeds_are_taken(paper: str, seeds: xr.DataArray) -
 
 
 def test_what_cannot_be_served_is_refused_with_the_reason(seeds: xr.DataArray) -> None:
-    with pytest.raises(InputError, match="no documents to divide"):
-        sw.papers.ff21(seeds)
-    with pytest.raises(InputError, match="unexpected dimension 'shard'"):
-        sw.papers.f19(seeds.rename(instance="shard"))
     with pytest.raises(InputError, match="do not say which are repeats"):
         sw.papers.j15(sw.simulate.collection(topics=4, systems=3, seed=1).collection())
 
@@ -344,9 +486,13 @@ def poor() -> sw.Collection:
 
 
 def test_topics_with_too_few_relevant_documents_are_left_out_and_named(poor: sw.Collection) -> None:
-    v17 = sw.papers.v17(poor, measures=["AP"], shards=(2,), n_splits=2, n_resamples=20)
+    v17 = sw.papers.v17(
+        poor, measures=["AP"], shards=(2,), n_splits=2, claim_resamples=5, claim_splits=4, n_resamples=20
+    )
     assert any("With 3 parts, 1 of 8 topics" in note and "poor" in note for note in v17["Table 3"].notes)
-    ff21 = sw.papers.ff21(poor, measures=["AP"], shards=(3,), fill_shards=(3,), samples=2)
+    ff21 = sw.papers.ff21(
+        poor, measures=["AP"], shards=(3,), fill_shards=(3,), samples=2, claim_resamples=5, claim_splits=4
+    )
     assert any("poor" in note for note in ff21["Table 1"].notes)
     assert {v.name: v.verdict for v in ff21.verdicts}["MD6 independent of fills"] == HOLDS
 
@@ -356,13 +502,24 @@ def test_parts_of_v17_are_made_by_a_die(poor: sw.Collection) -> None:
     scores = sw.score(poor, "AP", splits)["AP"].isel(split=0, drop=True).dropna("topic")
     assert len(set(splits.sizes[0])) == 2, "a die makes parts of unequal size"
     fit = sw.bootstrap_anova(scores, "MD3").intervals(null="marginal", tails=1)
-    found = sw.papers.v17(poor, measures=["AP"], shards=(2,), n_splits=2, n_resamples=20, seed=3)
+    found = sw.papers.v17(
+        poor,
+        measures=["AP"],
+        shards=(2,),
+        n_splits=2,
+        claim_resamples=5,
+        claim_splits=4,
+        n_resamples=20,
+        seed=3,
+    )
     table = found["Table 3"].data.set_index(["shards", "model"])["width"]
     assert table[2, "MD3"] == pytest.approx(float((fit["upper"] - fit["lower"]).mean()))
 
 
 def test_undefined_scores_can_be_left_out_of_f19(poor: sw.Collection) -> None:
-    left = sw.papers.f19(poor, measures=["AP"], shards=(3,), samples=2, fill="leave")
+    left = sw.papers.f19(
+        poor, measures=["AP"], shards=(3,), samples=2, claim_resamples=5, claim_splits=4, fill="leave"
+    )
     scores = sw.score(poor, "AP", sw.split(poor, 3, n_splits=2, seed=0))["AP"]
     assert bool(scores.isnull().any())
     fit = sw.anova(scores.isel(split=0, drop=True), "MD6")
@@ -376,14 +533,27 @@ def test_undefined_scores_can_be_left_out_of_f19(poor: sw.Collection) -> None:
 
 
 def test_resamples_bring_the_least_and_the_largest_width(poor: sw.Collection) -> None:
-    drawn = sw.papers.ff21(poor, measures=["AP"], shards=(2,), fill_shards=(3,), samples=2, n_resamples=200)
+    drawn = sw.papers.ff21(
+        poor,
+        measures=["AP"],
+        shards=(2,),
+        fill_shards=(3,),
+        samples=2,
+        claim_resamples=5,
+        claim_splits=4,
+        n_resamples=200,
+    )
     table = drawn["Table 1"].data
     assert (table["least"] < table["width"]).all()
     assert (table["largest"] > table["width"]).all()
     assert "min" in drawn["Table 1"].lay_out("FF21").columns.get_level_values(-1)
-    exact = sw.papers.ff21(poor, measures=["AP"], shards=(2,), fill_shards=(3,), samples=2)
+    exact = sw.papers.ff21(
+        poor, measures=["AP"], shards=(2,), fill_shards=(3,), samples=2, claim_resamples=5, claim_splits=4
+    )
     assert "min" not in exact["Table 1"].lay_out("FF21").columns.get_level_values(-1)
-    seventeen = sw.papers.v17(poor, measures=["AP"], shards=(2,), n_splits=2, n_resamples=200)
+    seventeen = sw.papers.v17(
+        poor, measures=["AP"], shards=(2,), n_splits=2, claim_resamples=5, claim_splits=4, n_resamples=200
+    )
     assert {"min", "max"} <= set(seventeen["Table 3"].lay_out("V17").columns.get_level_values(-1))
 
 
@@ -437,7 +607,9 @@ def test_open_questions_have_collections_side_by_side(poor: sw.Collection) -> No
     other = sw.simulate.collection(
         topics=6, systems=4, depth=60, corpus=2000, relevant=20, seed=2
     ).collection()
-    found = sw.papers.open_questions({"poor": poor, "rich": other}, shards=2, samples=2)
+    found = sw.papers.open_questions(
+        {"poor": poor, "rich": other}, shards=2, samples=2, claim_resamples=5, claim_splits=4
+    )
     label = "Is MD6 for topics with few relevant documents?"
     table = found[label].data
     assert list(dict.fromkeys(table["collection"])) == ["poor", "rich"]
@@ -449,9 +621,5 @@ def test_open_questions_have_collections_side_by_side(poor: sw.Collection) -> No
     by_hand = [sw.anova(scores.isel(split=k, drop=True), "MD6").table["ms"].loc["error"] for k in (0, 1)]
     assert np.isfinite(by_hand).all()
     assert [v.verdict for v in found.verdicts].count(UNKNOWN) == 0
-    turned = table.assign(ratio=[0.9, 0.8, 0.7] * 2)
-    claim = EXPERIMENTS["open-questions"].claims[0]
-    assert decide_claim(claim, {"relevant": turned}, "").verdict == FAILS
-    assert decide_claim(claim, {"relevant": turned.assign(ratio=[0.3, 0.4, 0.5] * 2)}, "").verdict == HOLDS
     with pytest.raises(InputError, match="no documents"):
         sw.papers.open_questions(np.zeros((4, 3)))

@@ -10,7 +10,8 @@ import pytest
 
 import shardwise
 from shardwise.papers import EXPERIMENTS
-from shardwise.papers.exhibit import make_claims, read_printed
+from shardwise.papers.claims import make_claims
+from shardwise.papers.exhibit import read_printed
 
 PAPERS = Path(shardwise.__file__).parent / "papers"
 BELOW = ("shardwise.core.", "shardwise.io.", "shardwise.stats", "shardwise.papers.")

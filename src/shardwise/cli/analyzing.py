@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,19 +23,18 @@ from shardwise.cli.inputs import (
 from shardwise.cli.options import parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
-from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.equivalence import Equivalence, equivalence, posterior_probability
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part, refuse_unknown
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import nouns_of
-from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
-from shardwise.methods.mixed.fit import FactorFit, mixed
 from shardwise.methods.names import Procedure
-from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.corrections import check_correction, correction_title
+
+if TYPE_CHECKING:
+    from shardwise.comparing.equivalence import Equivalence
+    from shardwise.methods.mixed.fit import FactorFit
 
 READ = ("null", "tails", "density")
 """Words that say how a bootstrap distribution is read."""
@@ -44,6 +43,8 @@ READ = ("null", "tails", "density")
 def check_choices(options: Options) -> None:
     """Refuse values that are not known, before the long work."""
     if options.repeats is not None:
+        from shardwise.methods.repeats.unified import KINDS
+
         validate_choice(options.repeats, "repeats", KINDS)
     parse_fill(options.fill)
     if options.model:
@@ -151,6 +152,9 @@ def compare_by_factors(
     tuple
         The fit, and the comparisons.
     """
+    from shardwise.comparing.compare import compare
+    from shardwise.methods.mixed.fit import mixed
+
     fit = mixed(scores, random=options.random)
     correction = check_correction(options.method or "holm")
     return fit, compare(fit, correction, only=options.only or None, baseline=list(baseline) or None)
@@ -160,6 +164,8 @@ def test_margin(pairs: Comparisons, options: Options) -> Equivalence | None:
     """Test differences against the margin, where one was given."""
     if options.margin is None:
         return None
+    from shardwise.comparing.equivalence import equivalence
+
     return equivalence(
         pairs, float(options.margin), options.margin.side, method=options.margin.verdict, alpha=options.alpha
     )
@@ -186,6 +192,8 @@ def join_margin(
     DataFrame
         The same rows with further columns.
     """
+    from shardwise.comparing.equivalence import posterior_probability
+
     columns = tested.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.margin.side}")
     plain = {f"{name}_{options.margin.side}": name for name in ("holds", "smallest_margin")}
     frame = frame.join(columns.rename(columns=plain))
@@ -234,6 +242,8 @@ def record_recipe(
 
 def bootstrap_procedure(words: Mapping[str, Any], options: Options, dims: Collection[Hashable]) -> Procedure:
     """Return the procedure that the words of a bootstrap name, piece by piece."""
+    from shardwise.methods.bootstrap.method import READINGS, make_bootstrap, refuse_generalize
+
     parts = tuple(words.get(name, usual) for name, usual in zip(READ, READINGS["difference"], strict=True))
     reading = next(name for name, values in READINGS.items() if values == parts)
     model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))

@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import VERDICTS
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -25,9 +24,7 @@ from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, 
 from shardwise.cli.options import MOMENTS, Format, parse_words
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
-from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.contrasts import Contrasts, compare_groups, parse_contrast
 from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
@@ -35,9 +32,6 @@ from shardwise.core.libraries import pd, xr
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.io.files import write_paths
-from shardwise.methods.bootstrap.method import bootstrap_anova
-from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.methods.names import parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
@@ -50,8 +44,11 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
 from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
+
+if TYPE_CHECKING:
+    from shardwise.comparing.contrasts import Contrasts
+    from shardwise.methods.moments.fit import Gaps, ScoreMoments
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
@@ -229,6 +226,8 @@ def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
 
 def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Options) -> Result:
     """Return the items of two systems, or the matrix of items and systems."""
+    from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
+
     for_people = options.chosen_format is Format.text and options.out is None
     facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
     if pair is None:
@@ -282,6 +281,8 @@ def _compute_contrasts(analysis: Analysis, options: Options) -> Contrasts | None
     """Return the contrasts that were asked for."""
     if not options.contrast:
         return None
+    from shardwise.comparing.contrasts import compare_groups, parse_contrast
+
     pairs = analysis.comparisons
     groups = dict(parse_contrast(text, pairs.names) for text in options.contrast)
     return compare_groups(pairs, groups, level=1.0 - options.alpha)
@@ -328,6 +329,8 @@ def planning_command(options: Options, measure: str) -> str:
 
 def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
+    from shardwise.methods.bootstrap.method import bootstrap_anova
+
     words: Any = parse_bootstrap(options.method)
     parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
     model = analysis.fit.model
@@ -419,6 +422,8 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
+        from shardwise.analysis.leaderboard import VERDICTS
+
         words = [VERDICTS[sign] for sign in pairs.directions(options.alpha).tolist()]
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)
         frame["verdict"] = [MARKS[word] for word in words] if for_people else words
@@ -443,6 +448,9 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     reader : InputReader
         The input.
     """
+    from shardwise.comparing.compare import compare
+    from shardwise.methods.names import parse_procedure
+
     options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
     if not reader.is_table:
         raise InputError(
@@ -487,6 +495,8 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
 
 
 def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
+    from shardwise.methods.moments.fit import ScoreMoments
+
     if path.suffix == MOMENTS:
         saved = ScoreMoments.load(path)
         return saved.margins() if marginal else saved

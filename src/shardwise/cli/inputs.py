@@ -34,7 +34,6 @@ from shardwise.core.scores import (
     note_measure,
     undefined_cells,
 )
-from shardwise.io.collection import Collection
 from shardwise.io.files import (
     BYTES_NEEDED,
     SHARE_OF_MEMORY,
@@ -45,17 +44,12 @@ from shardwise.io.files import (
     raise_limit,
     usable_memory,
 )
-from shardwise.io.instances import flag_deterministic, read_instances
-from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files
-from shardwise.io.trec.conventions import Conventions, parse_conventions
-from shardwise.methods.judges.method import with_human
-from shardwise.methods.unpaired.method import adjust_scores
-from shardwise.scoring.samples import add_sample_measures, describe_samples
-from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS
 
 if TYPE_CHECKING:
+    from shardwise.io.collection import Collection
+    from shardwise.io.trec.conventions import Conventions
     from shardwise.sharding.splits import Splits
 
 UNNAMED = "score"
@@ -213,6 +207,8 @@ class InputReader:
         with raise_limit(self.memory) if self.options.max_memory else nullcontext():
             read = self._read_scores() if self.is_table else self._read_runs()
         if self.options.deterministic and "instance" in read.dims and self.is_table:
+            from shardwise.io.instances import flag_deterministic
+
             read = replace(read, scores=flag_deterministic(read.scores, self.options.deterministic))
         if self.options.exclude and not self.is_table:
             read = replace(
@@ -233,6 +229,8 @@ class InputReader:
 
         options, files, runs = self.options, self.list_files(), None
         if options.instances:
+            from shardwise.io.instances import read_instances
+
             naming = options.instances[0] if len(options.instances) == 1 else options.instances
             how = {name: value for name, value in self._reading_options().items() if name != "names"}
             how["deterministic"] = options.deterministic
@@ -251,6 +249,8 @@ class InputReader:
 
     def list_files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
+        from shardwise.io.kinds import put_qrels_first
+
         if len(self.inputs) < 2:
             raise InputError(
                 "no runs were given",
@@ -273,6 +273,8 @@ class InputReader:
 
     def choose_conventions(self) -> Conventions:
         """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
+        from shardwise.io.trec.conventions import parse_conventions
+
         preset = parse_conventions(self.options.preset)
         missing: str = self.options.missing or ("zero" if self.options.complete else preset.missing)
         if not self.options.missing and missing in ("refuse", "leave"):
@@ -367,7 +369,10 @@ class InputReader:
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
         first = scores[next(iter(scores.data_vars))]
         notes = [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
-        if isinstance(covariate, xr.DataArray):
+        if covariate is not None:
+            from shardwise.methods.unpaired.method import adjust_scores
+
+            assert isinstance(covariate, xr.DataArray), "one measure was named"
             name = next(iter(scores.data_vars))
             try:
                 adjusted, share = adjust_scores(scores[name], covariate)
@@ -376,6 +381,8 @@ class InputReader:
             scores = scores.assign({name: adjusted})
             notes.append(f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out")
         if sampled:
+            from shardwise.scoring.samples import add_sample_measures, describe_samples
+
             try:
                 scores = add_sample_measures(scores, sampled)
             except InputError as error:
@@ -470,6 +477,8 @@ def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:
     DataArray
         The same scores with those of people as a coordinate.
     """
+    from shardwise.methods.judges.method import with_human
+
     people = read_scores(human, missing="leave")
     if isinstance(people, xr.Dataset):
         if scores.name not in people.data_vars:
@@ -546,6 +555,8 @@ def fill_gaps(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str,
     notes = ("; ".join(shown),) if shown else ()
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes
+    from shardwise.scoring.undefined import fill_undefined
+
     return fill_undefined(scores, policy), notes
 
 

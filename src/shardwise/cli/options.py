@@ -110,9 +110,8 @@ class Margin(float):
         """Return the number, with its words and the margins of measures; NaN where all have a name."""
         pieces = str(text).split(",")
         of_all = [piece for piece in pieces if "=" not in piece]
-        if len(of_all) > 1:
-            raise InputError(f"{len(of_all)} margins of all measures", remedy="name their measures: AP=0.01")
-        number, *words = (of_all or ["nan"])[0].split(":")
+        # Of several for all measures the last one counts, as for other options.
+        number, *words = (of_all or ["nan"])[-1].split(":")
         made = super().__new__(cls, number)
         made.text, made.side, made.verdict = str(text), "both", "tost"
         for word in words:

@@ -22,7 +22,6 @@ from shardwise.core.measure import UNNAMED, is_lower_better
 from shardwise.core.scores import declare_measures, measure_of, require_scores
 from shardwise.core.text import write_csv
 from shardwise.io.atomic import write_atomically
-from shardwise.io.collection import Collection
 from shardwise.io.files import (
     UNCHECKED,
     PathLike,
@@ -175,7 +174,7 @@ def read_scores(
 def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) -> xr.DataArray | xr.Dataset:
     """Return the scores of a source as they are: one measure, or several."""
     measure = wishes.measure
-    if isinstance(source, Collection):
+    if not are_paths(source) and isinstance(source, _collection_type()):
         # runs with judgments: scored by the measure asked for, or by AP
         scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
         return scored[next(iter(scored.data_vars))]
@@ -204,6 +203,13 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
         raise refuse_unknown("exclude", absent[0], systems, what="system or item")
     data = make_dataset(_keep_tasks(parts, wishes.tasks), wishes.missing)
     return _pick_measure(_name_measure(data, paths), measure, parts[0].source)
+
+
+def _collection_type() -> type:
+    """Return the class of runs with judgments, which nothing else here needs."""
+    from shardwise.io.collection import Collection
+
+    return Collection
 
 
 def _name_measure(data: xr.Dataset, paths: Sequence[Path]) -> xr.Dataset:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shardwise.papers.exhibit import Evidence as Evidence
+from shardwise.papers.claims import Figures as Figures
+from shardwise.papers.claims import PaperClaim as PaperClaim
 from shardwise.papers.exhibit import Exhibit as Exhibit
 from shardwise.papers.exhibit import Form as Form
-from shardwise.papers.exhibit import PaperClaim as PaperClaim
 from shardwise.papers.exhibit import Replication as Replication
 from shardwise.papers.exhibit import Shape as Shape
 from shardwise.papers.experiment import PaperData as PaperData
@@ -40,8 +40,8 @@ __all__ = [
     "J15",
     "S14",
     "V17",
-    "Evidence",
     "Exhibit",
+    "Figures",
     "Form",
     "OpenQuestions",
     "PaperClaim",

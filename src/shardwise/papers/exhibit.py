@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -19,10 +20,6 @@ from shardwise.core.shown import Shown
 Mark = Literal["line", "point", "bar"]
 Frames = dict[str, pd.DataFrame]
 """Rows of tables and figures, by name."""
-Computed = Mapping[str, Any]
-"""The same as a check reads them; cells of a frame have no type of their own."""
-HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be said here"
-VERDICTS = (HOLDS, FAILS, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,75 +148,26 @@ class Exhibit(Shown):
         return table
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a check found: whether the claim holds (None: unknown), and the numbers."""
-
-    holds: bool | None
-    numbers: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperClaim:
-    """One claim of a paper with the check that decides it.
-
-    Parameters
-    ----------
-    name : str
-        Short name, unique within the paper.
-    statement : str
-        The claim in one sentence, with the criterion where the paper leaves it open.
-    section : str
-        Where the paper makes it.
-    needs : tuple of str
-        Names of the frames that the check reads.
-    check : callable
-        Takes the frames and returns `Evidence`.
-    """
-
-    name: str
-    statement: str
-    section: str
-    needs: tuple[str, ...]
-    check: Callable[[Computed], Evidence]
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """Verdict on one claim: holds, fails or cannot be said here, with the numbers or the reason."""
+    """Verdict on one claim: in general, on this collection, and on the numbers that the paper prints."""
 
     name: str
     statement: str
     section: str
     verdict: str
+    here: str
+    in_print: str
     numbers: str
+    splits: str = ""
+    estimate: float = math.nan
+    lower: float = math.nan
+    upper: float = math.nan
+    limit: str = ""
+    source: str = ""
 
 
-def decide_claim(claim: PaperClaim, frames: Frames, reason: str) -> ClaimVerdict:
-    """Return the verdict on one claim from all frames of a replication; ``reason`` says why some are absent."""
-    if any(name not in frames or frames[name].empty for name in claim.needs):
-        evidence = Evidence(None, reason or "the data do not have what the check needs")
-    else:
-        evidence = claim.check(frames)
-    verdict = UNKNOWN if evidence.holds is None else HOLDS if evidence.holds else FAILS
-    return ClaimVerdict(claim.name, claim.statement, claim.section, verdict, evidence.numbers)
-
-
-Check = Callable[[Computed], Evidence]
-
-
-def make_claims(paper: str, checks: Mapping[str, Check]) -> tuple[PaperClaim, ...]:
-    """Return the claims of a paper in the order of ``claims.csv``, each with the check that decides it."""
-    return tuple(
-        PaperClaim(
-            name=row["claim"],
-            statement=row["statement"],
-            section=row["section"],
-            needs=tuple(row["needs"].split()),
-            check=checks[row["claim"]],
-        )
-        for row in read_printed("claims", paper=paper).to_dict("records")
-    )
+COLUMNS = tuple(entry.name for entry in fields(ClaimVerdict))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,16 +209,16 @@ class Replication:
         raise refuse_unknown("label", label, self.labels, what="table or figure")
 
     def claims_frame(self) -> pd.DataFrame:
-        """Return the verdicts as a table: `claim, statement, section, verdict, numbers`.
+        """Return the verdicts as a table: `claim`, `verdict` and what they rest on.
 
         Returns
         -------
         DataFrame
             One row per claim.
         """
-        columns = ["claim", "statement", "section", "verdict", "numbers"]
-        rows = [(v.name, v.statement, v.section, v.verdict, v.numbers) for v in self.verdicts]
-        return pd.DataFrame(rows, columns=columns)
+        names = {"name": "claim", "here": "on_this_collection"}
+        frame = pd.DataFrame([asdict(verdict) for verdict in self.verdicts], columns=list(COLUMNS))
+        return frame.rename(columns=names)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the page as HTML and Markdown, all rows as CSV, tables as LaTeX, charts as SVG.

@@ -7,7 +7,8 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,12 +18,21 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
-from shardwise.core.arrays import Bools
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names
 from shardwise.io.atomic import draft_folder, write_atomically
-from shardwise.papers.exhibit import Exhibit, Frames, PaperClaim, Replication, decide_claim
+from shardwise.io.collection import UNJUDGED
+from shardwise.papers.claims import (
+    Figures,
+    PaperClaim,
+    count_topics,
+    decide_claim,
+    draw_topics,
+    measure_claims,
+)
+from shardwise.papers.exhibit import Exhibit, Frames, Replication
 
 NO_DOCUMENTS = "a table of scores has no documents to divide"
 SOME = 8
@@ -51,12 +61,20 @@ class PaperData:
     named : Mapping
         Several collections, or several tables, by name, for experiments that take them; the fields above are of the
         first.
+    sharded : Dataset, optional
+        Scores on shards that the caller has: dimensions split, topic, system and shard.
     """
 
     scores: xr.Dataset
     collection: sw.Collection | None = None
     notes: tuple[str, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
+    sharded: xr.Dataset | None = None
+
+    @property
+    def has_shards(self) -> bool:
+        """Whether there are scores on shards, or documents to divide."""
+        return self.collection is not None or self.sharded is not None
 
     @property
     def first(self) -> str:
@@ -72,6 +90,13 @@ class PaperData:
     def topics(self) -> int:
         """Number of topics."""
         return int(self.scores.sizes["topic"])
+
+    @property
+    def units(self) -> int:
+        """Number of topics that verdicts resample; the least of several collections, 2 where there are none."""
+        tables = [each for each in self.named.values() if isinstance(each, xr.Dataset)] or [self.scores]
+        sizes = [len(each.topics) for each in self.named.values() if isinstance(each, sw.Collection)]
+        return min(sizes or [int(each.sizes.get("topic", 2)) for each in tables])
 
     @property
     def description(self) -> str:
@@ -102,6 +127,10 @@ class PaperExperiment:
         Seed of all random numbers.
     jobs : int, optional
         Number of threads; all processors, if None.
+    claim_splits : int
+        Splits, or pools or seeds, over which verdicts are reached.
+    claim_resamples : int
+        Resamples of the topics for verdicts in general.
     """
 
     tag: ClassVar[str]
@@ -109,13 +138,17 @@ class PaperExperiment:
     claims: ClassVar[tuple[PaperClaim, ...]] = ()
     least: ClassVar[Mapping[str, int]] = {}
     """Options that count something, with the least that has a meaning."""
+    noun: ClassVar[str] = "split"
+    """What one value of a statistic is of."""
 
     seed: int = 0
     jobs: int | None = None
+    claim_splits: int = 20
+    claim_resamples: int = 100
 
     def __post_init__(self) -> None:
         """Refuse options that have no meaning, and keep lists as they are."""
-        for name, least in {"seed": 0, **self.least}.items():
+        for name, least in {"seed": 0, "claim_splits": 2, "claim_resamples": 2, **self.least}.items():
             validate_count(getattr(self, name), name, least=least)
         for entry in fields(self):
             value = getattr(self, entry.name)
@@ -199,7 +232,51 @@ class PaperExperiment:
         str
             One clause.
         """
-        return NO_DOCUMENTS if source.collection is None else ""
+        return "" if source.has_shards else NO_DOCUMENTS
+
+    def measure_figures(self, source: Any) -> Figures:
+        """Return the figures that claims are about, for resampled topics and all splits.
+
+        Parameters
+        ----------
+        source : PaperData
+            The data.
+
+        Returns
+        -------
+        Figures
+            Arrays (resamples, splits) by name.
+        """
+        return Figures(self.explain_absence(source))
+
+    def read_figures(self) -> Figures:
+        """Return the same figures as the paper prints them, a column for each of its collections.
+
+        Returns
+        -------
+        Figures
+            Arrays (1, collections) by name.
+        """
+        return Figures()
+
+    def resample_topics(self, topics: int) -> Floats:
+        """Return how often each topic counts in each resample, (1 + resamples, topics); first, once each.
+
+        Parameters
+        ----------
+        topics : int
+            Number of topics.
+
+        Returns
+        -------
+        array
+            Numbers of copies.
+        """
+        return count_topics(draw_topics(topics, self.claim_resamples, self.seed))
+
+    def _measure_claims(self, source: Any) -> Frames:
+        """Measure the statistics of all claims."""
+        return measure_claims(self.claims, self.measure_figures(source), source.units, self.noun)
 
     def run(
         self,
@@ -229,10 +306,13 @@ class PaperExperiment:
         """
         source = self.gather_data(data)
         kept = None if folder is None else Path(folder) / FOLDER / self._make_key(source)
-        frames = run_steps(self.list_steps(source), kept, progress, executor)
+        steps = dict(self.list_steps(source))
+        if self.claims:
+            steps["claims"] = partial(self._measure_claims, source)
+        frames = run_steps(steps, kept, progress, executor)
         exhibits = tuple(self.build_exhibits(frames, source))
-        absence = self.explain_absence(source)
-        verdicts = tuple(decide_claim(claim, frames, absence) for claim in self.claims)
+        absence, printed = self.explain_absence(source), self.read_figures()
+        verdicts = tuple(decide_claim(claim, frames, printed, absence) for claim in self.claims)
         facts = {"data": source.description, **self.list_facts(source)}
         if absence:
             facts["not made"] = absence
@@ -332,11 +412,18 @@ def gather_scores(
             notes.append(f"Scores are averaged over {repeats}; the paper has one run per system.")
             # repeats that are missing do not count
             scores = scores.mean("instance", skipna=True)
-        refuse_dimensions(scores, ("topic", "system"))
+        refuse_dimensions(scores, ("topic", "system", "shard", "split"))
+    sharded = None
+    if "shard" in scores.dims:
+        sharded = scores if "split" in scores.dims else scores.expand_dims("split")
+        sharded = sharded.transpose("split", "topic", "system", "shard")
+        notes.append("The scores are of shards; their mean over the shards stands for the whole collection.")
+    extra = [dim for dim in ("split", "shard") if dim in scores.dims]
+    scores = scores.mean(extra, skipna=True) if extra else scores
     if complete:
         scores, left_out = drop_topics(scores)
         notes += left_out
-    return PaperData(scores, data if isinstance(data, sw.Collection) else None, tuple(notes))
+    return PaperData(scores, data if isinstance(data, sw.Collection) else None, tuple(notes), sharded=sharded)
 
 
 def gather_several(data: Any) -> dict[str, Any]:
@@ -392,10 +479,19 @@ def score_covered(
     left out (V17 §4): `shards, topic`.
     """
     how = {"unlisted": "add", **how}
+    # no draw covers a topic with fewer relevant documents than parts; the others are drawn until they are covered
+    judged = keep_coverable(runs, shards)
+    if len(judged.topics) < 2:
+        raise InputError(
+            f"{len(runs.topics) - len(judged.topics)} of {len(runs.topics)} topics have fewer relevant documents "
+            f"than the {shards} parts",
+            remedy="ask for fewer parts",
+        )
     try:
-        splits = sw.split(runs, shards, kind="covered", draw=draw, max_tries=TRIES, **how)  # type: ignore[arg-type]
+        splits = sw.split(judged, shards, kind="covered", draw=draw, max_tries=TRIES, **how)  # type: ignore[arg-type]
     except InputError:
-        # some topic has too few relevant documents: draw once, and leave out topics without any in some part
+        # some topic has hardly more relevant documents than parts: draw once, and leave out topics without any in
+        # some part
         splits = sw.split(runs, shards, kind=draw, **how)  # type: ignore[arg-type]
     scores = sw.score(runs, list(measures), splits, jobs=jobs)
     whole, names = find_whole(scores)
@@ -406,6 +502,40 @@ def score_covered(
         )
     left_out = pd.DataFrame({"shards": shards, "topic": names[~whole].tolist()})
     return scores.isel(topic=np.flatnonzero(whole)), left_out
+
+
+def keep_coverable(runs: sw.Collection, shards: int) -> sw.Collection:
+    """Return the judgments of the topics with as many relevant documents as shards, to draw splits by."""
+    topic_of = np.repeat(np.arange(len(runs.topics)), np.diff(runs.qrel_starts))
+    possible = np.bincount(topic_of[runs.qrel_grades > 0], minlength=len(runs.topics)) >= shards
+    if possible.all():
+        return runs
+    kept = keep_judgments(runs, possible[topic_of])
+    starts = np.concatenate([[0], np.diff(runs.qrel_starts)[possible].cumsum()])
+    names = tuple(name for name, is_kept in zip(runs.topics, possible, strict=True) if is_kept)
+    return replace(kept, topics=names, qrel_starts=starts.astype(np.int64))
+
+
+def keep_judgments(runs: sw.Collection, keep: Bools) -> sw.Collection:
+    """Return the collection with some of its judgments, (judgments,) of bool; the other documents are unjudged."""
+    topics = np.arange(len(runs.topics), dtype=np.int64)
+    keys = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
+    grades = np.where(np.isin(list_ranked(runs), keys[~keep]), UNJUDGED, runs.grades)
+    starts = np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts]
+    return replace(
+        runs,
+        grades=grades.astype(runs.grades.dtype),
+        qrel_docs=runs.qrel_docs[keep],
+        qrel_grades=runs.qrel_grades[keep],
+        qrel_starts=starts.astype(np.int64),
+    )
+
+
+def list_ranked(runs: sw.Collection) -> Ints:
+    """Return topic × number of documents + document of every place in every ranking."""
+    topics = np.arange(len(runs.topics), dtype=np.int64)
+    repeated = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts))
+    return np.asarray(repeated * runs.n_docs + runs.docs)
 
 
 def describe_left_out(frames: Frames, topics: int) -> tuple[str, ...]:

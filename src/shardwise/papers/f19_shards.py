@@ -17,27 +17,19 @@ from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.papers.exhibit import (
-    Computed,
-    Evidence,
-    Exhibit,
-    Form,
-    Frames,
-    Replication,
-    Shape,
-    join_printed,
-    make_claims,
-    read_printed,
-)
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
     Rows,
     Step,
+    find_whole,
     gather_scores,
     join_rows,
     replicate_paper,
 )
+from shardwise.papers.shard_fits import HSD, ModelFits, correlate_ranks, find_cuts, fit_models, measure_sem
 from shardwise.stats import studentized_range
 from shardwise.stats.student import student_critical
 
@@ -128,7 +120,8 @@ class F19(PaperExperiment):
         """State measures, splits, level and where printed numbers come from."""
         facts = {"measures": ", ".join(map(str, source.scores.data_vars)), "level": f"{self.alpha:g}"}
         if source.collection is not None:
-            facts["splits"] = f"{self.samples} of each number of shards, seed {self.seed}"
+            splits = max(self.samples, self.claim_splits)
+            facts["splits"] = f"{self.samples} of each number of shards, verdicts {splits}, seed {self.seed}"
             facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
         printed = f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.systems, 'T08')}"
         return {**facts, "in brackets": f"printed by Ferro & Sanderson, {printed}"}
@@ -139,9 +132,59 @@ class F19(PaperExperiment):
         if source.collection is not None:
             # more shards than documents are refused before any step is kept
             sw.split(source.collection, max(self.shards), corpus=self.corpus, unlisted="add")
-            for count in self.shards:
-                steps[f"{count}-shards"] = partial(self._fit_shards, source.collection, count, source.scores)
+        for count in self._list_counts(source):
+            steps[f"{count}-shards"] = partial(self._fit_shards, source, count)
         return steps
+
+    def _list_counts(self, source: PaperData) -> tuple[int, ...]:
+        """Return the numbers of shards: those of the paper, that of the caller's shards, or none."""
+        if source.sharded is not None:
+            return (int(source.sharded.sizes["shard"]),)
+        return () if source.collection is None else tuple(self.shards)
+
+    def measure_figures(self, source: PaperData) -> Figures:
+        """Measure pairs, ω², top group, widths and τ on the whole collection and on shards, for all claims."""
+        figures = Figures(self.explain_absence(source))
+        kept = np.flatnonzero(find_whole(source.scores)[0])
+        if len(kept) < 2 or self.fill == LEAVE:
+            figures.reason = "verdicts need scores without gaps"
+            return figures
+        weights = self.resample_topics(len(kept))
+        reference = {}
+        for measure, values in source.scores.data_vars.items():
+            table = values.transpose("topic", "system").to_numpy()[None, kept, :, None]
+            fits = fit_models(table, weights, [WHOLE])
+            reference[measure] = fits.means[:, 0]
+            measure_models(figures, str(measure), table, weights, fits, self.alpha)
+        first = source.first
+        for count in self._list_counts(source):
+            scores = self._score_shards(source, count, max(self.claim_splits, self.samples))
+            for measure in map(str, scores.data_vars):
+                if measure != first and abs(count - FIGURE_4_SHARDS) > min(
+                    abs(n - FIGURE_4_SHARDS) for n in self._list_counts(source)
+                ):
+                    continue
+                filled = sw.fill_undefined(scores[measure], self.fill)
+                tables = filled.transpose("split", "topic", "system", "shard").to_numpy()[:, kept]
+                fits = fit_models(tables, weights, MODELS)
+                figures["tau", measure, count] = correlate_ranks(fits.means, reference[measure])
+                if measure == first:
+                    measure_models(figures, measure, tables, weights, fits, self.alpha)
+                    continue
+                for model in DRAWN[1:]:
+                    figures["width", measure, count, model] = 2.0 * fits.halve_tukey(model, self.alpha)
+        return figures
+
+    def read_figures(self) -> Figures:
+        """Return what Table 1 prints of T08 and Table 2 of three tracks."""
+        figures = Figures("F19 does not print it", sorted(TRACKS.values()))
+        names = {"pairs": "significant", "omega": "omega_sq", "top": "top_group"}
+        one = read_printed("f19-table-1").assign(track="T08")
+        for name, column in names.items():
+            figures.read_rows(one, name, KEYS, "track", column)
+        two = read_printed("f19-table-2")
+        figures.read_rows(two, "tau", KEYS[:2], "collection", "tau")
+        return figures.read_rows(two, "width", KEYS, "collection", "width")
 
     def _fit_whole(self, scores: xr.Dataset) -> dict[str, Rows]:
         """Fit MD1 to the whole collection: a row of Table 1 and the intervals of each measure."""
@@ -154,12 +197,19 @@ class F19(PaperExperiment):
             intervals.append(list_intervals(pairs, self.alpha, KINDS).assign(**key, model=WHOLE))
         return {"table_1": rows, "intervals": intervals}
 
-    def _fit_shards(self, runs: sw.Collection, shards: int, whole: xr.Dataset) -> dict[str, Rows]:
-        """Fit all models to every split of one number of shards: rows of both tables, intervals of the first split."""
-        splits = sw.split(
-            runs, shards, n_splits=self.samples, seed=self.seed, corpus=self.corpus, unlisted="add"
+    def _score_shards(self, source: PaperData, shards: int, splits: int) -> xr.Dataset:
+        """Score every measure on splits into so many shards, or return the shards that the caller has."""
+        if source.sharded is not None:
+            return source.sharded
+        assert source.collection is not None, "only then there are shards"
+        how = {"n_splits": splits, "seed": self.seed, "corpus": self.corpus, "unlisted": "add"}
+        return sw.score(
+            source.collection, list(self.measures), sw.split(source.collection, shards, **how), jobs=self.jobs
         )
-        scores = sw.score(runs, list(self.measures), splits, jobs=self.jobs)
+
+    def _fit_shards(self, source: PaperData, shards: int) -> dict[str, Rows]:
+        """Fit all models to every split of one number of shards: rows of both tables, intervals of the first split."""
+        scores, whole = self._score_shards(source, shards, self.samples), source.scores
         rows, intervals, steadiness = [], [], []
         for measure in map(str, scores.data_vars):
             key: dict[str, Any] = {"measure": measure, "shards": shards}
@@ -167,7 +217,7 @@ class F19(PaperExperiment):
             # rankings of each split against that of the whole collection
             means = whole[measure].mean("topic").to_series()
             by_split = filled.mean(("topic", "shard"))
-            rankings = [by_split.isel(split=k, drop=True).to_series() for k in range(self.samples)]
+            rankings = [by_split.isel(split=k, drop=True).to_series() for k in range(filled.sizes["split"])]
             taus = np.array([sw.rankings.kendall_tau(ranking, means) for ranking in rankings])
             first = filled.isel(split=0, drop=True)
             for model in MODELS:
@@ -304,6 +354,25 @@ def summarize_fit(fit: Any, pairs: sw.Comparisons, alpha: float) -> dict[str, An
     }
 
 
+def measure_models(
+    figures: Figures, measure: str, tables: Floats, weights: Floats, fits: ModelFits, alpha: float
+) -> None:
+    """Add what Tables 1 and 2 and Figures 3 to 5 show of one measure and number of shards."""
+    shards = tables.shape[3]
+    models = (WHOLE,) if shards == 1 else MODELS
+    rule = HSD._replace(alpha=alpha)
+    counts = find_cuts(fits, [(model, rule) for model in models])[0]
+    figures["sem", measure, shards] = measure_sem(tables, weights, alpha)
+    for model in models:
+        df = fits.count_df(model)
+        spread = np.sqrt(fits.mean_square(model) / fits.cells)
+        figures["pairs", measure, shards, model] = counts[model, rule]
+        figures["omega", measure, shards, model] = fits.measure_omega(model)
+        figures["top", measure, shards, model] = fits.count_top(model, rule)
+        figures["width", measure, shards, model] = 2.0 * fits.halve_tukey(model, alpha)
+        figures["anova", measure, shards, model] = 2.0 * float(student_critical(alpha, float(df))) * spread
+
+
 def list_intervals(pairs: sw.Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFrame:
     """Return the means of the systems, best first, with intervals of one or more kinds."""
     frames = [
@@ -365,144 +434,183 @@ def _format_tau(table: pd.DataFrame, measure: str, shards: int, text: str = "") 
     return f"{name}, τ = {values.iloc[0]:.3f}" if len(values) else name
 
 
-# Claims: each check reads the rows of the first measure, as Tables 1 and 2 of the paper are of AP alone.
+# Claims, of the first measure as Tables 1 and 2 are of AP alone. A part is named by what it compares.
+
+LADDER = (("MD2", "MD3"), ("MD3", "MD6"))
 
 
-def _pivot_first(frame: Any, figure: str) -> Any:
-    """Return shards × models of one figure of the first measure.
-
-    Where there is MD1, it is Table 1: MD1 fills its column, and the numbers of shards are those nearest to print.
-    """
-    rows = frame[frame["measure"] == frame["measure"].iloc[0]]
-    table = rows.pivot(index="shards", columns="model", values=figure)
-    if WHOLE not in table:
-        return table
-    table[WHOLE] = table.loc[1, WHOLE]
-    counts = list(table.index.drop(1))
-    return table.loc[sorted({min(counts, key=lambda n: abs(n - wanted)) for wanted in TABLE_1_SHARDS})]
+def _near(figures: Figures, name: str, wanted: Sequence[int]) -> tuple[str, list[int]]:
+    """Return the first measure of a figure and its numbers of shards nearest to those of a table."""
+    measure = figures.list_levels(name)[0]
+    counts = [n for n in figures.list_levels(name, 2) if n > 1]
+    if not counts:
+        raise CannotSayError(figures.reason)
+    return measure, sorted({min(counts, key=lambda n: abs(n - number)) for number in wanted})
 
 
-def _describe_models(table: Any, models: Sequence[str], form: str = ".0f") -> str:
-    """Return the figures of some models at the smallest and the largest number of shards."""
-    ends = [table.index.min(), table.index.max()]
-    parts = [
-        f"{' → '.join(f'{table.loc[n, m]:{form}}' for m in models)} at {n} shards"
-        for n in dict.fromkeys(ends)
-    ]
-    return f"{' → '.join(models)}: {'; '.join(parts)}"
+def compare_whole(figures: Figures, name: str, models: Sequence[str], sign: float) -> Parts:
+    """Return by how much models on shards exceed MD1 on the whole collection."""
+    measure, counts = _near(figures, name, TABLE_1_SHARDS)
+    whole = figures[name, measure, 1, WHOLE]
+    return {
+        f"{model} against MD1, {n} shards": sign * (figures[name, measure, n, model] - whole)
+        for n in counts
+        for model in models
+    }
 
 
-def check_more_pairs(frames: Computed) -> Evidence:
-    """Check that every model on shards finds more pairs than MD1."""
-    table = _pivot_first(frames["table_1"], "significant")
-    least = table[list(MODELS)].min().min()
-    numbers = (
-        f"MD1 {table[WHOLE].iloc[0]:.0f}; with shards {least:.0f} to {table[list(MODELS)].max().max():.0f}"
-    )
-    return Evidence(bool(least > table[WHOLE].iloc[0]), numbers)
+def compare_models(figures: Figures, name: str) -> Parts:
+    """Return by how much each of MD2, MD3 and MD6 is above the one before."""
+    measure, counts = _near(figures, name, TABLE_1_SHARDS)
+    return {
+        f"{large} less {small}, {n} shards": figures[name, measure, n, large]
+        - figures[name, measure, n, small]
+        for n in counts
+        for small, large in LADDER
+    }
 
 
-def check_model_order(frames: Computed) -> Evidence:
-    """Check that pairs increase from MD2 to MD3 to MD6."""
-    table = _pivot_first(frames["table_1"], "significant")
-    rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
-    return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6")))
+def weigh_shard_terms(figures: Figures) -> Parts:
+    """Return the share of pairs by which MD4 and MD5 differ from MD3."""
+    measure, counts = _near(figures, "pairs", TABLE_1_SHARDS)
+    return {
+        f"{model} against MD3, {n} shards": np.abs(
+            divide(figures["pairs", measure, n, model], figures["pairs", measure, n, "MD3"]) - 1.0
+        )
+        for n in counts
+        for model in ("MD4", "MD5")
+    }
 
 
-def check_shard_terms(frames: Computed) -> Evidence:
-    """Check that MD4 and MD5 change less than a tenth of what MD6 adds to MD3."""
-    table = _pivot_first(frames["table_1"], "significant")
-    change = table[["MD4", "MD5"]].sub(table["MD3"], axis=0).abs().max(axis=1)
-    gain = table["MD6"] - table["MD3"]
-    numbers = "; ".join(
-        f"{c:.0f} against {g:.0f} ({n} shards)" for n, c, g in zip(table.index, change, gain, strict=True)
-    )
-    return Evidence(bool((change < gain / 10.0).all()), f"largest change against MD6's gain: {numbers}")
+def shrink_top_group(figures: Figures) -> Parts:
+    """Return by how many systems the top group of MD6 is smaller than that of MD1."""
+    parts = compare_whole(figures, "top", ("MD6",), -1.0)
+    if figures["top", figures.list_levels("top")[0], 1, WHOLE][0, 0] == 1:
+        raise CannotSayError("MD1 has a top group of one system already")
+    return parts
 
 
-def check_omega_order(frames: Computed) -> Evidence:
-    """Check that ω² of systems increases from MD2 to MD3 to MD6."""
-    table = _pivot_first(frames["table_1"], "omega_sq")
-    rising = all((table[b] > table[a]).all() for a, b in pairwise(("MD2", "MD3", "MD6")))
-    return Evidence(rising, _describe_models(table, ("MD2", "MD3", "MD6"), ".3f"))
+def rank_first(figures: Figures) -> Parts:
+    """Return τ of the ranking on shards with that on the whole collection, for every number of shards."""
+    measure, counts = _near(figures, "tau", COUNTS)
+    return {f"τ, {n} shards": figures["tau", measure, n] for n in counts}
 
 
-def check_omega_drop(frames: Computed) -> Evidence:
-    """Check that ω² falls from MD1 to MD2."""
-    table = _pivot_first(frames["table_1"], "omega_sq")
-    return Evidence(bool((table["MD2"] < table[WHOLE]).all()), _describe_models(table, (WHOLE, "MD2"), ".3f"))
+def rank_measures(figures: Figures) -> Parts:
+    """Return the third largest τ of four measures (Figure 4)."""
+    measures = figures.list_levels("tau")
+    if len(measures) < len(MEASURES):
+        raise CannotSayError("there are fewer than four measures")
+    _, (ten,) = _near(figures, "tau", (FIGURE_4_SHARDS,))
+    every = np.stack([figures["tau", measure, ten] for measure in measures[: len(MEASURES)]])
+    return {f"third largest τ of four measures, {ten} shards": np.sort(every, axis=0)[1]}
 
 
-def check_top_group(frames: Computed) -> Evidence:
-    """Check that the top group of MD6 is smaller than that of MD1."""
-    table = _pivot_first(frames["table_1"], "top_group")
-    numbers = _describe_models(table, (WHOLE, "MD6"))
-    if table[WHOLE].iloc[0] == 1:
-        return Evidence(None, "MD1 has a top group of one system already")
-    return Evidence(bool((table["MD6"] < table[WHOLE]).all()), numbers)
+def narrow_models(figures: Figures) -> Parts:
+    """Return by how much Tukey's intervals shrink from model to model, for all measures (Figure 4)."""
+    _, (ten,) = _near(figures, "width", (FIGURE_4_SHARDS,))
+    return {
+        f"{measure}, {large} to {small}": figures["width", measure, 1 if large == WHOLE else ten, large]
+        - figures["width", measure, ten, small]
+        for measure in figures.list_levels("width")
+        for large, small in pairwise(DRAWN)
+    }
 
 
-def check_tau(frames: Computed) -> Evidence:
-    """Check that the ranking on shards has τ above 0.9 with that of the whole collection."""
-    table = _pivot_first(frames["table_2"], "tau")["MD6"]
-    numbers = ", ".join(f"{value:.3f} ({shards} shards)" for shards, value in table.items())
-    return Evidence(bool((table > 0.9).all()), numbers)
+def narrow_shards(figures: Figures) -> Parts:
+    """Return by how much MD6's intervals shrink from the fewest to the most shards (Figure 5)."""
+    measure, counts = _near(figures, "width", COUNTS)
+    few, most = _ends(counts)
+    ends = [figures["width", measure, n, "MD6"] for n in (few, most)]
+    return {f"{few} to {most} shards": ends[0] - ends[1]}
 
 
-def check_interval_order(frames: Computed) -> Evidence:
-    """Check that Tukey's intervals shrink from MD1 to MD2 to MD3 to MD6 in every measure (Figure 4)."""
-    rows = frames["intervals"].query("kind == 'tukey'").assign(width=lambda f: f["upper"] - f["lower"])
-    widths = rows.groupby(["measure", "shards", "model"])["width"].mean()
-    shards = widths.index.get_level_values("shards")
-    wanted = min(set(shards) - {1}, key=lambda count: abs(count - FIGURE_4_SHARDS))
-    texts, holds = [], True
-    for measure in dict.fromkeys(rows["measure"]):
-        ladder = [widths[measure, 1 if model == WHOLE else wanted, model] for model in DRAWN]
-        holds &= all(b < a for a, b in pairwise(ladder))
-        texts.append(f"{measure} {' > '.join(f'{w:.3f}' for w in ladder)}")
-    return Evidence(holds, f"{wanted} shards: {'; '.join(texts)}")
+def _ends(counts: Sequence[int]) -> tuple[int, int]:
+    if len(counts) < 2:
+        raise CannotSayError("there is only one number of shards")
+    return counts[0], counts[-1]
 
 
-def check_sem(frames: Computed) -> Evidence:
-    """Check that with shards Tukey's intervals are narrower than those of the standard error (Figure 3)."""
-    rows = frames["intervals"]
-    rows = rows[rows["measure"] == rows["measure"].iloc[0]].assign(width=lambda f: f["upper"] - f["lower"])
-    widths = rows[rows["model"] == "MD6"].groupby(["shards", "kind"])["width"].mean().unstack("kind")
-    shards = min(widths.index, key=lambda count: abs(count - FIGURE_3_SHARDS))
-    tukey, sem = widths.loc[shards, "tukey"], widths.loc[shards, "sem"]
-    return Evidence(bool(tukey < sem), f"{shards} shards: Tukey {tukey:.4f}, SEM {sem:.4f}")
+def compare_sem(figures: Figures) -> Parts:
+    """Return the widths of Tukey's and ANOVA's intervals in units of those of the standard error (Figure 3b)."""
+    measure, (three,) = _near(figures, "sem", (FIGURE_3_SHARDS,))
+    sem = figures["sem", measure, three]
+    return {
+        f"{kind}, {three} shards": divide(figures[name, measure, three, "MD6"], sem)
+        for kind, name in (("Tukey", "width"), ("ANOVA", "anova"))
+    }
 
 
-def check_narrowing(frames: Computed) -> Evidence:
-    """Check that MD6's intervals are narrower with the most shards than with the fewest (Figure 5)."""
-    widths = _pivot_first(frames["table_2"], "width")["MD6"]
-    if len(widths) < 2:
-        return Evidence(None, "only one number of shards")
-    numbers = ", ".join(f"{value:.4f} ({shards} shards)" for shards, value in widths.items())
-    return Evidence(bool(widths.iloc[-1] < widths.iloc[0]), numbers)
+def resemble_sem(figures: Figures) -> Parts:
+    """Return how much nearer Tukey's intervals are to those of the standard error than ANOVA's (Figure 3a)."""
+    measure = figures.list_levels("sem")[0]
+    sem = figures["sem", measure, 1]
+    far = np.abs(np.log(divide(figures["anova", measure, 1, WHOLE], sem)))
+    return {
+        "ANOVA less Tukey, logarithm": far - np.abs(np.log(divide(figures["width", measure, 1, WHOLE], sem)))
+    }
 
 
-def check_sampling(frames: Computed) -> Evidence:
-    """Check that MD6's pairs vary little between samples of shards."""
-    pairs = _pivot_first(frames["table_2"], "significant")["MD6"]
-    half = _pivot_first(frames["table_2"], "significant_half")["MD6"]
-    share = (half / pairs.clip(lower=1)).max()
-    return Evidence(bool(share <= 0.03), f"half width at most {100 * share:.1f}% of the mean")
+def _gain(figures: Figures, model: str, few: int, more: int) -> Floats:
+    """Return the relative gain in pairs from fewer to more shards."""
+    measure = figures.list_levels("pairs")[0]
+    return divide(figures["pairs", measure, more, model], figures["pairs", measure, few, model]) - 1.0
+
+
+def add_shards(figures: Figures) -> Parts:
+    """Return the gain in pairs from the fewest to the most shards of Table 1, by model."""
+    few, most = _ends(_near(figures, "pairs", TABLE_1_SHARDS)[1])
+    return {f"{model}, {few} to {most} shards": _gain(figures, model, few, most) for model in MODELS}
+
+
+def limit_gain(figures: Figures) -> Parts:
+    """Return by how much MD2 gains more from the first step to more shards than from the second."""
+    counts = _near(figures, "pairs", TABLE_1_SHARDS)[1]
+    if len(counts) < 3:
+        raise CannotSayError("there are fewer than three numbers of shards")
+    few, some, most = counts
+    gain = _gain(figures, "MD2", few, some) - _gain(figures, "MD2", some, most)
+    return {f"MD2, {few} to {some} less {some} to {most}": gain}
+
+
+def compare_sensitivity(figures: Figures) -> Parts:
+    """Return by how much the pairs of MD2 change more with the number of shards than those of MD6."""
+    few, most = _ends(_near(figures, "pairs", TABLE_1_SHARDS)[1])
+    small, large = (np.abs(_gain(figures, model, few, most)) for model in ("MD2", "MD6"))
+    return {f"MD2 less MD6, {few} to {most} shards": small - large}
+
+
+def vary_splits(figures: Figures) -> Parts:
+    """Return the standard deviation of MD6's pairs over the splits, in units of their mean."""
+    measure, counts = _near(figures, "pairs", TABLE_1_SHARDS)
+    parts = {}
+    for n in counts:
+        pairs = figures["pairs", measure, n, "MD6"]
+        if pairs.shape[1] < 2 or figures.labels:
+            raise CannotSayError("there is only one split")
+        spread = pairs.std(axis=1, ddof=1, keepdims=True)
+        parts[f"sd over splits, {n} shards"] = divide(spread, pairs.mean(axis=1, keepdims=True))
+    return parts
 
 
 F19.claims = make_claims(
     "F19",
     {
-        "more pairs with shards": check_more_pairs,
-        "order of models": check_model_order,
-        "shard terms add nothing": check_shard_terms,
-        "ω² falls with shards": check_omega_drop,
-        "ω² rises with the model": check_omega_order,
-        "smaller top group": check_top_group,
-        "same ranking": check_tau,
-        "narrower intervals by model": check_interval_order,
-        "Tukey below SEM": check_sem,
-        "narrower intervals by shards": check_narrowing,
-        "steady over samples": check_sampling,
+        "more pairs with shards": partial(compare_whole, name="pairs", models=MODELS, sign=1.0),
+        "order of models": partial(compare_models, name="pairs"),
+        "shard terms add nothing": weigh_shard_terms,
+        "more shards, more pairs": add_shards,
+        "limited gain from more shards": limit_gain,
+        "larger models less sensitive": compare_sensitivity,
+        "ω² falls with shards": partial(compare_whole, name="omega", models=("MD2",), sign=-1.0),
+        "ω² rises with the model": partial(compare_models, name="omega"),
+        "smaller top group": shrink_top_group,
+        "same ranking": rank_first,
+        "same ranking in three of four measures": rank_measures,
+        "narrower intervals by model": narrow_models,
+        "Tukey near SEM on the whole corpus": resemble_sem,
+        "Tukey below SEM": compare_sem,
+        "narrower intervals by shards": narrow_shards,
+        "steady over samples": vary_splits,
     },
 )

@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations, combinations_with_replacement, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.errors import InputError
-from shardwise.papers.exhibit import (
-    Computed,
-    Evidence,
-    Exhibit,
-    Frames,
-    Replication,
-    Shape,
-    join_printed,
-    make_claims,
-    read_printed,
-)
+from shardwise.core.arrays import Floats
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
-    NO_DOCUMENTS,
     PaperData,
     PaperExperiment,
     Rows,
@@ -35,13 +25,14 @@ from shardwise.papers.experiment import (
     replicate_paper,
     score_covered,
 )
+from shardwise.papers.shard_fits import Rule, compare_splits, find_cuts, fit_models, read_signs
 
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
 FILL_COUNTS = (5, 10, 25)
 """The paper has 5; not every collection has an undefined cell there."""
 METHODS_SHARDS = 5
-WITHOUT, WITH = "MD2", "MD3"
+WHOLE, WITHOUT, WITH = "MD1", "MD2", "MD3"
 """Without and with the topic:system interaction; FF21 calls them MD1 and MD2."""
 MODELS = (WITHOUT, WITH, "MD6")
 DISTRIBUTION: dict[str, Any] = {"null": "marginal", "density": "kde"}
@@ -60,6 +51,8 @@ TRIMS = ("share", "percent", "count")
 """How αk/(2N) is read: Tables 3 and 4."""
 SIZES = ("width", "least", "largest")
 KEYS = ["shards", "measure", "model"]
+RULES = {HSD: Rule("hsd"), T_BH: Rule("t"), BOOT: Rule("bootstrap", smooth=True)}
+TAILS = {tails: Rule("bootstrap", tails=tails) for tails in (1, 2)}
 
 ABOUT_WIDTHS = (
     "As from infinitely many bootstrap samples all systems share one distribution, so that the widest and the "
@@ -118,12 +111,8 @@ class FF21(PaperExperiment):
     n_resamples: int | None = None
 
     def gather_data(self, data: Any) -> PaperData:
-        """Take runs and judgments; a table of scores has no documents to divide."""
-        if not isinstance(data, sw.Collection):
-            raise InputError(
-                f"{NO_DOCUMENTS}, and all tables of FF21 are of shards", remedy="give a qrels file and runs"
-            )
-        return gather_scores(data, self.measures, self.jobs, complete=False)
+        """Take runs and judgments, or a table of scores, on shards or not."""
+        return gather_scores(data, self.measures, self.jobs, complete=not isinstance(data, sw.Collection))
 
     def list_facts(self, source: PaperData) -> dict[str, str]:
         """State measures, splits, level and where printed numbers come from."""
@@ -140,14 +129,16 @@ class FF21(PaperExperiment):
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
         """Measure widths by number of shards, then approaches and fills by model."""
         runs = source.collection
-        assert runs is not None, "refused before"
-        # more shards than documents are refused before any step is kept
-        sw.split(runs, max((*self.shards, *self.fill_shards)), corpus=self.corpus, unlisted="add")
-        steps: dict[str, Step] = {f"widths-{n}": partial(self._measure_widths, runs, n) for n in self.shards}
-        steps |= {f"methods-{model}": partial(self._compare_approaches, runs, model) for model in MODELS}
-        for shards in self.fill_shards:
+        models = MODELS if source.has_shards else (WHOLE,)
+        steps: dict[str, Step] = {}
+        if runs is not None:
+            # more shards than documents are refused before any step is kept
+            sw.split(runs, max((*self.shards, *self.fill_shards)), corpus=self.corpus, unlisted="add")
+            steps = {f"widths-{n}": partial(self._measure_widths, runs, n) for n in self.shards}
+        steps |= {f"methods-{model}": partial(self._compare_approaches, source, model) for model in models}
+        for shards in self.fill_shards if runs is not None else ():
             for model in MODELS[1:]:
-                steps[f"fills-{shards}-{model}"] = partial(self._compare_fills, runs, shards, model)
+                steps[f"fills-{shards}-{model}"] = partial(self._compare_fills, source, shards, model)
         return steps
 
     @property
@@ -155,10 +146,15 @@ class FF21(PaperExperiment):
         """How splits are drawn."""
         return {"n_splits": self.samples, "seed": self.seed, "corpus": self.corpus}
 
-    def _score_even(self, runs: sw.Collection, shards: int) -> xr.DataArray:
-        """Score the first measure on even splits, undefined cells included."""
-        splits = sw.split(runs, shards, kind="even", unlisted="add", **self._drawing)
-        return sw.score(runs, [self.measures[0]], splits, jobs=self.jobs)[self.measures[0]]
+    def _score_even(self, source: PaperData, shards: int, splits: int) -> xr.DataArray:
+        """Score the first measure on even splits, undefined cells included; or return the scores of a table."""
+        if source.sharded is not None:
+            return source.sharded[source.first]
+        if source.collection is None:
+            return source.scores[source.first].expand_dims("split")
+        how = {**self._drawing, "n_splits": splits, "kind": "even", "unlisted": "add"}
+        made = sw.split(source.collection, shards, **how)
+        return sw.score(source.collection, [self.measures[0]], made, jobs=self.jobs)[source.first]
 
     def _measure_widths(self, runs: sw.Collection, shards: int) -> dict[str, Rows]:
         """Measure the widths of the intervals and count pairs (Tables 1 to 4), on splits that cover every topic."""
@@ -196,9 +192,9 @@ class FF21(PaperExperiment):
                         apart.append({**key, "widths": name, "significant": beyond})
         return {"widths": widths, "trims": trims, "apart": apart, "left_out": left_out}
 
-    def _compare_approaches(self, runs: sw.Collection, model: str) -> dict[str, Rows]:
+    def _compare_approaches(self, source: PaperData, model: str) -> dict[str, Rows]:
         """Count what each approach finds beyond the others, and how steady it is (Tables 5 and 6)."""
-        scores = sw.fill_undefined(self._score_even(runs, METHODS_SHARDS), "zero")
+        scores = sw.fill_undefined(self._score_even(source, METHODS_SHARDS, self.samples), "zero")
         table = sw.stability.between_methods(scores, model, APPROACHES, alpha=self.alpha)
         methods, steady = [], []
         for a, b in combinations_with_replacement(APPROACHES, 2):
@@ -218,9 +214,9 @@ class FF21(PaperExperiment):
             methods.append({**row, "pairs": pairs, "half_width": width, "share": share})
         return {"methods": methods, "steady": steady}
 
-    def _compare_fills(self, runs: sw.Collection, shards: int, model: str) -> dict[str, Rows]:
+    def _compare_fills(self, source: PaperData, shards: int, model: str) -> dict[str, Rows]:
         """Count disagreements between ways to fill undefined scores (Tables 7 and 8)."""
-        scores = self._score_even(runs, shards)
+        scores = self._score_even(source, shards, self.samples)
         undefined = int(np.isnan(scores.isel(system=0)).sum())
         rows = []
         for approach in (HSD, BOOT):
@@ -232,8 +228,138 @@ class FF21(PaperExperiment):
                 rows.append({**key, "fill": a, "other": b, **figures})
         return {f"fills-{model}": rows}
 
+    def measure_figures(self, source: PaperData) -> Figures:
+        """Measure pairs and agreement of all approaches, widths, and what fills change."""
+        figures = Figures(self.explain_absence(source))
+        splits = max(self.claim_splits, self.samples)
+        scores = self._score_even(source, METHODS_SHARDS, splits)
+        models = MODELS if "shard" in scores.dims else (WHOLE,)
+        weights = self.resample_topics(scores.sizes["topic"])
+        fits = fit_models(_read_tables(sw.fill_undefined(scores, "zero")), weights, models)
+        rules = self._set_level(RULES)
+        keys = [(model, rule) for model in models for rule in rules.values()]
+        pairs, cuts = find_cuts(fits, keys)
+        for model in models:
+            for name, rule in rules.items():
+                figures["pairs", model, name] = pairs[model, rule]
+                if fits.means.shape[1] > 1:
+                    for figure, values in compare_splits(fits, cuts[model, rule]).items():
+                        figures[figure, model, name] = values
+            for small, large in ((HSD, T_BH), (T_BH, BOOT)):
+                # pairs found by both are those beyond the larger of two differences
+                excess = pairs[model, rules[small]] - pairs[model, rules[large]]
+                within = cuts[model, rules[small]] >= cuts[model, rules[large]]
+                figures["outside", model, small, large] = np.where(within, 0.0, np.maximum(excess, 0.0))
+        if source.collection is not None:
+            self._measure_intervals(figures, source, splits)
+            for shards in self.fill_shards:
+                scores = self._score_even(source, shards, splits)
+                if bool(scores.isnull().any()):
+                    self._measure_fills(figures, scores, weights)
+                    return figures
+            figures.reason = "every topic has relevant documents in every shard"
+        return figures
+
+    def _set_level(self, rules: Mapping[Any, Rule]) -> dict[Any, Rule]:
+        """Return rules at the level of this experiment."""
+        return {name: rule._replace(alpha=self.alpha) for name, rule in rules.items()}
+
+    def _measure_intervals(self, figures: Figures, source: PaperData, splits: int) -> None:
+        """Add widths and pairs of Tables 1 and 2."""
+        assert source.collection is not None, "asked before"
+        tails = self._set_level(TAILS)
+        for shards in self.shards:
+            how = {**self._drawing, "n_splits": splits}
+            scores, _ = score_covered(source.collection, shards, self.measures, "even", jobs=self.jobs, **how)
+            weights = self.resample_topics(scores.sizes["topic"])
+            for measure, values in scores.data_vars.items():
+                fits = fit_models(_read_tables(values), weights, (WITHOUT, WITH))
+                keys = [(model, rule) for model in (WITHOUT, WITH) for rule in tails.values()]
+                pairs = find_cuts(fits, keys)[0]
+                for model, rule in keys:
+                    figures["found", str(measure), shards, model, rule.tails] = pairs[model, rule]
+                for model in (WITHOUT, WITH):
+                    width = fits.trim_width(model, pairs[model, tails[1]], alpha=self.alpha)
+                    figures["width", str(measure), shards, model] = width
+
+    def _measure_fills(self, figures: Figures, scores: xr.DataArray, weights: Floats) -> None:
+        """Add how many decisions depend on the fill, and between splits for each fill (Tables 7 and 8)."""
+        rules = self._set_level({name: RULES[name] for name in (HSD, BOOT)})
+        keys = [(model, rule) for model in MODELS[1:] for rule in rules.values()]
+        signs: dict[tuple[str, str, str], list[Any]] = {}
+        for fill in FILLS:
+            fits = fit_models(_read_tables(sw.fill_undefined(scores, fill)), weights, MODELS[1:])
+            cuts = find_cuts(fits, keys)[1]
+            for model in MODELS[1:]:
+                for name, rule in rules.items():
+                    cut = cuts[model, rule]
+                    figures["PD", model, name, fill, fill] = compare_splits(fits, cut)["PD"]
+                    each = [read_signs(m, c).astype(np.int8) for m, c in zip(fits.means, cut, strict=True)]
+                    signs[model, name, fill] = each
+        for model in MODELS[1:]:
+            for name in rules:
+                for a, b in combinations(FILLS, 2):
+                    two = zip(signs[model, name, a], signs[model, name, b], strict=True)
+                    figures["PD", model, name, a, b] = np.stack(
+                        [(x != y).sum(axis=1) for x, y in two]
+                    ).astype(float)
+
+    def read_figures(self) -> Figures:
+        """Return what Tables 1, 2 and 5 to 8 print, and what V17 prints of TREC-3."""
+        figures = Figures("FF21 does not print it")
+        five = read_printed("ff21-table-5").replace(RAW, BOOT)
+        own = five[five["approach"] == five["other"]]
+        figures.read_rows(own, "pairs", ["model", "approach"], "", "pairs")
+        extra = five.set_index(["model", "approach", "other"])["pairs"]
+        for model in MODELS:
+            for small, large in ((HSD, T_BH), (T_BH, BOOT)):
+                both = extra[model, large, large] - extra[model, large, small]
+                figures["outside", model, small, large] = np.array(
+                    [[round(extra[model, small, small] - both, 6)]]
+                )
+        six = read_printed("ff21-table-6").assign(AD=0.0)
+        for name in ("PAA", "PPA", "AD"):
+            figures.read_rows(six, name, ["model", "approach"], "", name)
+        figures.read_rows(
+            read_printed("ff21-tables-7-8"), "PD", ["model", "approach", "fill", "other"], "", "PD"
+        )
+        both = read_printed("ff21-tables-1-2")
+        figures.read_rows(both, "found", ["measure", "shards", "model", "tails"], "", "significant")
+        figures.read_rows(both[both["tails"] == 1], "width", ["measure", "shards", "model"], "", "width")
+        theirs = read_printed("v17-table-4", collection="TREC-3", alpha=0.05)
+        theirs = theirs[theirs["test"].isin(["2 parts", "3 parts"])]
+        theirs = theirs.assign(shards=theirs["test"].str[0].astype(int), model=WITH)
+        return figures.read_rows(theirs, "V17", ["measure", "shards", "model"], "", "pairs")
+
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 8."""
+        if "widths" in frames:
+            yield from self._show_widths(frames, source)
+        shards = f"{METHODS_SHARDS} shards" if source.collection is not None else "the shards of the table"
+        shards = shards if source.has_shards else "whole collection"
+        five = join_printed(
+            frames["methods"], read_printed("ff21-table-5"), ["model", "approach", "other"], self.tag
+        )
+        shape = Shape(
+            rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
+        )
+        title = f"pairs found by each approach and beyond others, {shards}, {source.first}"
+        yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
+        if frames["steady"]["PAA"].notna().any():
+            six = join_printed(
+                frames["steady"], read_printed("ff21-table-6"), ["model", "approach"], self.tag
+            )
+            shape = Shape(
+                rows=("model", "approach"),
+                values=("PAA", "PPA", "AD"),
+                halves={"PAA": "PAA_half", "PPA": "PPA_half"},
+            )
+            title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
+            yield Exhibit("Table 6", title, six, shape=shape)
+        yield from self._show_fills(frames)
+
+    def _show_widths(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
+        """Lay out Tables 1 to 4."""
         left_out = describe_left_out(frames, source.topics)
         both = join_printed(frames["widths"], read_printed("ff21-tables-1-2"), [*KEYS, "tails"], self.tag)
         # without drawn samples the widths of all systems are equal
@@ -264,22 +390,9 @@ class FF21(PaperExperiment):
             only={"widths": names},
         )  # fmt: skip
         yield Exhibit("Table 4", "pairs whose intervals do not overlap", apart, (ABOUT_TABLE_4,), shape=shape)
-        five = join_printed(
-            frames["methods"], read_printed("ff21-table-5"), ["model", "approach", "other"], self.tag
-        )
-        shape = Shape(
-            rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
-        )
-        title = f"pairs found by each approach and beyond others, {METHODS_SHARDS} shards, {self.measures[0]}"
-        yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
-        six = join_printed(frames["steady"], read_printed("ff21-table-6"), ["model", "approach"], self.tag)
-        shape = Shape(
-            rows=("model", "approach"),
-            values=("PAA", "PPA", "AD"),
-            halves={"PAA": "PAA_half", "PPA": "PPA_half"},
-        )
-        title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
-        yield Exhibit("Table 6", title, six, shape=shape)
+
+    def _show_fills(self, frames: Frames) -> Iterator[Exhibit]:
+        """Lay out Tables 7 and 8."""
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
                 keys = ["shards", "model", "approach", "fill", "other"]
@@ -300,13 +413,13 @@ class FF21(PaperExperiment):
                 yield Exhibit(f"Table {number}", title, rows, (note,), shape=shape)
 
 
-def ff21(data: sw.Collection, **choices: Any) -> Replication:
+def ff21(data: Any, **choices: Any) -> Replication:
     """Make the tables of Faggioli & Ferro (2021) from other runs, with verdicts on its claims.
 
     Parameters
     ----------
-    data : Collection
-        Runs and judgments, as `read_collection` returns them.
+    data : object
+        Runs and judgments, as `read_collection` returns them; or any table that `as_scores` takes, on shards or not.
     **choices : object
         Fields of `FF21`, and ``executor``, ``folder`` and ``progress`` of its method ``run``.
 
@@ -316,6 +429,12 @@ def ff21(data: sw.Collection, **choices: Any) -> Replication:
         Verdicts and tables.
     """
     return replicate_paper(FF21, data, **choices)
+
+
+def _read_tables(scores: xr.DataArray) -> Floats:
+    """Return scores as (splits, topics, systems, shards), with one shard where there are none."""
+    values = scores if "shard" in scores.dims else scores.expand_dims("shard")
+    return np.asarray(values.transpose("split", "topic", "system", "shard").to_numpy(), np.float64)
 
 
 def measure_extent(fit: Any, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
@@ -338,129 +457,139 @@ def count_apart(fits: Sequence[Any], widths: Any) -> float:
 # Claims
 
 
-def _index_pairs(frames: Computed) -> Any:
-    return frames["methods"].set_index(["model", "approach", "other"])["pairs"]
+def _compare_steps(figures: Figures, ladder: Sequence[str], name: str) -> Parts:
+    """Return by how much a figure grows from approach to approach, under every model."""
+    return {
+        f"{model}, {large} less {small}": figures[name, model, large] - figures[name, model, small]
+        for model in figures.list_levels(name)
+        for small, large in pairwise(ladder)
+    }
 
 
-def _check_inclusion(frames: Computed, small: str, large: str) -> Evidence:
-    """Check that the larger approach finds all that the smaller one finds."""
-    pairs = _index_pairs(frames)
-    outside = {}
-    for model in MODELS:
-        both = pairs[model, large, large] - pairs[model, large, small]
-        outside[model] = round(pairs[model, small, small] - both, 6) + 0.0
-    numbers = ", ".join(f"{n:.1f} ({model})" for model, n in outside.items())
-    return Evidence(max(outside.values()) < 1e-9, f"pairs of {small} that {large} does not find: {numbers}")
+def _compare_models(
+    figures: Figures, name: str, steps: Sequence[tuple[str, str]], sign: float = 1.0
+) -> Parts:
+    """Return by how much a figure changes from model to model, for every approach."""
+    return {
+        f"{approach}, {large} against {small}": sign
+        * (figures[name, large, approach] - figures[name, small, approach])
+        for approach in (BOOT, T_BH, HSD)
+        for small, large in steps
+    }
 
 
-def check_bootstrap_most(frames: Computed) -> Evidence:
-    """Check that bANOVA finds most pairs and HSD fewest."""
-    pairs = _index_pairs(frames)
-    ladders = {m: [pairs[m, a, a] for a in (HSD, T_BH, BOOT)] for m in MODELS}
-    numbers = "; ".join(f"{m} {' < '.join(f'{n:.0f}' for n in ladder)}" for m, ladder in ladders.items())
-    return Evidence(
-        all(a < b for ladder in ladders.values() for a, b in pairwise(ladder)),
-        f"HSD, t, bootstrap: {numbers}",
-    )
+def find_outside(figures: Figures, small: str, large: str) -> Parts:
+    """Return how many pairs of the smaller approach the larger one does not find."""
+    return {model: figures["outside", model, small, large] for model in figures.list_levels("outside")}
 
 
-def check_models(frames: Computed) -> Evidence:
-    """Check that every approach finds more pairs with larger models."""
-    pairs = _index_pairs(frames)
-    ladders = {a: [pairs[m, a, a] for m in MODELS] for a in (BOOT, T_BH, HSD)}
-    numbers = "; ".join(f"{a} {' → '.join(f'{n:.0f}' for n in ladder)}" for a, ladder in ladders.items())
-    return Evidence(all(x < y for ladder in ladders.values() for x, y in pairwise(ladder)), numbers)
+def weigh_correction(figures: Figures) -> Parts:
+    """Return by how many pairs the correction adds more than the bootstrap."""
+    return {
+        model: 2.0 * figures["pairs", model, T_BH]
+        - figures["pairs", model, HSD]
+        - figures["pairs", model, BOOT]
+        for model in figures.list_levels("pairs")
+    }
 
 
-def check_correction(frames: Computed) -> Evidence:
-    """Check that the correction adds more pairs than the bootstrap."""
-    pairs = _index_pairs(frames)
-    gains = {m: (pairs[m, T_BH, HSD], pairs[m, BOOT, T_BH]) for m in MODELS}
-    numbers = "; ".join(f"{m} +{by:.0f} by BH, +{boot:.0f} by bootstrap" for m, (by, boot) in gains.items())
-    return Evidence(all(by > boot for by, boot in gains.values()), numbers)
+def list_paa(figures: Figures) -> Parts:
+    """Return PAA of every approach and model."""
+    return {
+        f"{model}, {approach}": figures["PAA", model, approach]
+        for model in MODELS
+        for approach in (BOOT, T_BH, HSD)
+    }
 
 
-def _pivot_steady(frames: Computed, figure: str) -> Any:
-    rows = frames["steady"]
-    return (
-        rows[rows["approach"] != RAW]
-        .pivot(index="model", columns="approach", values=figure)
-        .loc[list(MODELS)]
-    )
+def spread_paa(figures: Figures) -> Parts:
+    """Return how far the approaches' PAA lie apart, by model."""
+    return {
+        model: np.ptp([figures["PAA", model, approach] for approach in (BOOT, T_BH, HSD)], axis=0)
+        for model in MODELS
+    }
 
 
-def check_active(frames: Computed) -> Evidence:
-    """Check that PAA is high, and close between approaches."""
-    table = _pivot_steady(frames, "PAA")
-    low, high = float(table.min().min()), float(table.max().max())
-    return Evidence(low > 0.95 and high - low < 0.02, f"PAA {low:.3f} to {high:.3f}")
+def oppose_splits(figures: Figures) -> Parts:
+    """Return in how many pairs splits prefer different systems significantly."""
+    return {
+        f"{model}, {approach}": figures["AD", model, approach]
+        for model in MODELS
+        for approach in (BOOT, T_BH, HSD)
+    }
 
 
-def check_hsd_steadiest(frames: Computed) -> Evidence:
-    """Check that PPA is highest for HSD and lowest for the bootstrap, in every model."""
-    table = _pivot_steady(frames, "PPA")
-    ordered = (table[HSD] > table[T_BH]) & (table[T_BH] > table[BOOT])
-    numbers = "; ".join(f"{m} {r[HSD]:.3f} > {r[T_BH]:.3f} > {r[BOOT]:.3f}" for m, r in table.iterrows())
-    return Evidence(bool(ordered.all()), f"HSD, t, bootstrap: {numbers}")
+def change_by_fill(figures: Figures) -> Parts:
+    """Return how many decisions of MD6 depend on the fill."""
+    return {
+        f"{approach}, {a} against {b}": figures["PD", "MD6", approach, a, b]
+        for approach in (HSD, BOOT)
+        for a, b in combinations(FILLS, 2)
+    }
 
 
-def check_passive_falls(frames: Computed) -> Evidence:
-    """Check that PPA falls from MD2 to MD3 to MD6 for every approach."""
-    table = _pivot_steady(frames, "PPA")
-    numbers = "; ".join(f"{a} {' → '.join(f'{v:.3f}' for v in table[a])}" for a in table.columns)
-    return Evidence(all(y < x for a in table.columns for x, y in pairwise(table[a])), numbers)
+def depend_on_fill(figures: Figures) -> Parts:
+    """Return by how many decisions HSD depends more on the fill than the bootstrap, mean of all fills, MD3."""
+    means = [
+        np.mean([figures["PD", WITH, approach, a, b] for a, b in combinations(FILLS, 2)], axis=0)
+        for approach in (HSD, BOOT)
+    ]
+    return {f"{HSD} less {BOOT}": means[0] - means[1]}
 
 
-def check_no_conflict(frames: Computed) -> Evidence:
-    """Check that no two splits prefer different systems of a pair significantly."""
-    conflicts = float(frames["steady"]["AD"].max())
-    return Evidence(conflicts == 0.0, f"active disagreements: at most {conflicts:g}")
+def grow_with_fill(figures: Figures) -> Parts:
+    """Return by how much the disagreement between splits grows from fill 0 to fill 1, MD3."""
+    return {
+        approach: figures["PD", WITH, approach, FILLS[-1], FILLS[-1]]
+        - figures["PD", WITH, approach, FILLS[0], FILLS[0]]
+        for approach in (HSD, BOOT)
+    }
 
 
-def check_fills_md6(frames: Computed) -> Evidence:
-    """Check that under MD6 no fill changes any decision."""
-    rows = frames["fills-MD6"].query("undefined > 0 and fill != other")
-    if rows.empty:
-        return Evidence(None, "every topic has relevant documents in every shard")
-    counts = f"{rows['undefined'].max()} undefined cells"
-    return Evidence(bool((rows["PD"] == 0).all()), f"at most {rows['PD'].max():g} pairs, {counts}")
+def narrow_interaction(figures: Figures) -> Parts:
+    """Return by what share the interaction narrows intervals, and how many pairs it adds."""
+    parts = {}
+    for measure in figures.list_levels("width"):
+        for n in figures.list_levels("width", 2):
+            if ("width", measure, n, WITH) in figures:
+                ratio = divide(figures["width", measure, n, WITH], figures["width", measure, n, WITHOUT])
+                parts[f"{measure}, {n} shards, width saved"] = 1.0 - ratio
+                parts[f"{measure}, {n} shards, pairs added"] = (
+                    figures["found", measure, n, WITH, 1] - figures["found", measure, n, WITHOUT, 1]
+                )
+    return parts
 
 
-def check_fills_bootstrap(frames: Computed) -> Evidence:
-    """Check that under MD3 the bootstrap depends less on the fill than HSD does."""
-    rows = frames["fills-MD3"].query("undefined > 0 and fill != other")
-    if rows.empty:
-        return Evidence(None, "every topic has relevant documents in every shard")
-    means = rows.groupby(["shards", "approach"])["PD"].mean().unstack("approach")
-    numbers = "; ".join(f"{n} shards: {r[BOOT]:.1f} against {r[HSD]:.1f}" for n, r in means.iterrows())
-    return Evidence(bool((means[BOOT] < means[HSD]).all()), f"mean PD, bootstrap against HSD: {numbers}")
+def approach_print(figures: Figures) -> Parts:
+    """Return by how many pairs two tails are nearer to what V17 prints than one tail; of TREC-3 alone."""
+    parts = {}
+    for (_, *key), theirs in [(key, values) for key, values in figures.items() if key[0] == "V17"]:
+        one, two = (np.abs(figures["found", *key, tails] - theirs) for tails in (1, 2))
+        parts[f"{key[0]}, {key[1]} shards"] = one - two
+    if not parts:
+        raise CannotSayError("V17 prints pairs of TREC-3, TREC-8 and Terabyte alone")
+    return parts
 
 
-def check_interaction_narrows(frames: Computed) -> Evidence:
-    """Check that the topic:system interaction makes bootstrap intervals narrower and finds more pairs."""
-    table = frames["widths"].query("tails == 1").pivot(index=["shards", "measure"], columns="model")
-    narrower = (table["width"][WITH] < table["width"][WITHOUT]).all()
-    more = (table["significant"][WITH] > table["significant"][WITHOUT]).all()
-    ratio = table["width"][WITH] / table["width"][WITHOUT]
-    return Evidence(
-        bool(narrower and more), f"widths {ratio.min():.2f} to {ratio.max():.2f} of those without it"
-    )
-
-
+STEPS = tuple(pairwise(MODELS))
 FF21.claims = make_claims(
     "FF21",
     {
-        "HSD within t with BH": partial(_check_inclusion, small=HSD, large=T_BH),
-        "t with BH within the bootstrap": partial(_check_inclusion, small=T_BH, large=BOOT),
-        "bANOVA finds most": check_bootstrap_most,
-        "larger models find more": check_models,
-        "correction outweighs bootstrap": check_correction,
-        "PAA high and alike": check_active,
-        "HSD steadiest": check_hsd_steadiest,
-        "PPA falls with the model": check_passive_falls,
-        "no active disagreement": check_no_conflict,
-        "MD6 independent of fills": check_fills_md6,
-        "bootstrap depends less on fills": check_fills_bootstrap,
-        "interaction narrows intervals": check_interaction_narrows,
+        "two tails nearer to print": approach_print,
+        "interaction narrows intervals": narrow_interaction,
+        "HSD within t with BH": partial(find_outside, small=HSD, large=T_BH),
+        "t with BH within the bootstrap": partial(find_outside, small=T_BH, large=BOOT),
+        "bANOVA finds most": partial(_compare_steps, ladder=(HSD, T_BH, BOOT), name="pairs"),
+        "larger models find more": partial(_compare_models, name="pairs", steps=STEPS),
+        "correction outweighs bootstrap": weigh_correction,
+        "PAA high": list_paa,
+        "PAA alike": spread_paa,
+        "PAA rises with the model": partial(_compare_models, name="PAA", steps=((MODELS[0], MODELS[-1]),)),
+        "HSD steadiest": partial(_compare_steps, ladder=(BOOT, T_BH, HSD), name="PPA"),
+        "PPA falls with the model": partial(_compare_models, name="PPA", steps=STEPS, sign=-1.0),
+        "no active disagreement": oppose_splits,
+        "MD6 independent of fills": change_by_fill,
+        "bootstrap depends less on fills": depend_on_fill,
+        "disagreement grows with the fill": grow_with_fill,
     },
 )

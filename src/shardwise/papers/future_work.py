@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,18 +12,10 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.arrays import make_generator
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError
-from shardwise.io.collection import UNJUDGED
-from shardwise.papers.exhibit import (
-    Computed,
-    Evidence,
-    Exhibit,
-    Frames,
-    Replication,
-    Shape,
-    make_claims,
-)
+from shardwise.papers.claims import Figures, Parts, divide, make_claims
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape
 from shardwise.papers.experiment import (
     NO_DOCUMENTS,
     PaperData,
@@ -31,8 +23,11 @@ from shardwise.papers.experiment import (
     Rows,
     Step,
     gather_several,
+    keep_judgments,
     replicate_paper,
 )
+from shardwise.papers.shard_fits import HSD, find_cuts, fit_models
+from shardwise.stats.student import student_critical
 
 THIRDS = ("fewest", "middle", "most")
 SHARES = (1.0, 0.5, 0.25)
@@ -93,7 +88,8 @@ class OpenQuestions(PaperExperiment):
     def _score_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> xr.DataArray:
         """Score the measure on splits, undefined scores 0."""
         count = None if "proportions" in how else shards or self.shards
-        splits = sw.split(runs, count, n_splits=self.samples, seed=self.seed, **how)
+        how = {"n_splits": self.samples, "seed": self.seed, **how}
+        splits = sw.split(runs, count, **how)
         scores = sw.score(runs, [self.measure], splits, jobs=self.jobs)
         return sw.fill_undefined(scores[str(next(iter(scores.data_vars)))], "zero")
 
@@ -104,8 +100,7 @@ class OpenQuestions(PaperExperiment):
 
     def _compare_thirds(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
         """Compare what MD6 gains over MD3 on topics with few, some and many relevant documents (F19 §10)."""
-        topic_of = np.repeat(np.arange(len(runs.topics)), np.diff(runs.qrel_starts))
-        relevant = np.bincount(topic_of[runs.qrel_grades > 0], minlength=len(runs.topics))
+        relevant = count_relevant(runs)
         scores = self._score_shards(runs)
         for third, topics in zip(THIRDS, np.array_split(np.argsort(relevant, kind="stable"), 3), strict=True):
             part = scores.isel(topic=np.sort(topics))
@@ -118,25 +113,13 @@ class OpenQuestions(PaperExperiment):
         """Measure what fewer judgments or fewer topics cost (F19 §10)."""
         rng = make_generator(self.seed, 1)
         scores, judged, means = self._score_shards(runs), len(runs.qrel_docs), self._mean_whole(runs)
-        # topic and document of every judgment, and of every document in a ranking
-        topics = np.arange(len(runs.topics), dtype=np.int64)
-        keys = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
-        ranked = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts)) * runs.n_docs + runs.docs
         for kind in ("judgments", "topics"):
             for share in SHARES if kind == "judgments" else SHARES[1:]:
                 if share == 1.0:
                     part, count = scores, judged
                 elif kind == "judgments":
                     keep = rng.random(judged) < share
-                    grades = np.where(np.isin(ranked, keys[~keep]), UNJUDGED, runs.grades)
-                    starts = np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts]
-                    thinned = replace(
-                        runs,
-                        grades=grades.astype(runs.grades.dtype),
-                        qrel_docs=runs.qrel_docs[keep],
-                        qrel_grades=runs.qrel_grades[keep],
-                        qrel_starts=starts.astype(np.int64),
-                    )
+                    thinned = keep_judgments(runs, keep)
                     part, count = self._score_shards(thinned), int(keep.sum())
                 else:
                     size = max(2, round(share * len(runs.topics)))
@@ -173,6 +156,47 @@ class OpenQuestions(PaperExperiment):
                 for _ in range(5)
             ]
             yield {"runs": size, "se": float(np.mean(each)), "least": min(each), "largest": max(each)}
+
+    def measure_figures(self, source: PaperData) -> Figures:
+        """Measure what the three claims compare, for every collection."""
+        figures = Figures()
+        for name, runs in source.named.items():
+            scores = self._read_shards(runs)
+            relevant = np.argsort(count_relevant(runs), kind="stable")
+            for third, topics in zip(THIRDS, np.array_split(relevant, 3), strict=True):
+                part = scores[:, np.sort(topics)]
+                fits = fit_models(part, self.resample_topics(len(topics)), ["MD3", "MD6"])
+                figures["ratio", name, third] = divide(fits.mean_square("MD6"), fits.mean_square("MD3"))
+            weights = self.resample_topics(len(runs.topics))
+            for shares in (PROPORTIONS[0], PROPORTIONS[-1]):
+                uneven = len(set(shares)) > 1
+                how = {"kind": "uneven", "proportions": shares} if uneven else {}
+                fits = fit_models(self._read_shards(runs, len(shares), **how), weights, ["MD6"])
+                found = find_cuts(fits, [("MD6", HSD)])[0]
+                figures["pairs", name, ":".join(map(str, shares))] = found["MD6", HSD]
+            self._thin_figures(figures, name, runs, weights)
+        return figures
+
+    def _read_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> Floats:
+        """Return scores on the splits of verdicts, (splits, topics, systems, shards)."""
+        scores = self._score_shards(runs, shards, n_splits=self.claim_splits, **how)
+        return np.asarray(scores.transpose("split", "topic", "system", "shard").to_numpy())
+
+    def _thin_figures(self, figures: Figures, name: str, runs: sw.Collection, weights: Floats) -> None:
+        """Add pairs found for new topics by t-tests with half the judgments, and with half the topics."""
+        rng = make_generator(self.seed, 3)
+        whole = sw.score(runs, [self.measure], jobs=self.jobs, no_relevant="zero")
+        table = next(iter(whole.data_vars.values())).transpose("topic", "system").to_numpy()
+        counts: dict[str, list[Floats]] = {"judgments": [], "topics": []}
+        for _ in range(self.claim_splits):
+            thinned = keep_judgments(runs, rng.random(len(runs.qrel_docs)) < SHARES[1])
+            scores = sw.score(thinned, [self.measure], jobs=self.jobs, no_relevant="zero")
+            part = next(iter(scores.data_vars.values())).transpose("topic", "system").to_numpy()
+            counts["judgments"].append(count_paired(part, weights))
+            some = rng.choice(len(table), max(2, round(SHARES[1] * len(table))), replace=False)
+            counts["topics"].append(count_paired(table[some], self.resample_topics(len(some))))
+        for kind, values in counts.items():
+            figures["new", name, kind] = np.stack(values, axis=1)
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out one table per question, collections side by side."""
@@ -214,6 +238,28 @@ def open_questions(data: Any, **choices: Any) -> Replication:
     return replicate_paper(OpenQuestions, data, **choices)
 
 
+def count_relevant(runs: sw.Collection) -> Ints:
+    """Return the number of relevant documents of each topic."""
+    topic_of = np.repeat(np.arange(len(runs.topics)), np.diff(runs.qrel_starts))
+    return np.bincount(topic_of[runs.qrel_grades > 0], minlength=len(runs.topics))
+
+
+def count_paired(y: Floats, weights: Floats) -> Floats:
+    """Return how many pairs paired t-tests with Benjamini-Hochberg find on resampled topics, (resamples,)."""
+    a, b = np.triu_indices(y.shape[1], 1)
+    n, counts = len(y), np.empty(len(weights))
+    critical = student_critical(0.05 * np.arange(a.size, 0, -1) / a.size, n - 1.0)
+    for k, row in enumerate(weights):
+        means, squares = row @ y / n, (y * row[:, None]).T @ y
+        own = np.diagonal(squares)
+        difference = means[a] - means[b]
+        variance = (own[a] + own[b] - 2.0 * squares[a, b] - n * difference**2) / (n * (n - 1.0))
+        size = np.sort(np.nan_to_num(divide(np.abs(difference), np.sqrt(np.maximum(variance, 0.0)))))
+        beyond = size >= critical
+        counts[k] = a.size - int(np.argmax(beyond)) if beyond.any() else 0
+    return counts
+
+
 def _answer(question: str, answer: Any, name: str, runs: sw.Collection) -> dict[str, Rows]:
     """Return the rows that answer a question, with the name of the collection."""
     return {question: [{"collection": name, **row} for row in answer(runs)]}
@@ -233,36 +279,21 @@ def fit_splits(scores: xr.DataArray, model: str) -> dict[str, float]:
 # Claims
 
 
-def check_few_relevant(frames: Computed) -> Evidence:
-    """Check that MD6 takes more off the error of topics with few relevant documents, in every collection."""
-    table = frames["relevant"].pivot(index="collection", columns="topics", values="ratio")
-    texts = [f"{name} {' / '.join(f'{row[t]:.2f}' for t in THIRDS)}" for name, row in table.iterrows()]
-    return Evidence(
-        bool((table["fewest"] < table["most"]).all()), f"MD6/MD3, fewest to most: {'; '.join(texts)}"
-    )
-
-
-def check_thin_judgments(frames: Computed) -> Evidence:
-    """Check that half the judgments of all topics find more pairs for new topics than half the topics."""
-    rows = frames["judgments"][frames["judgments"]["share"] == 0.5]
-    table = rows.pivot(index="collection", columns="kind", values="pairs_new")
-    texts = [f"{name} {row['judgments']:.0f} against {row['topics']:.0f}" for name, row in table.iterrows()]
-    return Evidence(bool((table["judgments"] > table["topics"]).all()), "; ".join(texts))
-
-
-def check_uneven(frames: Computed) -> Evidence:
-    """Check that shards of 8:1:1 cost MD6 pairs."""
-    rows = frames["uneven"][frames["uneven"]["counted"] == "alike"]
-    table = rows.pivot(index="collection", columns="shards", values="pairs_these")
-    texts = [f"{name} {row['1:1:1']:.0f} → {row['8:1:1']:.0f}" for name, row in table.iterrows()]
-    return Evidence(bool((table["8:1:1"] < table["1:1:1"]).all()), "; ".join(texts))
+def _subtract(figures: Figures, name: str, more: str, less: str) -> Parts:
+    """Return by how much a figure of one kind is above that of another, in every collection."""
+    return {
+        f"{collection}, {more} less {less}": figures[name, collection, more] - figures[name, collection, less]
+        for collection in figures.list_levels(name)
+    }
 
 
 OpenQuestions.claims = make_claims(
     "open-questions",
     {
-        "MD6 is for topics with few relevant documents": check_few_relevant,
-        "thin judgments of all topics": check_thin_judgments,
-        "uneven shards cost pairs": check_uneven,
+        "MD6 is for topics with few relevant documents": partial(
+            _subtract, name="ratio", more="most", less="fewest"
+        ),
+        "thin judgments of all topics": partial(_subtract, name="new", more="judgments", less="topics"),
+        "uneven shards cost pairs": partial(_subtract, name="pairs", more="1:1:1", less="8:1:1"),
     },
 )

@@ -13,11 +13,20 @@ import scipy
 import xarray as xr
 
 import shardwise as sw
-from shardwise.core.arrays import Floats, make_generator
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names
-from shardwise.papers.exhibit import Computed, Evidence, Exhibit, Form, Frames, Replication, make_claims
+from shardwise.papers.claims import (
+    LEVEL,
+    STREAM,
+    CannotSayError,
+    Figures,
+    Parts,
+    draw_topics,
+    make_claims,
+)
+from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -28,6 +37,7 @@ from shardwise.papers.experiment import (
     refuse_dimensions,
     replicate_paper,
 )
+from shardwise.stats.student import student_critical
 
 DIMENSIONS = ("topic", "system", "instance")
 MU, SIGMA = np.linspace(0.0, 1.0, 11), (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -36,6 +46,10 @@ TOPICS = (10, 25, 50, 100, 200, 400, 800, 1600, 3200)
 """Topics of Figure 3."""
 SIZES = (2, 5, 10, 20, 50)
 """Repeats of a pool, Figures 9 to 11."""
+CLAIM_SIZES = (2, 20)
+"""Those of verdicts."""
+FLAT = 1e-3
+"""Spread of p-values below which they are near 0."""
 TESTS = {
     "unified": "unified none",
     "mixed model, J15": "mixed paper none",
@@ -78,6 +92,11 @@ class RepeatedScores(PaperData):
     labels: tuple[str, ...] = ()  # names of the topics
 
     @property
+    def units(self) -> int:
+        """Number of topics that verdicts resample; 20 seeds, where all is simulated."""
+        return self.base.shape[1] or 20
+
+    @property
     def is_fixed(self) -> bool:
         """Whether the baseline is deterministic."""
         return len(self.base) == 1
@@ -104,6 +123,7 @@ class J15(PaperExperiment):
 
     tag: ClassVar[str] = "J15"
     title: ClassVar[str] = "systems whose results differ from run to run"
+    noun: ClassVar[str] = "draw"
     least: ClassVar[Mapping[str, int]] = {"pools": 1, "repetitions": 5}
 
     baseline: str | None = None
@@ -325,6 +345,142 @@ class J15(PaperExperiment):
         return {"system": name, "difference": float(row["difference"]), "lower": float(low), "upper": float(high),
                 "p": float(row["p"]), "effect_size": float(row["effect_size"]), "verdict": decided}  # fmt: skip
 
+    def measure_figures(self, source: RepeatedScores) -> Figures:
+        """Measure what the claims are about: simulated ones over seeds, others over pools and resampled topics."""
+        figures = Figures(self.explain_absence(source))
+        self._simulate_figures(figures)
+        if not source.others:
+            return figures
+        drawn = draw_topics(source.base.shape[1], self.claim_resamples, self.seed)
+        self._test_figures(figures, source, drawn)
+        self._pool_figures(figures, source, drawn)
+        self._loss_figures(figures, source, drawn)
+        return figures
+
+    def _simulate_figures(self, figures: Figures) -> None:
+        """Add Figures 2 to 4, for every seed and for resampled seeds."""
+        seeds = range(self.seed * self.claim_splits, (self.seed + 1) * self.claim_splits)
+        count = max(self.repetitions // 5 // self.claim_splits, 2)
+        rows: dict[tuple[Any, ...], list[float]] = {}
+        for seed in seeds:
+            for mu in (0.0, 0.5, 1.0):
+                y = sw.simulate.j15_scenario("figure-2", mu=mu, sigma=min(SIGMA)).draw(0, 5 * count, seed)
+                p = scipy.stats.ttest_1samp(y[:, :, 0] - y[:, :, 1], 0.0, axis=1).pvalue
+                rows.setdefault(("single", mu), []).append(float(np.mean(p <= LEVEL)))
+            ends = []
+            for n in (TOPICS[0], TOPICS[-1]):
+                y = sw.simulate.j15_scenario("figure-3", topics=n).draw(0, 1, seed)[0]
+                low, high = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0).confidence_interval(0.95)
+                ends.append(float(high - low))
+            rows.setdefault(("narrowing",), []).append(ends[0] - ends[1])
+            y = sw.simulate.j15_scenario("figure-4").draw(0, count, seed)
+            both = self._compute_p_values(y, 0, J15_TESTS, fixed=True).to_numpy()
+            single = sw.simulate.p_values(np.ascontiguousarray(y[..., 0]), ["t none"])["t none"][:, 0]
+            for name, gap in _measure_gaps(both, single).items():
+                rows.setdefault(("simulated gap", *name), []).append(float(gap.mean()))
+        places = draw_topics(len(seeds), self.claim_resamples, self.seed)
+        for key, values in rows.items():
+            figures[key] = np.array(values)[places]
+
+    def _test_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
+        """Add what single repeats conclude, and how unequally topics vary."""
+        minority, apart, unequal = [], [], []
+        critical = float(student_critical(LEVEL, drawn.shape[1] - 1.0))
+        for number, y in enumerate(source.others.values()):
+            count = len(y) if source.is_fixed else min(len(y), len(source.base))
+            difference = (y[:count] - source.base[:count])[:, drawn]
+            mean, half = (
+                difference.mean(axis=2),
+                critical * difference.std(axis=2, ddof=1) / np.sqrt(drawn.shape[1]),
+            )
+            significant = np.abs(mean) > half
+            kinds = [significant & (mean < 0), significant & (mean > 0), ~significant]
+            minority.append(1.0 - np.max([kind.mean(axis=0) for kind in kinds], axis=0))
+            # not significant, and yet not shown to be within the margin
+            apart.append((~significant & (np.abs(mean) + half > self.margin)).mean(axis=0))
+            if count > 1:
+                unequal.append(self._compare_spreads(y, drawn, number))
+        figures["minority",] = np.max(minority, axis=0)[:, None]
+        figures["not equivalent",] = np.mean(apart, axis=0)[:, None]
+        if unequal:
+            figures["unequal",] = np.mean(unequal, axis=0)
+
+    def _compare_spreads(self, y: Floats, drawn: Ints, number: int) -> Floats:
+        """Return by how much repeats' sd varies more over topics than after shuffling, (resamples, shufflings)."""
+        rng = make_generator(self.seed, STREAM, number)
+        rest = y - y.mean(axis=0)
+        own = y.std(axis=0)[drawn].var(axis=1)
+        shuffled = [
+            rng.permutation(rest.ravel()).reshape(rest.shape).std(axis=0)[drawn].var(axis=1)
+            for _ in range(self.claim_splits)
+        ]
+        return np.stack([own - each for each in shuffled], axis=1)
+
+    def _pool_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
+        """Add shares of significant pools, gaps between tests and scatter of p, for small and large pools."""
+        tests = (*J15_TESTS, SINGLE, SINGLE_BOOTSTRAP)
+        # (tests, systems × sizes, resamples, pools)
+        cells = []
+        for number, y in enumerate(source.others.values()):
+            for size in CLAIM_SIZES:
+                rng = make_generator(self.seed, STREAM, number, size)
+                shape = (self.claim_splits, size)
+                pool = y[rng.integers(len(y), size=shape)].swapaxes(1, 2)
+                base = source.base[rng.integers(len(source.base), size=shape)].swapaxes(1, 2)
+                tables = np.stack([pool, base], axis=2)
+                cells.append(
+                    np.stack([self._test_pools(tables[:, rows], source.is_fixed) for rows in drawn], axis=1)
+                )
+        p = np.stack(cells, axis=1)
+        for name, values in zip(tests, p, strict=True):
+            figures["significant", name] = (values <= LEVEL).mean(axis=0)
+        gaps = _measure_gaps(np.moveaxis(p[:2], 0, -1), p[2])
+        for key, gap in gaps.items():
+            figures["gap", *key] = gap.mean(axis=0)
+        for test, values in zip(J15_TESTS, p, strict=False):
+            for k, size in enumerate(CLAIM_SIZES):
+                scatter = values[k :: len(CLAIM_SIZES)].std(axis=2, ddof=1).mean(axis=0)
+                figures["scatter", test, size] = scatter[:, None]
+
+    def _test_pools(self, tables: Floats, fixed: bool) -> Floats:
+        """Return p-values of both tests and of both tests of one repeat, (tests, pools)."""
+        p = self._compute_p_values(tables, 0, J15_TESTS, fixed=fixed).to_numpy().T
+        single = np.ascontiguousarray(tables[..., 0])
+        alone = sw.simulate.p_values(
+            single, ["t none", "bootstrap none"], seed=self.seed, n_resamples=self.n_resamples
+        )
+        return np.stack([*p, alone["t none"][:, 0], alone["bootstrap none"][:, 0]])
+
+    def _loss_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
+        """Add the best lower limit above the margin, and how often halves of the last system differ."""
+        lower = [
+            [
+                self._measure_loss(name, y[:, rows], source.base[:, rows])["lower"] + self.margin
+                for name, y in source.others.items()
+            ]
+            for rows in drawn
+        ]
+        figures["no worse",] = np.max(lower, axis=1)[:, None]
+        last = list(source.others.values())[-1]
+        half = len(last) // 2
+        if half < 2:
+            figures.reason = "the last system has fewer than four repeats"
+            return
+        rng = make_generator(self.seed, STREAM, 0, 0)
+        orders = np.stack([rng.permutation(len(last))[: 2 * half] for _ in range(self.claim_splits)])
+        halves = np.moveaxis(last[orders].reshape(self.claim_splits, 2, half, -1), 3, 1)
+        p = [
+            self._compute_p_values(np.ascontiguousarray(halves[:, rows]), 0, (MIXED,), fixed=False)[MIXED]
+            for rows in drawn
+        ]
+        figures["itself",] = (np.stack(p) <= LEVEL).astype(float)
+
+    def read_figures(self) -> Figures:
+        """Return what the text prints of GOV2 with a central index of .5%: 3 of 100 repeats are worse (§4)."""
+        figures = Figures("J15 does not print it")
+        figures["minority",] = np.array([[0.03]])
+        return figures
+
     def build_exhibits(self, frames: Frames, source: RepeatedScores) -> Iterator[Exhibit]:
         """Draw Figures 2 to 4 and 6 to 13."""
         form = Form(
@@ -413,6 +569,16 @@ def j15(data: Any = None, baseline: str | None = None, **choices: Any) -> Replic
     return replicate_paper(J15, data, baseline=baseline, **choices)
 
 
+def _measure_gaps(p: Floats, single: Floats) -> dict[tuple[str, str], Floats]:
+    """Return the distances between p-values of (…, tests) both tests, and of each from those of one repeat."""
+    mixed, boot = p[..., 0], p[..., 1]
+    return {
+        (MIXED, BOOTSTRAP): np.abs(mixed - boot),
+        (MIXED, SINGLE): np.abs(mixed - single),
+        (BOOTSTRAP, SINGLE): np.abs(boot - single),
+    }
+
+
 def drop_copies(y: Floats) -> Floats:
     """Return one repeat where all (repeats, topics) scores are copies of it: the system is deterministic.
 
@@ -425,126 +591,73 @@ def drop_copies(y: Floats) -> Floats:
 # Claims
 
 
-def check_single_conflict(frames: Computed) -> Evidence:
-    """Check that single repeats of one system lead to different conclusions."""
-    table = frames["figure_7"].pivot(index="system", columns="finding", values="instances")
-    significant = table[[FINDINGS[0], FINDINGS[4]]].sum(axis=1)
-    mixed = (significant > 0) & (significant < table.sum(axis=1)) | (table[FINDINGS[0]] > 0) & (
-        table[FINDINGS[4]] > 0
-    )
-    texts = [
-        f"{name}: {row[FINDINGS[0]]} worse, {row[FINDINGS[4]]} better of {row.sum()}"
-        for name, row in table.iterrows()
-    ]
-    return Evidence(bool(mixed.any()), "; ".join(texts))
+def _subtract(figures: Figures, name: str, steps: Sequence[tuple[str, str]]) -> Parts:
+    """Return by how much a figure of one test is above that of another."""
+    return {f"{more} less {less}": figures[name, more] - figures[name, less] for more, less in steps}
 
 
-def check_topics_vary(frames: Computed) -> Evidence:
-    """Check that repeats spread on some topics far more than on others."""
-    sd = frames["figure_8"]["sd"]
-    low, high = float(sd.quantile(0.1)), float(sd.quantile(0.9))
-    return Evidence(
-        bool(high > 2.0 * low), f"standard deviation over repeats {low:.3f} (10%) to {high:.3f} (90%)"
-    )
+def _read(figures: Figures, name: str, part: str) -> Parts:
+    """Return one figure as it is."""
+    return {part: figures[name,]}
 
 
-def check_steadier(frames: Computed) -> Evidence:
-    """Check that p-values scatter less with more repeats, for both tests."""
-    rows = frames["pools"]
-    texts, holds, scatter = [], True, False
-    for test in (MIXED, BOOTSTRAP):
-        sd = rows.groupby(["system", "size"])[test].std().groupby("size").mean()
-        texts.append(f"{test} {sd.iloc[0]:.3f} → {sd.iloc[-1]:.3f}")
-        holds &= bool(sd.iloc[-1] < sd.iloc[0])
-        scatter |= bool(sd.iloc[0] > 1e-3)
-    if not scatter:
-        return Evidence(None, "all p-values are near 0")
-    return Evidence(holds, f"mean sd of p, {SIZES[0]} → {SIZES[-1]} repeats: {'; '.join(texts)}")
+def steady_p(figures: Figures) -> Parts:
+    """Return by how much p-values scatter less between large pools than between small ones."""
+    if max(float(np.nanmax(figures["scatter", test, CLAIM_SIZES[0]][0])) for test in J15_TESTS) <= FLAT:
+        raise CannotSayError("all p-values are near 0")
+    return {
+        f"{test}, {CLAIM_SIZES[0]} less {CLAIM_SIZES[-1]} repeats": figures["scatter", test, CLAIM_SIZES[0]]
+        - figures["scatter", test, CLAIM_SIZES[-1]]
+        for test in J15_TESTS
+    }
 
 
-def _correlate(frame: Any) -> float:
-    """Return the correlation of both tests' p-values, NaN where they do not vary."""
-    both = frame[[MIXED, BOOTSTRAP]]
-    return float(both.corr().iloc[0, 1]) if (both.std() > 1e-3).all() else float("nan")
+def compare_power(figures: Figures, steps: Sequence[tuple[str, str]]) -> Parts:
+    """Return by how much larger the share of significant pools is by one test than by another."""
+    shares = [figures["significant", test] for test in dict.fromkeys(test for step in steps for test in step)]
+    if all(share[0].max() == 0.0 for share in shares) or all(share[0].min() == 1.0 for share in shares):
+        raise CannotSayError("no pool is significant, or all are")
+    return _subtract(figures, "significant", steps)
 
 
-def check_agreement_simulated(frames: Computed) -> Evidence:
-    """Check that both tests have alike p-values in simulation."""
-    r = _correlate(frames["figure_4"])
-    return Evidence(r > 0.95, f"correlation {r:.4f} of {len(frames['figure_4'])} comparisons")
+def agree_tests(figures: Figures, name: str) -> Parts:
+    """Return how much nearer the p-values of both tests are to each other than to those of one repeat."""
+    both = figures[name, MIXED, BOOTSTRAP]
+    if float(figures[name, MIXED, SINGLE][0].max()) <= FLAT:
+        raise CannotSayError("all p-values are near 0")
+    return {
+        f"{test} from one repeat less from each other": figures[name, test, SINGLE] - both
+        for test in J15_TESTS
+    }
 
 
-def check_agreement(frames: Computed) -> Evidence:
-    """Check that both tests have alike p-values on the same pools."""
-    r = _correlate(frames["pools"])
-    if np.isnan(r):
-        return Evidence(None, "all p-values are near 0")
-    return Evidence(r > 0.95, f"correlation {r:.4f} of {len(frames['pools'])} pools")
+def decide_means(figures: Figures) -> Parts:
+    """Return how far the share of significant repeats is on the right side of one half (Figure 2)."""
+    return {
+        "μ = .5": 0.5 - figures["single", 0.5],
+        **{f"μ = {mu:g}": figures["single", mu] - 0.5 for mu in (0.0, 1.0)},
+    }
 
 
-def _share_significant(frames: Computed) -> Any:
-    tests = [MIXED, BOOTSTRAP, SINGLE, SINGLE_BOOTSTRAP, UNIFIED]
-    return (frames["pools"][tests] <= 0.05).mean()
-
-
-def check_more_power(frames: Computed) -> Evidence:
-    """Check that both tests find a difference more often than the standard tests of one repeat."""
-    share = _share_significant(frames)
-    numbers = ", ".join(f"{test} {100 * value:.0f}%" for test, value in share.items())
-    if share.max() == 0.0 or share.min() == 1.0:
-        return Evidence(None, f"significant: {numbers}")
-    holds = share[[MIXED, BOOTSTRAP]].min() > share[[SINGLE, SINGLE_BOOTSTRAP]].max()
-    return Evidence(bool(holds), f"significant: {numbers}")
-
-
-def check_mixed_above_bootstrap(frames: Computed) -> Evidence:
-    """Check that the mixed model finds a difference more often than the bootstrap."""
-    share = _share_significant(frames)
-    numbers = f"significant: {100 * share[MIXED]:.0f}% against {100 * share[BOOTSTRAP]:.0f}%"
-    if share[[MIXED, BOOTSTRAP]].max() == 0.0 or share[[MIXED, BOOTSTRAP]].min() == 1.0:
-        return Evidence(None, numbers)
-    return Evidence(bool(share[MIXED] > share[BOOTSTRAP]), numbers)
-
-
-def check_itself(frames: Computed) -> Evidence:
-    """Check that a system compared with itself shows no difference (Figure 13)."""
-    rows = frames.get("figure_13", frames["figure_12"].iloc[:0])
-    last = frames["figure_12"]["system"].iloc[-1]
-    row = rows[rows["system"] == last]
-    if row.empty:
-        return Evidence(None, f"{last} has fewer than four repeats")
-    low, high = float(row["lower"].iloc[0]), float(row["upper"].iloc[0])
-    return Evidence(low <= 0.0 <= high, f"{last}: 95% HPD {low:.4f} to {high:.4f}")
-
-
-def check_equal_means(frames: Computed) -> Evidence:
-    """Check that with a small spread most tests of equal means find nothing, and most of unequal ones do (Figure 2)."""
-    share = frames["figure_2"].query(f"sigma == '{min(SIGMA):g}'").set_index("mu")["share"]
-    numbers = f"share significant {share[0.5]:.2f} at μ = .5, {share[0.0]:.2f} at 0, {share[1.0]:.2f} at 1"
-    return Evidence(bool(share[0.5] < 0.5 < min(share[0.0], share[1.0])), numbers)
-
-
-def check_narrowing(frames: Computed) -> Evidence:
-    """Check that the interval of two equal systems narrows with topics (Figure 3)."""
-    rows = frames["figure_3"]
-    width = (rows["upper"] - rows["lower"]).to_numpy()
-    topics = rows["topics"].to_numpy()
-    numbers = f"width {width[0]:.4f} with {topics[0]} topics, {width[-1]:.4f} with {topics[-1]}"
-    return Evidence(bool(width[-1] < width[0]), numbers)
-
-
+J15_TESTS = (MIXED, BOOTSTRAP)
 J15.claims = make_claims(
     "J15",
     {
-        "single repeats contradict each other": check_single_conflict,
-        "topics vary unequally": check_topics_vary,
-        "more repeats, steadier p": check_steadier,
-        "both tests agree": check_agreement,
-        "both tests agree in simulation": check_agreement_simulated,
-        "more often significant than one repeat": check_more_power,
-        "mixed model above bootstrap": check_mixed_above_bootstrap,
-        "equal to itself": check_itself,
-        "means decide in simulation": check_equal_means,
-        "interval narrows with topics": check_narrowing,
+        "means decide in simulation": decide_means,
+        "significance is not equivalence": partial(_read, name="not equivalent", part="share of repeats"),
+        "interval narrows with topics": partial(
+            _read, name="narrowing", part=f"width, {TOPICS[0]} less {TOPICS[-1]}"
+        ),
+        "both tests agree in simulation": partial(agree_tests, name="simulated gap"),
+        "single repeats contradict each other": partial(_read, name="minority", part="share of the minority"),
+        "topics vary unequally": partial(_read, name="unequal", part="variance of sd, less by chance"),
+        "more repeats, steadier p": steady_p,
+        "more often significant than one repeat": partial(
+            compare_power, steps=[(test, one) for test in J15_TESTS for one in (SINGLE, SINGLE_BOOTSTRAP)]
+        ),
+        "mixed model above bootstrap": partial(compare_power, steps=[(MIXED, BOOTSTRAP)]),
+        "both tests agree": partial(agree_tests, name="gap"),
+        "some setting is no worse": partial(_read, name="no worse", part="best lower limit + δ"),
+        "equal to itself": partial(_read, name="itself", part="share significant"),
     },
 )

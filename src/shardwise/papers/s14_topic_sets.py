@@ -12,19 +12,10 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
+from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.papers.exhibit import (
-    Computed,
-    Evidence,
-    Exhibit,
-    Form,
-    Frames,
-    Replication,
-    Shape,
-    join_printed,
-    make_claims,
-    read_printed,
-)
+from shardwise.papers.claims import CannotSayError, Figures, Parts, make_claims
+from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -34,15 +25,20 @@ from shardwise.papers.experiment import (
     gather_scores,
     gather_several,
     join_rows,
+    keep_judgments,
+    list_ranked,
     replicate_paper,
 )
+from shardwise.papers.shard_fits import fit_models
+from shardwise.stats.moderation import pair_variances
 
 DEEP, SHALLOW, DIVERSITY = "deep", "depth 10", "diversity, depth 10"
 ADHOC = ("AP", "Q", "nDCG", "nERR")
 DIVERSE = ("alpha-nDCG", "nERR-IA", "D-nDCG", "D♯-nDCG")
 DEPTHS = (10, 30, 50, 70, 100)
 WIDTHS = (0.10, 0.15, 0.20, 0.25)
-KINDS = ("percentile95", "one-way", "two-way")
+TWO_WAY = "two-way"
+KINDS = ("percentile95", "one-way", TWO_WAY)
 """Variances of Figure 1."""
 REACH = tuple(range(10, 201, 5))
 SYSTEMS = tuple(range(2, 201, 2))
@@ -121,7 +117,7 @@ class S14(PaperExperiment):
     def explain_absence(self, source: PaperData) -> str:
         """Say what needs judgments, or judgments of subtopics."""
         if source.collection is None:
-            return "Tables 5, 6, 7 and 9 and Figure 4 need runs and judgments"
+            return "needs runs and judgments, or scores of AP, Q, nDCG and nERR"
         return "" if DIVERSITY in list_tasks(source.named) else "Table 7 needs judgments of subtopics"
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
@@ -158,6 +154,70 @@ class S14(PaperExperiment):
         study = sw.planning.plan_pools(runs, depths, list(measures.values()), jobs=self.jobs, **how)
         names = dict(zip(dict.fromkeys(study.table["measure"]), measures, strict=True))
         return {"pools": study.table.assign(measure=study.table["measure"].map(names))}
+
+    def measure_figures(self, source: PaperData) -> Figures:
+        """Measure the variances of every task and pool depth, pooled over the collections."""
+        figures = Figures(self.explain_absence(source))
+        tables: dict[tuple[Any, ...], list[tuple[Floats, int]]] = {}
+        tasks = {} if source.collection is None else list_tasks(source.named)
+        judged: dict[int, list[float]] = {}
+        for each in source.named.values():
+            if not isinstance(each, sw.Collection):
+                self._add_variances(
+                    tables, ("variance", DEEP), {str(n): v for n, v in each.data_vars.items()}
+                )
+                continue
+            for task, measures in tasks.items():
+                self._add_variances(tables, ("variance", task), self._score_named(each, measures))
+            deepest = int(np.diff(each.starts).max(initial=0))
+            for depth in self.depths or (d for d in DEPTHS if d <= deepest):
+                shallow = cut_depth(each, depth)
+                scores = self._score_named(shallow, tasks[DEEP])
+                self._add_variances(tables, ("pool", depth), scores)
+                topics = next(iter(scores.values())).sizes["topic"]
+                judged.setdefault(depth, []).append(len(shallow.qrel_docs) / max(topics, 1))
+        for key, parts in tables.items():
+            if len(parts) == len(source.named):
+                total = sum(weight for _, weight in parts)
+                figures[key] = np.asarray(sum(values * weight for values, weight in parts) / total)
+        for depth, counts in judged.items():
+            figures["judged", depth] = np.full((1 + self.claim_resamples, 1), np.mean(counts))
+        return figures
+
+    def _score_named(self, runs: sw.Collection, measures: Mapping[str, str]) -> dict[str, xr.DataArray]:
+        """Score measures by the paper's names, on the topics that have a score by all."""
+        scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
+        names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
+        return {str(name): values for name, values in drop_topics(scores.rename(names))[0].data_vars.items()}
+
+    def _add_variances(
+        self,
+        tables: dict[tuple[Any, ...], list[tuple[Floats, int]]],
+        key: tuple[Any, ...],
+        scores: Mapping[str, xr.DataArray],
+    ) -> None:
+        """Add the variances of one collection by all methods on resampled topics, with their weights."""
+        for name, values in scores.items():
+            y = values.transpose("topic", "system").to_numpy()
+            weights = self.resample_topics(len(y))
+            found = vary_topics(y, weights)
+            if key[0] == "pool":
+                tables.setdefault((*key, name), []).append((found[TWO_WAY], len(y) - 1))
+                continue
+            for kind, variance in found.items():
+                tables.setdefault((*key, name, kind), []).append((variance, len(y) - 1))
+
+    def read_figures(self) -> Figures:
+        """Return the pooled variances of Tables 3 and 9."""
+        tracks = {4: "adhoc/news", 5: "adhoc/news", 6: "adhoc/web", 7: "diversity/web"}
+        tasks = {4: DEEP, 5: SHALLOW, 6: SHALLOW, 7: DIVERSITY}
+        figures = Figures("S14 does not print it", sorted(set(tracks.values())))
+        three = read_printed("s14-table-3", collection=POOLED).assign(kind=TWO_WAY)
+        three = three.assign(task=three["table"].map(tasks), track=three["table"].map(tracks))
+        figures.read_rows(three, "variance", ["task", "measure", "kind"], "track", "variance")
+        nine = read_printed("s14-table-9").assign(track="adhoc/news")
+        figures.read_rows(nine, "pool", ["depth", "measure"], "track", "variance")
+        return figures.read_rows(nine, "judged", ["depth"], "track", "judged")
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 3 to 9 and draw Figures 1 to 4."""
@@ -262,6 +322,32 @@ def s14(data: Any, **choices: Any) -> Replication:
     return replicate_paper(S14, data, **choices)
 
 
+def cut_depth(runs: sw.Collection, depth: int) -> sw.Collection:
+    """Return the collection with the judgments of the documents that some run has among its first."""
+    ranks = np.arange(len(runs.docs)) - np.repeat(runs.starts[:-1], np.diff(runs.starts))
+    topics = np.repeat(np.arange(len(runs.topics), dtype=np.int64), np.diff(runs.qrel_starts))
+    return keep_judgments(
+        runs, np.isin(topics * runs.n_docs + runs.qrel_docs, list_ranked(runs)[ranks < depth])
+    )
+
+
+def vary_topics(y: Floats, weights: Floats) -> dict[str, Floats]:
+    """Return the variance of (topics, systems) scores by three methods, (resamples, 1) each (S14 eq. 1, 4, 7)."""
+    fits = fit_models(y[None, ..., None], weights, ["MD1"])
+    n, m = y.shape
+    topic, system, error = fits.ss["t"] / (n - 1), fits.ss["s"] / (m - 1), fits.mean_square("MD1")
+    within = (fits.ss["t"] + fits.ss["MD1"]) / (m * (n - 1))
+    share = (m - 1) / (m * n)
+    places = [np.repeat(np.arange(n), row.astype(int)) for row in weights]
+    a, b = np.triu_indices(m, 1)
+    ends = [np.quantile(pair_variances(y[rows])[a, b], 0.95, method="inverted_cdf") / 2.0 for rows in places]
+    return {
+        "percentile95": np.array(ends)[:, None],
+        "one-way": share * (system - within) + within,
+        TWO_WAY: share * (system - error) + (topic - error) / m + error,
+    }
+
+
 def list_tasks(runs: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return our names of the paper's measures by task; the gain of a grade x is 2^x - 1."""
     highest = max(1, *(int(each.qrel_grades.max(initial=1)) for each in runs.values()))
@@ -359,144 +445,130 @@ def _stack_table(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
 # Claims
 
 
-def _pivot_variances(frames: Computed, kind: str = "two-way") -> Any:
-    """Return tasks × measures of pooled variances."""
-    pooled = pool_rows(frames["variances"])
-    return pooled[pooled["method"] == kind].pivot(index="task", columns="measure", values="variance")
+def _list_ratios(figures: Figures, task: str, top: Sequence[str], bottom: Sequence[str]) -> Parts:
+    """Return the variances of some measures in units of those of others."""
+    return {
+        f"{task}: {a} against {b}": figures["variance", task, a, TWO_WAY]
+        / figures["variance", task, b, TWO_WAY]
+        for a in top
+        for b in bottom
+    }
 
 
-def _describe_row(row: Any, names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {row[name]:.4f}" for name in names)
+def raise_nerr(figures: Figures) -> Parts:
+    """Return the variance of nERR in units of those of AP, Q and nDCG, at all depths that there are."""
+    parts: dict[str, Floats] = {}
+    for task in figures.list_levels("variance"):
+        if task != DIVERSITY:
+            parts |= _list_ratios(figures, task, ADHOC[3:], ADHOC[:3])
+    return parts
 
 
-def _has_adhoc(frames: Computed) -> bool:
-    return set(ADHOC) <= set(frames["variances"]["measure"])
+def raise_depth(figures: Figures) -> Parts:
+    """Return the variance of each measure at depth 10 in units of that at full depth."""
+    return {
+        name: figures["variance", SHALLOW, name, TWO_WAY] / figures["variance", DEEP, name, TWO_WAY]
+        for name in ADHOC
+    }
 
 
-ABSENT = Evidence(None, "AP, Q, nDCG and nERR are not all there")
+def order_methods(figures: Figures) -> Parts:
+    """Return the variances by the other two methods in units of the two-way ones."""
+    return {
+        f"{task}: {name}, {kind}": figures["variance", task, name, kind]
+        / figures["variance", task, name, TWO_WAY]
+        for task in figures.list_levels("variance")
+        for kind in KINDS[:2]
+        for name in (DIVERSE if task == DIVERSITY else figures.list_levels("variance", 2))
+        if ("variance", task, name, kind) in figures
+    }
 
 
-def check_nerr(frames: Computed) -> Evidence:
-    """Check that nERR has the largest variance at both depths."""
-    if not _has_adhoc(frames):
-        return ABSENT
-    table = _pivot_variances(frames)
-    tasks = [task for task in (DEEP, SHALLOW) if task in table.index]
-    numbers = "; ".join(f"{task}: {_describe_row(table.loc[task], ADHOC)}" for task in tasks)
-    return Evidence(all(table.loc[task, list(ADHOC)].idxmax() == "nERR" for task in tasks), numbers)
+def _plan(variance: Floats, min_diff: float, systems: int) -> Floats:
+    """Return the topics that find a range among systems with power .8 at level .05, as S14 counts them."""
+    known = np.isfinite(variance)
+    how: dict[str, Any] = {"min_diff": min_diff, "systems": systems, "method": "sakai"}
+    topics = sw.planning.topics_for_power(variance=np.where(known, variance, 0.05), **how)
+    return np.where(known, topics, np.nan)
 
 
-def check_nerr_twice(frames: Computed) -> Evidence:
-    """Check that nERR needs more than twice as many topics as any other measure at full depth."""
-    if not _has_adhoc(frames):
-        return ABSENT
-    row = _pivot_variances(frames).loc[DEEP]
-    ratio = {name: row["nERR"] / row[name] for name in ADHOC[:3]}
-    numbers = ", ".join(f"{value:.1f} times {name}" for name, value in ratio.items())
-    return Evidence(min(ratio.values()) > 2.0, f"variance {numbers}")
+def match_intervals(figures: Figures) -> Parts:
+    """Return how far topics for a range among ten systems differ from those for an interval of that width."""
+    parts = {}
+    for name in figures.list_levels("variance", 2):
+        variance = figures.get(("variance", DEEP, name, TWO_WAY))
+        if variance is None:
+            continue
+        known = np.isfinite(variance)
+        needed = sw.planning.topics_for_interval(variance=np.where(known, variance, 0.05), width=WIDTHS[0])
+        parts[f"{name}, {WIDTHS[0]:g}"] = np.abs(_plan(variance, WIDTHS[0], 10) / needed - 1.0)
+    return parts
 
 
-def check_depth(frames: Computed) -> Evidence:
-    """Check that a smaller measurement depth raises the variance of every measure."""
-    table = _pivot_variances(frames)
-    if SHALLOW not in table.index:
-        return Evidence(None, "a table of scores has no depth")
-    ratio = table.loc[SHALLOW, list(ADHOC)] / table.loc[DEEP, list(ADHOC)]
-    numbers = ", ".join(f"{name} × {value:.2f}" for name, value in ratio.items())
-    return Evidence(bool((ratio > 1.0).all()), numbers)
+def count_for_range(
+    figures: Figures, task: str, names: Sequence[str], min_diff: float, systems: int
+) -> Parts:
+    """Return the topics that find a range among so many systems."""
+    return {name: _plan(figures["variance", task, name, TWO_WAY], min_diff, systems) for name in names}
 
 
-def check_graded(frames: Computed) -> Evidence:
-    """Check that at depth 10 graded measures need fewer topics than AP."""
-    table = _pivot_variances(frames)
-    if SHALLOW not in table.index:
-        return Evidence(None, "a table of scores has no depth")
-    row = table.loc[SHALLOW]
-    return Evidence(bool(row["Q"] < row["AP"] and row["nDCG"] < row["AP"]), _describe_row(row, ADHOC[:3]))
+def compare_many(figures: Figures) -> Parts:
+    """Return the topics that AP and nERR need for a range of .10 among 200 systems, in units of those of Q."""
+    needed = count_for_range(figures, SHALLOW, ADHOC, 0.1, 200)
+    return {f"{name} against Q": needed[name] / needed["Q"] for name in ("AP", "nERR")}
 
 
-def check_variances(frames: Computed) -> Evidence:
-    """Check that two-way variances are above one-way ones, and these above percentiles, in every row."""
-    names = ("one-way", "two-way", "percentile95")
-    # measures of other tasks are no cells
-    one, two, ends = (_pivot_variances(frames, kind).stack(future_stack=True).dropna() for kind in names)
-    above, beyond = one / two, ends / two
-    numbers = (
-        f"one-way {above.min():.2f} to {above.max():.2f}, "
-        f"percentile {beyond.min():.2f} to {beyond.max():.2f} of two-way"
-    )
-    return Evidence(bool((above <= 1.0).all() and (beyond < 1.0).all()), numbers)
+def _list_depths(figures: Figures) -> list[int]:
+    depths = sorted(figures.list_levels("pool"))
+    if len(depths) < 2:
+        raise CannotSayError("there is only one pool depth")
+    return depths
 
 
-def check_equivalence(frames: Computed) -> Evidence:
-    """Check that power with ten systems and intervals of the same size need as many topics, to five percent or two."""
-    row = _pivot_variances(frames).loc[DEEP].dropna().to_dict()
-    power = sw.planning.design_table(row, method="sakai").xs((10, 0.05), level=("systems", "alpha"))[0.8]
-    width = sw.planning.design_table(row, width=(0.1, 0.2, 0.25), alpha=[0.05]).xs(0.05, level="alpha")
-    ours, theirs = power.loc[[0.1, 0.2, 0.25]].to_numpy(float), width.to_numpy(float)
-    gap = np.abs(ours - theirs)
-    ratio = ours / theirs
-    numbers = f"ratios of topics {ratio.min():.3f} to {ratio.max():.3f}"
-    return Evidence(bool((gap <= np.maximum(2.0, 0.05 * theirs)).all()), numbers)
+def raise_pools(figures: Figures) -> Parts:
+    """Return the variance of AP with the shallowest pool in units of that with the deepest."""
+    first, *_, last = _list_depths(figures)
+    return {f"AP, depth {first} against {last}": figures["pool", first, "AP"] / figures["pool", last, "AP"]}
 
 
-def check_fifty(frames: Computed) -> Evidence:
-    """Check that 50 topics suffice to find a range of .20 among ten systems with AP, Q and nDCG at full depth."""
-    row = _pivot_variances(frames).loc[DEEP].dropna()
-    names = [name for name in row.index if name != "nERR"]
-    table = sw.planning.design_table(row[names].to_dict(), method="sakai")
-    needed = {name: int(table.loc[(10, 0.05, 0.2), (0.8, name)]) for name in names}
-    numbers = ", ".join(f"{name} {n}" for name, n in needed.items())
-    return Evidence(max(needed.values()) <= 50, f"topics needed: {numbers}")
+def save_judgments(figures: Figures) -> Parts:
+    """Return the judgments for a range of .15 among ten systems with the deepest pool, in units of the shallowest."""
+    first, *_, last = _list_depths(figures)
+    cost = {
+        depth: _plan(figures["pool", depth, "AP"], GOAL, 10) * figures["judged", depth]
+        for depth in (first, last)
+    }
+    return {f"AP, depth {last} against {first}": cost[last] / cost[first]}
 
 
-def check_pools(frames: Computed) -> Evidence:
-    """Check that the shallowest pool reaches the same goal with fewer judgments than the deepest."""
-    rows = frames["pools"][frames["pools"]["measure"] == "AP"].sort_values("depth")
-    if len(rows) < 2:
-        return Evidence(None, "only one pool depth")
-    cost = rows["topics_power"] * rows["judged"]
-    first, last = rows.iloc[0], rows.iloc[-1]
-    numbers = (
-        f"AP: {cost.iloc[0]:,.0f} judgments ({first['topics_power']:.0f} topics, depth {first['depth']:.0f}) against "
-        f"{cost.iloc[-1]:,.0f} ({last['topics_power']:.0f} topics, depth {last['depth']:.0f}); 5.7 times in print"
-    )
-    return Evidence(bool(cost.iloc[0] < cost.iloc[-1]), numbers)
-
-
-def check_pool_variance(frames: Computed) -> Evidence:
-    """Check that shallower pools raise the variance of AP."""
-    rows = frames["pools"][frames["pools"]["measure"] == "AP"].sort_values("depth")
-    if len(rows) < 2:
-        return Evidence(None, "only one pool depth")
-    numbers = ", ".join(
-        f"{v:.4f} (depth {d:.0f})" for d, v in zip(rows["depth"], rows["variance"], strict=True)
-    )
-    return Evidence(bool(rows["variance"].iloc[0] > rows["variance"].iloc[-1]), f"AP: {numbers}")
-
-
-def check_diversity(frames: Computed) -> Evidence:
-    """Check that D-measures need fewer topics than α-nDCG and nERR-IA."""
-    table = _pivot_variances(frames)
-    if DIVERSITY not in table.index:
-        return Evidence(None, "no judgments of subtopics")
-    row = table.loc[DIVERSITY]
-    holds = row[list(DIVERSE[2:])].max() < row[list(DIVERSE[:2])].min()
-    return Evidence(bool(holds), _describe_row(row, DIVERSE))
+def double_at_all_depths(figures: Figures) -> Parts:
+    """Return the variance of nERR in units of the others at every pool depth."""
+    return {
+        f"depth {depth}: nERR against {name}": figures["pool", depth, "nERR"] / figures["pool", depth, name]
+        for depth in _list_depths(figures)
+        for name in ADHOC[:3]
+    }
 
 
 S14.claims = make_claims(
     "S14",
     {
-        "nERR varies most": check_nerr,
-        "nERR costs twice": check_nerr_twice,
-        "depth 10 varies more": check_depth,
-        "graded measures pay at depth 10": check_graded,
-        "two-way largest": check_variances,
-        "power like intervals": check_equivalence,
-        "50 topics for .20": check_fifty,
-        "shallow pools vary more": check_pool_variance,
-        "shallow pools cheaper": check_pools,
-        "D-measures steadier": check_diversity,
+        "nERR varies most": raise_nerr,
+        "nERR costs twice": partial(_list_ratios, task=DEEP, top=ADHOC[3:], bottom=ADHOC[:3]),
+        "depth 10 varies more": raise_depth,
+        "graded measures pay at depth 10": partial(
+            _list_ratios, task=SHALLOW, top=("Q", "nDCG"), bottom=("AP",)
+        ),
+        "two-way largest": order_methods,
+        "power like intervals": match_intervals,
+        "50 topics for .20": partial(count_for_range, task=DEEP, names=ADHOC[:3], min_diff=0.2, systems=10),
+        "50 topics for .25 among 100": partial(
+            count_for_range, task=DIVERSITY, names=("D-nDCG",), min_diff=0.25, systems=100
+        ),
+        "200 systems": compare_many,
+        "shallow pools vary more": raise_pools,
+        "shallow pools cheaper": save_judgments,
+        "nERR twice at every pool depth": double_at_all_depths,
+        "D-measures steadier": partial(_list_ratios, task=DIVERSITY, top=DIVERSE[2:], bottom=DIVERSE[:2]),
     },
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,18 +12,10 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
-from shardwise.papers.exhibit import (
-    Computed,
-    Evidence,
-    Exhibit,
-    Form,
-    Frames,
-    Replication,
-    Shape,
-    join_printed,
-    make_claims,
-    read_printed,
-)
+from shardwise.core.arrays import Floats
+from shardwise.core.scores import level_names
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -36,11 +27,14 @@ from shardwise.papers.experiment import (
     replicate_paper,
     score_covered,
 )
+from shardwise.papers.shard_fits import ModelFits, Rule, compare_splits, find_cuts, fit_models, read_signs
+from shardwise.stats.student import student_critical
 
 MEASURES = ("AP", "P@10")
 SAMPLED = "xinfAP"
 """V17 §4 says infAP, and means the extended one of a pool sampled by strata."""
 COUNTS = (2, 3, 5)
+COLLECTIONS = ("TREC-3", "TREC-8", "Terabyte")
 SPLITS = 11
 RANDOMIZATIONS = 10_000
 ALPHAS = (0.05, 0.01)
@@ -55,7 +49,14 @@ TESTS: Mapping[str, Mapping[str, str]] = {
     "randomization": {"test": "randomization"},
 }
 T_TEST, RANDOMIZATION, MULTIPLE = "unpaired t", "randomization, one-sided", "multiple 2 parts"
+PARTS = ("2 parts", "3 parts")
 BEST, SECOND = 0, 1
+SHARES = tuple(Rule("bootstrap", alpha, tails=1) for alpha in ALPHAS)
+"""V17's partition method at both levels."""
+EXTREME = 5e-7
+"""p-values that round to 0 to six decimals (V17 §4)."""
+MOST_LEFT_OUT = 0.2
+"""Share of the topics; numbers of parts that leave more out have no verdicts."""
 
 ABOUT_TESTS = (
     "V17's t-test is called paired, but its counts are those of an unpaired one: 409 and 310 of TREC-3's AP, 4164 and "
@@ -236,6 +237,101 @@ class V17(PaperExperiment):
         }
         return {"related": widths.assign(**{name: np.array(n, float) for name, n in figures.items()})}
 
+    def measure_figures(self, source: PaperData) -> Figures:
+        """Measure pairs of all tests, widths and agreement of splits, on topics that all numbers of parts cover."""
+        figures = Figures(self.explain_absence(source))
+        topics = level_names(source.scores[source.first], "topic")
+        covered: dict[int, xr.Dataset] = {}
+        measures = tuple(map(str, source.scores.data_vars))
+        kept = set(topics)
+        runs = source.collection
+        for count in sorted({2, 3, *self.shards}) if runs is not None else ():
+            splits = max(self.claim_splits, self.n_splits)
+            assert runs is not None, "asked before"
+            scores, _ = self._score_parts(runs, measures, count, splits)
+            names = set(level_names(scores[measures[0]], "topic")) & kept
+            if len(names) >= (1.0 - MOST_LEFT_OUT) * len(topics):
+                covered[count], kept = scores, names
+        order = [name for name in topics if name in kept]
+        weights = self.resample_topics(len(order))
+        for measure in measures:
+            whole = _read_array(source.scores[measure], order)
+            tests = compare_tests(whole, weights)
+            opposed = np.zeros((len(weights), 1))
+            for count, scores in covered.items():
+                tables = _read_array(scores[measure], order)
+                fits = fit_models(tables, weights, MODELS)
+                pairs, cuts = find_cuts(
+                    fits, [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
+                )
+                for model in MODELS:
+                    found = pairs[model, SHARES[0]]
+                    figures["width", measure, count, model] = fits.trim_width(model, found)
+                if count > 3:
+                    continue
+                name = f"{count} parts"
+                for rule in SHARES:
+                    figures["pairs", measure, name, rule.alpha] = pairs[MODELS[1], rule]
+                figures["extreme", measure, name] = share_beyond(fits, MODELS[1])
+                opposed = opposed + oppose_tests(fits, cuts[MODELS[1], SHARES[0]], tests)
+                if count == 2:
+                    self._combine_figures(figures, measure, fits, cuts)
+            for test, decided in tests.items():
+                for alpha, signs in zip(ALPHAS, decided.signs, strict=True):
+                    figures["pairs", measure, test, alpha] = np.abs(signs).sum(axis=1, keepdims=True)
+            figures["extreme", measure, T_TEST] = tests[T_TEST].extreme
+            if covered:
+                figures["opposed", measure, "tests"] = opposed
+        if self.sets is not None and 3 in covered:
+            tables = _read_array(covered[3][measures[0]], order)
+            relate_figures(
+                figures, tables, weights, level_names(covered[3][measures[0]], "system"), self.sets
+            )
+        return figures
+
+    def _combine_figures(
+        self, figures: Figures, measure: str, fits: ModelFits, cuts: Mapping[Any, Floats]
+    ) -> None:
+        """Add what J splits find together and where they are divided."""
+        for rule in SHARES:
+            agreed: list[int] = []
+            divided: list[float] = []
+            for draw, means in enumerate(fits.means[:, : self.n_splits]):
+                signs = read_signs(means, cuts[MODELS[1], rule][draw, : self.n_splits])
+                active = np.abs(signs).sum(axis=0)
+                agreed.append(int((np.abs(signs.sum(axis=0)) == len(signs)).sum()))
+                divided.append(float(((active > 0) & (active < len(signs))).mean()))
+            figures["pairs", measure, MULTIPLE, rule.alpha] = np.array(agreed, float)[:, None]
+            if rule is SHARES[0]:
+                figures["divided", measure] = np.array(divided)[:, None]
+        figures["opposed", measure, "splits"] = compare_splits(fits, cuts[MODELS[1], SHARES[0]])["AD"]
+
+    def read_figures(self) -> Figures:
+        """Return what Tables 3 to 6 and the text print of three collections."""
+        figures = Figures("V17 does not print it", COLLECTIONS)
+        figures.read_rows(
+            read_printed("v17-table-3"), "width", ["measure", "shards", "model"], "collection", "width"
+        )
+        figures.read_rows(
+            read_printed("v17-table-4"), "pairs", ["measure", "test", "alpha"], "collection", "pairs"
+        )
+        five = read_printed("v17-table-5")
+        five = five[(five["splits"] == "divided") & (five["alpha"] == ALPHAS[0])]
+        five = five.assign(share=five["pairs"] / five["all_pairs"])
+        figures.read_rows(five, "divided", ["measure"], "collection", "share")
+        six = read_printed("v17-table-6").melt(["collection", "condition"], list(MODELS), "model", "width")
+        figures.read_rows(six, "related width", ["condition", "model"], "collection", "width")
+        # §6: 14 of 17 and 171 of 180 related pairs are decided alike, and all others but one pair are lost
+        told = pd.DataFrame(
+            {"collection": COLLECTIONS[:2], "same": [14, 171], "lost": [3, 8], "gained": [0, 1]}
+        )
+        rows = told.melt("collection", var_name="kind", value_name="pairs")
+        figures.read_rows(rows, "related", ["kind"], "collection", "pairs")
+        # §3.2, §5: no conflict was ever seen
+        for between in ("tests", "splits"):
+            figures["opposed", "AP", between] = np.zeros((1, len(COLLECTIONS)))
+        return figures
+
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 6 and draw Figures 2 to 7."""
         like = choose_collection(source.scores)
@@ -347,6 +443,103 @@ def read_counts(name: str, collection: str) -> pd.DataFrame:
     return rows.assign(share=rows["pairs"] / rows["all_pairs"]).drop(columns="all_pairs")
 
 
+def _read_array(scores: xr.DataArray, topics: Sequence[str]) -> Floats:
+    """Return scores of some topics, (splits, topics, systems, parts) or (topics, systems)."""
+    known = level_names(scores, "topic")
+    dims = [d for d in ("split", "topic", "system", "shard") if d in scores.dims]
+    values = scores.transpose(*dims).to_numpy()
+    return np.asarray(np.take(values, [known.index(name) for name in topics], axis=dims.index("topic")))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignsOfTest:
+    """What a test of single scores decides at both levels: 1, -1 or 0 by (resamples, pairs)."""
+
+    signs: tuple[Floats, ...]
+    extreme: Floats  # (resamples, 1) share of p-values that round to 0
+
+
+def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
+    """Return the decisions of V17's t-test and randomization test, the latter at its normal limit, on resamples."""
+    topics, systems = scores.shape
+    a, b = np.triu_indices(systems, 1)
+    means = weights @ scores / topics
+    squares = np.stack([(scores * row[:, None]).T @ scores for row in weights])
+    own = np.diagonal(squares, axis1=1, axis2=2)
+    difference = means[:, a] - means[:, b]
+    variance = (own - topics * means**2) / (topics - 1.0) / topics
+    # signs of the differences at random: their mean has this variance
+    flipped = np.maximum(own[:, a] + own[:, b] - 2.0 * squares[:, a, b], 0.0) / topics**2
+    spread = {T_TEST: np.maximum(variance[:, a] + variance[:, b], 0.0), RANDOMIZATION: flipped}
+    found = {}
+    for name, squared in spread.items():
+        df, tails = (2.0 * topics - 2.0, 1.0) if name == T_TEST else (np.inf, 2.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.nan_to_num(np.abs(difference) / np.sqrt(squared))
+        signs = tuple(
+            (np.sign(difference) * (size >= float(student_critical(tails * alpha, df)))).astype(np.float32)
+            for alpha in ALPHAS
+        )
+        extreme = (size >= float(student_critical(tails * EXTREME, df))).mean(axis=1, keepdims=True)
+        found[name] = SignsOfTest(signs, extreme)
+    return found
+
+
+def share_beyond(fits: ModelFits, model: str) -> Floats:
+    """Return the share of pairs whose p-value rounds to 0, (resamples, splits)."""
+    least = fits.find_difference(model, SHARES[0]) * float(student_critical(2.0 * EXTREME, np.inf))
+    return np.stack(
+        [np.abs(read_signs(m, cut)).mean(axis=1) for m, cut in zip(fits.means, least, strict=True)]
+    )
+
+
+def oppose_tests(fits: ModelFits, cuts: Floats, tests: Mapping[str, SignsOfTest]) -> Floats:
+    """Return in how many pairs the partition method and a test prefer different runs, (resamples, splits)."""
+    counts = np.zeros(cuts.shape)
+    for draw, means in enumerate(fits.means):
+        signs = read_signs(means, cuts[draw])
+        for found in tests.values():
+            counts[draw] += (signs * found.signs[0][draw] < 0).sum(axis=1)
+    return counts
+
+
+def relate_figures(
+    figures: Figures,
+    tables: Floats,
+    weights: Floats,
+    systems: Sequence[str],
+    sets: Mapping[str, Sequence[str]],
+) -> None:
+    """Add widths and decisions of related runs by a model of all runs and of their own (V17 §6)."""
+    rules = [(model, SHARES[0]) for model in MODELS]
+    fits = fit_models(tables, weights, MODELS)
+    pairs, cuts = find_cuts(fits, rules)
+    widths: dict[tuple[str, str], list[Floats]] = {}
+    counts = {name: np.zeros(cuts[rules[1]].shape) for name in ("same", "lost", "gained")}
+    for members in sets.values():
+        places = sorted(systems.index(name) for name in dict.fromkeys(members))
+        own = fit_models(tables[:, :, places], weights, MODELS)
+        own_pairs, own_cuts = find_cuts(own, rules)
+        for key in rules:
+            widths.setdefault(("across", key[0]), []).extend(
+                [fits.trim_width(key[0], pairs[key])] * len(places)
+            )
+            widths.setdefault(("within", key[0]), []).extend(
+                [own.trim_width(key[0], own_pairs[key])] * len(places)
+            )
+        across = np.stack(
+            [read_signs(m[:, places], c) for m, c in zip(fits.means, cuts[rules[1]], strict=True)]
+        )
+        within = np.stack([read_signs(m, c) for m, c in zip(own.means, own_cuts[rules[1]], strict=True)])
+        counts["same"] += (across == within).sum(axis=2)
+        counts["lost"] += ((across != 0) & (within == 0)).sum(axis=2)
+        counts["gained"] += ((across == 0) & (within != 0)).sum(axis=2)
+    for (condition, model), each in widths.items():
+        figures["related width", condition, model] = np.mean(each, axis=0)
+    for name, decided in counts.items():
+        figures["related", name] = decided
+
+
 def measure_widths(fit: Any, trim: str) -> Any:
     """Return the width of each system's interval."""
     frame = fit.intervals(trim=trim, **DISTRIBUTION)
@@ -390,129 +583,124 @@ def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests
 # Claims
 
 
-def _index_counts(frames: Computed, alpha: float) -> Any:
-    """Return measures × tests of the number of significant pairs."""
-    rows = frames["counts"]
-    return rows[rows["alpha"] == alpha].pivot(index="measure", columns="test", values="pairs")
+def _compare(figures: Figures, pairs: Sequence[tuple[str, str]], alpha: float = ALPHAS[0]) -> Parts:
+    """Return by how many pairs the first test of each two finds more than the second, for every measure."""
+    return {
+        f"{measure}, {more} less {fewer}": figures["pairs", measure, more, alpha]
+        - figures["pairs", measure, fewer, alpha]
+        for measure in figures.list_levels("pairs")
+        for more, fewer in pairs
+    }
 
 
-def check_halving(frames: Computed) -> Evidence:
-    """Check that with two parts the interaction about halves the intervals, and narrows them with any number."""
-    table = frames["widths"].pivot(index=["measure", "shards"], columns="model", values="width")
-    ratio = table[MODELS[1]] / table[MODELS[0]]
-    two = ratio.xs(2, level="shards")
-    numbers = ", ".join(f"{r:.2f} ({m}, {n} parts)" for (m, n), r in ratio.items())
-    return Evidence(bool((two <= 0.6).all() and (ratio < 1.0).all()), f"width ratios {numbers}")
+def relate_widths(figures: Figures) -> Parts:
+    """Return the widths with interactions in units of those without."""
+    measures, counts = figures.list_levels("width"), figures.list_levels("width", 2)
+    return {
+        f"{measure}, {n} parts": divide(
+            figures["width", measure, n, MODELS[1]], figures["width", measure, n, MODELS[0]]
+        )
+        for measure in measures
+        for n in counts
+        if ("width", measure, n, MODELS[0]) in figures
+    }
 
 
-def check_fewer_parts(frames: Computed) -> Evidence:
-    """Check that fewer parts give narrower intervals for the first measure, with interactions."""
-    rows = frames["widths"]
-    first = rows["measure"].iloc[0]
-    widths = (
-        rows[(rows["measure"] == first) & (rows["model"] == MODELS[1])]
-        .set_index("shards")["width"]
-        .sort_index()
-    )
-    numbers = ", ".join(f"{w:.4f} ({n} parts)" for n, w in widths.items())
-    return Evidence(bool(widths.iloc[0] < widths.iloc[1:].min()), f"{first}: {numbers}")
+def widen_by_parts(figures: Figures) -> Parts:
+    """Return by how much intervals of the first measure are wider with more than with two parts."""
+    measure = figures.list_levels("width")[0]
+    two = figures["width", measure, 2, MODELS[1]]
+    return {
+        f"{measure}, {n} less 2 parts": figures["width", measure, n, MODELS[1]] - two
+        for n in figures.list_levels("width", 2)
+        if n > 2
+    }
 
 
-def check_test_order(frames: Computed) -> Evidence:
-    """Check that t finds fewest pairs, then randomization, then parts, for every measure."""
-    table = _index_counts(frames, ALPHAS[0])
-    order = (T_TEST, RANDOMIZATION, "3 parts")
-    texts = [f"{m} {' < '.join(f'{r[t]:.0f}' for t in order)}" for m, r in table.iterrows()]
-    holds = all(r[a] < r[b] for _, r in table.iterrows() for a, b in pairwise(order))
-    return Evidence(holds, f"t, randomization, 3 parts: {'; '.join(texts)}")
+def compare_measures(figures: Figures) -> Parts:
+    """Return by how much intervals of P@10 are wider than those of AP, with three parts."""
+    return {model: figures["width", "P@10", 3, model] - figures["width", "AP", 3, model] for model in MODELS}
 
 
-def check_t_below_randomization(frames: Computed) -> Evidence:
-    """Check that the t-test finds far fewer pairs than the randomization test."""
-    table = _index_counts(frames, ALPHAS[0])
-    texts = [f"{m} {r[T_TEST]:.0f} against {r[RANDOMIZATION]:.0f}" for m, r in table.iterrows()]
-    return Evidence(bool((table[T_TEST] < table[RANDOMIZATION]).all()), "; ".join(texts))
+def find_opposed(figures: Figures) -> Parts:
+    """Return in how many pairs two tests or splits prefer different runs significantly."""
+    return {
+        f"{measure}, {between}": figures["opposed", measure, between]
+        for measure in figures.list_levels("opposed")
+        for between in figures.list_levels("opposed", 2)
+    }
 
 
-def check_two_parts(frames: Computed) -> Evidence:
-    """Check that two parts find at least as many pairs as three."""
-    table = _index_counts(frames, ALPHAS[0])
-    texts = [f"{m} {r['2 parts']:.0f} against {r['3 parts']:.0f}" for m, r in table.iterrows()]
-    return Evidence(bool((table["2 parts"] >= table["3 parts"]).all()), "; ".join(texts))
+def lose_by_level(figures: Figures) -> Parts:
+    """Return by how much smaller the share of pairs is that parts lose from .05 to .01 than that of tests."""
+    parts = {}
+    for measure in figures.list_levels("pairs"):
+        loss = {
+            test: 1.0
+            - divide(figures["pairs", measure, test, ALPHAS[1]], figures["pairs", measure, test, ALPHAS[0]])
+            for test in (T_TEST, RANDOMIZATION, *PARTS)
+        }
+        for test in (T_TEST, RANDOMIZATION):
+            for part in PARTS:
+                parts[f"{measure}, {test} less {part}"] = loss[test] - loss[part]
+    return parts
 
 
-def check_unanimity(frames: Computed) -> Evidence:
-    """Check that even unanimous splits find more pairs than randomization and t."""
-    table = _index_counts(frames, ALPHAS[0])
-    holds = (table[MULTIPLE] > table[RANDOMIZATION]) & (table[MULTIPLE] > table[T_TEST])
-    texts = [
-        f"{m} {r[MULTIPLE]:.0f} of {r['2 parts, mean of splits']:.0f} remain; randomization {r[RANDOMIZATION]:.0f}"
-        for m, r in table.iterrows()
-    ]
-    return Evidence(bool(holds.all()), "; ".join(texts))
+def compare_extremes(figures: Figures) -> Parts:
+    """Return by how much larger the share of p-values below .0000005 is with parts than by the t-test."""
+    return {
+        f"{measure}, {part} less t": figures["extreme", measure, part] - figures["extreme", measure, T_TEST]
+        for measure in figures.list_levels("extreme")
+        for part in PARTS
+    }
 
 
-def check_levels(frames: Computed) -> Evidence:
-    """Check that going from .05 to .01 costs parts a smaller share of pairs than tests."""
-    wide, narrow = (_index_counts(frames, alpha) for alpha in ALPHAS)
-    loss = 1.0 - narrow / wide.clip(lower=1.0)
-    parts, tests = loss[["2 parts", "3 parts"]].max(axis=1), loss[[T_TEST, RANDOMIZATION]].min(axis=1)
-    texts = [f"{m} {100 * parts[m]:.1f}% against {100 * tests[m]:.1f}%" for m in loss.index]
-    return Evidence(bool((parts < tests).all()), "; ".join(texts))
+def divide_splits(figures: Figures) -> Parts:
+    """Return the share of pairs that splits are divided over, for every measure."""
+    return {measure: figures["divided", measure] for measure in figures.list_levels("divided")}
 
 
-def _list_divided(frames: Computed) -> Any:
-    rows = frames["divided"]
-    return rows[(rows["splits"] == "divided") & (rows["alpha"] == ALPHAS[0])].set_index("measure")["share"]
+def divide_measures(figures: Figures) -> Parts:
+    """Return by how much splits are more divided by P@10 than by AP."""
+    return {"P@10 less AP": figures["divided", "P@10"] - figures["divided", "AP"]}
 
 
-def check_divided(frames: Computed) -> Evidence:
-    """Check that splits are divided over less than 15% of the pairs."""
-    share = _list_divided(frames)
-    return Evidence(bool((share < 0.15).all()), ", ".join(f"{m} {100 * s:.1f}%" for m, s in share.items()))
+def narrow_related(figures: Figures) -> Parts:
+    """Return by how much intervals of related runs narrow with a model of their own."""
+    return {m: figures["related width", "across", m] - figures["related width", "within", m] for m in MODELS}
 
 
-def check_precision_divided(frames: Computed) -> Evidence:
-    """Check that splits are divided over more pairs by P@10 than by AP."""
-    share = _list_divided(frames)
-    if not {"AP", "P@10"} <= set(share.index):
-        return Evidence(None, "AP and P@10 are not both there")
-    return Evidence(
-        bool(share["P@10"] > share["AP"]), f"P@10 {100 * share['P@10']:.1f}%, AP {100 * share['AP']:.1f}%"
-    )
+def decide_alike(figures: Figures) -> Parts:
+    """Return the share of related pairs that both models decide alike."""
+    total = figures["related", "same"] + figures["related", "lost"] + figures["related", "gained"]
+    return {"share alike": divide(figures["related", "same"], total)}
 
 
-def check_within_narrower(frames: Computed) -> Evidence:
-    """Check that a model of related runs alone has narrower intervals."""
-    table = frames["related"].set_index("condition")
-    texts = [f"{m} {table.loc['within', m]:.4f} against {table.loc['across', m]:.4f}" for m in MODELS]
-    holds = all(table.loc["within", m] < table.loc["across", m] for m in MODELS)
-    return Evidence(holds, "; ".join(texts))
-
-
-def check_within_loses(frames: Computed) -> Evidence:
-    """Check that decisions differ by pairs lost, not gained."""
-    row = frames["related"].set_index("condition").loc["within"]
-    same, total, lost, gained = (int(row[name]) for name in ("same", "related_pairs", "lost", "gained"))
-    numbers = f"{same} of {total} alike, {lost} lost, {gained} gained"
-    if lost == gained == 0:
-        return Evidence(None, f"{numbers}: no decision differs")
-    return Evidence(lost > gained, numbers)
+def lose_related(figures: Figures) -> Parts:
+    """Return the share of the different decisions in which the model of related runs alone gains a pair."""
+    lost, gained = figures["related", "lost"], figures["related", "gained"]
+    if not (lost + gained)[0].any():
+        raise CannotSayError("no decision differs")
+    return {"share gained": divide(gained, lost + gained)}
 
 
 V17.claims = make_claims(
     "V17",
     {
-        "intervals halve": check_halving,
-        "fewer parts, narrower intervals": check_fewer_parts,
-        "t finds fewest": check_t_below_randomization,
-        "parts find more": check_test_order,
-        "two parts suffice": check_two_parts,
-        "unanimity costs little": check_unanimity,
-        "levels matter less": check_levels,
-        "splits mostly agree": check_divided,
-        "P@10 more divided than AP": check_precision_divided,
-        "related runs, narrower intervals": check_within_narrower,
-        "related runs, fewer pairs": check_within_loses,
+        "interaction narrows intervals": relate_widths,
+        "fewer parts, narrower intervals": widen_by_parts,
+        "AP narrower than P@10": compare_measures,
+        "t finds fewest": partial(_compare, pairs=((RANDOMIZATION, T_TEST),)),
+        "parts find more": partial(_compare, pairs=(("3 parts", RANDOMIZATION), ("2 parts", RANDOMIZATION))),
+        "no two tests or splits prefer different runs": find_opposed,
+        "two parts suffice": partial(_compare, pairs=(("2 parts", "3 parts"),)),
+        "unanimity costs little": partial(_compare, pairs=((MULTIPLE, RANDOMIZATION), (MULTIPLE, T_TEST))),
+        "levels matter less": lose_by_level,
+        "relatively many extreme p": compare_extremes,
+        "splits mostly agree": divide_splits,
+        "P@10 more divided than AP": divide_measures,
+        "related runs, narrower intervals": narrow_related,
+        "related decisions alike": decide_alike,
+        "related runs, fewer pairs": lose_related,
     },
 )

@@ -19,7 +19,6 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.variances import VarianceEstimate
 from shardwise.stats import power as formulas
 from shardwise.stats import student
 
@@ -326,7 +325,8 @@ def validate_numbers(name: str, value: Any) -> Floats:
 def choose_method(method: str | None, systems: Floats, variance: Any) -> str:
     """Name of the planned test, if it can do what is asked with this variance; the one that suits it, if None."""
     each = variance if isinstance(variance, list | tuple) else [variance]
-    known = {estimate.paired for estimate in each if isinstance(estimate, VarianceEstimate)} - {None}
+    # stated variances do not know
+    known = {getattr(estimate, "paired", None) for estimate in each} - {None}
     if method is None:
         return "moderated" if True in known or isinstance(variance, VarianceComponents) else "exact"
     validate_choice(method, "method", METHODS, what="design method")

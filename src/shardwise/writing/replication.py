@@ -15,7 +15,8 @@ from shardwise.core.claim import format_count
 from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, write_csv
 from shardwise.io.atomic import write_atomically
-from shardwise.papers.exhibit import FAILS, HOLDS, UNKNOWN, Exhibit, Replication
+from shardwise.papers.claims import FAILS, HOLDS, UNDECIDED, UNKNOWN, VERDICTS
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Replication
 from shardwise.plot.saving import render_svg
 from shardwise.writing.assets import load_templates, read_asset
 from shardwise.writing.names import escape_tex
@@ -53,7 +54,7 @@ TITLES = {
     "judged": "judged/topic",
 }
 """Short titles of columns, as the papers have them."""
-CLASSES = {HOLDS: "yes", FAILS: "no", UNKNOWN: "na"}
+CLASSES = {HOLDS: "yes", FAILS: "no", UNDECIDED: "open", UNKNOWN: "na"}
 
 
 def write_replication(replication: Replication, folder: str | os.PathLike[str]) -> None:
@@ -84,30 +85,52 @@ def _write_frame(frame: pd.DataFrame, path: Path) -> None:
 
 
 def answer_replication(replication: Replication) -> str:
-    """Return the first line of a page: how many claims hold."""
-    counts = {kind: sum(v.verdict == kind for v in replication.verdicts) for kind in CLASSES}
-    total = len(replication.verdicts)
+    """Return the first line of a page: how many claims hold, in general and on this collection."""
+    verdicts = replication.verdicts
+    total = len(verdicts)
     if not total:
         return f"{format_count(len(replication.exhibits), 'table or figure')}."
-    if counts[UNKNOWN] == total:
-        reasons = " and ".join(dict.fromkeys(v.numbers for v in replication.verdicts))
+    if all(v.verdict == UNKNOWN for v in verdicts):
+        reasons = " and ".join(dict.fromkeys(v.numbers for v in verdicts))
         return f"None of the {total} claims can be checked with these data: {reasons}."
-    verbs = {n: "s" if n == 1 else "" for n in counts.values()}
-    parts = [
-        f"{counts[HOLDS]} of {format_count(total, 'claim')} hold{verbs[counts[HOLDS]]}",
-        f"{counts[FAILS]} fail{verbs[counts[FAILS]]}",
-    ]
-    if counts[UNKNOWN]:
-        parts.append(f"{counts[UNKNOWN]} cannot be said here")
-    failed = [v.name for v in replication.verdicts if v.verdict == FAILS]
-    return ", ".join(parts) + "." + (f" Fails: {'; '.join(failed)}." if failed else "")
+    parts = [count_verdicts([v.verdict for v in verdicts], total)]
+    here = [v.here for v in verdicts]
+    failed = [v.name for v in verdicts if v.verdict == FAILS]
+    parts += [f"Fails: {'; '.join(failed)}."] if failed else []
+    return " ".join([*parts, f"On this collection {here.count(HOLDS)} hold and {here.count(FAILS)} fail."])
+
+
+def count_verdicts(words: Sequence[str], total: int) -> str:
+    """Return how many claims hold, fail, and are left open.
+
+    >>> count_verdicts(["holds", "undecided", "holds"], 3)
+    '2 of 3 claims hold, 1 undecided.'
+    """
+    counts = {kind: words.count(kind) for kind in VERDICTS}
+    verb = "holds" if counts[HOLDS] == 1 else "hold"
+    parts = [f"{counts[HOLDS]} of {format_count(total, 'claim')} {verb}"]
+    if counts[FAILS]:
+        parts.append(f"{counts[FAILS]} {'fails' if counts[FAILS] == 1 else 'fail'}")
+    parts += [f"{counts[kind]} {kind}" for kind in (UNDECIDED, UNKNOWN) if counts[kind]]
+    return ", ".join(parts) + "."
+
+
+def describe_numbers(verdict: ClaimVerdict) -> str:
+    """Return the numbers behind a verdict, with the splits that agree and the source of the limit."""
+    source = f"limit: {verdict.source}" if verdict.source and verdict.verdict != UNKNOWN else ""
+    return "; ".join(text for text in (verdict.numbers, verdict.splits, source) if text)
 
 
 def write_text(replication: Replication) -> str:
     """Return the verdicts and the names of all tables and figures, for a terminal."""
     lines = [f"{replication.paper}: {replication.title}", answer_replication(replication)]
-    if any(v.verdict != UNKNOWN for v in replication.verdicts):
-        lines += [f"  {v.verdict:<20} {v.name}: {v.numbers}" for v in replication.verdicts]
+    for v in replication.verdicts:
+        if v.verdict != UNKNOWN:
+            numbers = "; ".join(text for text in (v.numbers, v.splits, f"in print: {v.in_print}") if text)
+            lines.append(f"  {v.verdict:<10} {v.name}: {numbers}")
+    absent = [v.name for v in replication.verdicts if v.verdict == UNKNOWN]
+    if 0 < len(absent) < len(replication.verdicts):
+        lines.append(f"  {UNKNOWN}: {'; '.join(absent)}")
     lines += [f"Note: {note}" for note in replication.notes]
     shown = [f"{e.label} ({len(e.data)} rows)" for e in replication.exhibits]
     return "\n".join([*lines, "Made: " + ", ".join(shown)])
@@ -233,10 +256,11 @@ def write_markdown(replication: Replication) -> str:
     """Return the page as Markdown; charts are files beside it."""
     lines = [f"# {replication.paper}: {replication.title}", "", answer_replication(replication), ""]
     if replication.verdicts:
-        lines += ["| verdict | claim | numbers |", "|---|---|---|"]
+        lines += ["| claim | in general | on this collection | in print | numbers |", "|---|---|---|---|---|"]
         for v in replication.verdicts:
             claim = f"{_escape_markdown(v.statement)} ({_escape_markdown(v.section)})"
-            lines.append(f"| {v.verdict} | {claim} | {_escape_markdown(v.numbers)} |")
+            words = f"{v.verdict} | {v.here} | {v.in_print}"
+            lines.append(f"| {claim} | {words} | {_escape_markdown(describe_numbers(v))} |")
         lines.append("")
     lines += [
         f"- {_escape_markdown(name)}: {_escape_markdown(fact)}" for name, fact in replication.facts.items()
@@ -297,6 +321,7 @@ def _render(title: str, replications: Sequence[Replication], **content: Any) -> 
         "replications": replications,
         "classes": CLASSES,
         "answer": answer_replication,
+        "numbers": describe_numbers,
     }
     style = Markup(read_asset("replication.css").rstrip())
     return load_templates().get_template("replication.html").render(style=style, **content) + "\n"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from shardwise.analysis.analysis import PairResult
-from shardwise.analysis.leaderboard import Leaderboard, tabulate_against
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
@@ -21,6 +21,9 @@ from shardwise.writing.answer import (
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
 from shardwise.writing.table import TypedColumn, show_columns
+
+if TYPE_CHECKING:
+    from shardwise.analysis.leaderboard import Leaderboard
 
 MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
 """Marks of verdicts against a baseline."""
@@ -69,6 +72,8 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
         One row a system and baseline; `baseline` comes first where there are several. Strengths fitted to votes have
         `win_rate, win_lower, win_upper` too: the expected share of wins against the baseline, ties counting half.
     """
+    from shardwise.analysis.leaderboard import tabulate_against
+
     bases = list(baselines)
     mean = pd.Series(pairs.means, index=pairs.estimates.labels)
     tables = []

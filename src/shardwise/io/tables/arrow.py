@@ -5,7 +5,6 @@ Loaded only where one of them is met: short files are read without.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,13 +154,6 @@ def read_parquet(path: Path) -> Sheet:
         held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
             raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
-        schema = file.schema_arrow
-        texts = [column.name for column in schema if _is_text(column.type)]
-        if texts and (b"pandas" not in (schema.metadata or {}) or _as_it_is(schema.empty_table())):
-            # texts are read as the codes that the file mostly holds
-            file = pq.ParquetFile(
-                pa.BufferReader(blob), read_dictionary=texts, page_checksum_verification=True
-            )
         table = file.read()
         table.validate(full=True)
         names = table.column_names  # which may be no text
@@ -176,7 +168,7 @@ def read_parquet(path: Path) -> Sheet:
     if stored is not None:
         check_hash(_list_columns(table), stored.decode("ascii", "replace"), str(path))
         empty = frozenset(name for name in names if table.column(name).null_count == len(table))
-    if b"pandas" in (table.schema.metadata or {}) and not _as_it_is(table):
+    if b"pandas" in (table.schema.metadata or {}):
         try:
             frame = table.to_pandas()
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
@@ -187,24 +179,6 @@ def read_parquet(path: Path) -> Sheet:
             ) from None
         return sheet_of_frame(frame, str(path))
     return replace(sheet_of_table(table, str(path)), empty=empty)
-
-
-def _as_it_is(table: pa.Table) -> bool:
-    """Tell whether a table of pandas reads the same without its metadata: no index, no gaps, plain columns."""
-    try:
-        about = json.loads(table.schema.metadata[b"pandas"])
-        rows = all(entry["kind"] == "range" and entry["name"] is None for entry in about["index_columns"])
-        heads = all(entry["pandas_type"] in ("unicode", "string") for entry in about["column_indexes"])
-        names = {entry["field_name"]: entry["name"] for entry in about["columns"]}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    unchanged = rows and heads and list(names) == list(names.values()) == table.column_names
-    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
-    for data in table.columns if unchanged else ():
-        kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
-        if data.null_count or not any(is_one(kind) for is_one in known):
-            return False
-    return unchanged
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:

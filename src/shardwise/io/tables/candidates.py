@@ -1,6 +1,6 @@
 """Every way in which a table may be read, with the points that speak for each: structure first, words second.
 
-A feature is a row of ``FEATURES``; a candidate lists how strongly each feature holds. Long tables have a row for
+A feature is a row of ``points.txt``; a candidate lists how strongly each feature holds. Long tables have a row for
 each item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
 measures, or repeats, of one system, or the rows are means of systems.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,78 +21,8 @@ from shardwise.io.tables import signs, words
 from shardwise.io.tables.facts import FEW, Facts
 from shardwise.io.tables.sheet import FIRST, MOST_ARMS, Column
 
-FEATURES = """
-# what headers say
- 20.0  item, as the caller says
-  4.0  item by its word
-  2.5  item by a word that means more
-  1.5  item by the second meaning of a word
-  1.0  task or cluster as item
-  1.0  rows have names of their own
-  2.0  first column as item
- -1.0  slice as item
- -4.0  other word for the item
- -1.0  numbers that no word names as item
- -2.0  text or bookkeeping as item
- -3.0  rows without names
-  2.5  no column of names
- 20.0  system, as the caller says
-  4.0  system by its word
-  2.5  system by a word that means more
-  2.0  group of an experiment
- -3.0  other word for the system
- -2.0  system of numbers
- -3.0  text or bookkeeping as system
- -4.0  more systems than items, and nothing says that they are systems
- -2.0  one system beside a column of several
- -1.0  rows named otherwise than systems
- -4.0  rows named as items
-
-# how names look
-  1.5  names of items look so
-  1.0  names of items are numbered
-  1.5  names of systems look so
-  2.0  columns look like systems
- -5.0  columns are counted
-  1.0  columns are numbered rather than rows
-
-# how labels cross
-  1.0  more items than systems
- -2.0  hundreds of systems
-  2.0  all items have all systems
-  1.0  many items have many systems
- -2.0  few items have several systems
-  2.0  items and systems cross completely
- -3.0  several scores of one cell
- -1.5  several scores of one cell, by a column that no word names
- -3.0  more tasks than items
- -4.0  items that no word names and not all systems have
- -5.0  runs of a system as systems
-  1.0  items are described by other columns
- -2.0  several numbers beside systems that no word names
-  1.0  shape
-
-# what columns of numbers have in common
-  1.0  columns share a measure
- -6.0  nothing says that columns share a measure
- -4.0  columns are measures
- -4.0  columns are statistics of others
- -2.0  columns are kept beside scores
- -4.0  a column says that it holds the scores
- -5.0  a column of systems is left out
- -5.0  a column of items is left out
- -1.5  columns of labels are left out
- -6.0  labels that cross are left out
-  3.0  measures of one system
-  4.0  rows hold means
-
-# votes
- 12.0  two columns name opponents
-  6.0  a column says which won
-"""
-POINTS = {
-    line[5:].strip(): float(line[:5]) for line in FEATURES.splitlines() if line and not line.startswith("#")
-}
+_TABLE = Path(__file__).with_name("points.txt").read_text(encoding="utf-8")
+POINTS = {line[5:].strip(): float(line[:5]) for line in _TABLE.splitlines() if line and line[0] != "#"}
 """What may speak for and against a reading, with its points."""
 AHEAD = 3.0  # points by which a reading has to be better than any other
 ENOUGH = 3.0  # points that a reading needs
@@ -111,7 +42,7 @@ class Candidate:
     shape: Shape
     item: str | None
     system: str | None = None
-    repeat: str | None = None
+    repeat: tuple[str, ...] = ()
     task: str | None = None
     scores: tuple[str, ...] = ()
     features: dict[str, float] = field(default_factory=dict)
@@ -297,16 +228,17 @@ def _may_pair(facts: Facts, item: Column, system: Column, values: Sequence[str])
         once = system.distinct == rows and item.distinct > 1
         plain = item.plain and system.plain and scored
         return (plain or not once) and (len(values) == 1 or scored or item.header in words.PEOPLE)
-    crossed = rows >= 6 and item.distinct * system.distinct == rows == facts.count(*names)
+    crossed = _cross_completely(facts, *names)
+    single = item.distinct * system.distinct == rows
     if _is_count(facts, item) or (_is_count(facts, system) and not known):
-        every = crossed or (known and rows >= 6 and facts.count(*names) == rows)
+        every = (crossed and single) or (known and rows >= 6 and facts.count(*names) == rows)
         return every and not _find_key(facts, item.name)[2]
     return known or bool(system.roles) or not (system.is_wordy or system.is_beside) or crossed
 
 
 def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candidate:
     """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
-    item, system, rows = facts[str(pair.item)], facts[str(pair.system)], facts.sheet.rows
+    item, system = facts[str(pair.item)], facts[str(pair.system)]
     names = (item.name, system.name)
     others = [column for column in facts.columns.values() if column.name not in names]
     scores = tuple(name for name in values if name not in names)
@@ -318,7 +250,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     known = "system" in system.roles or system.name in facts.taken
     worded = {"topic", *GROUPING} & set(item.roles) or item.name in facts.taken
     plain = item.plain and system.plain and "topic" in item.roles and known
-    listed = repeat is not None and facts[repeat].unique and repeat not in facts.taken
+    listed = any(facts[name].unique and name not in facts.taken for name in repeat)
     tasks = [facts[name].distinct for name in facts.by_word("task") if name not in names]
     unnamed = 0 if any(map(words.is_score, scores)) else min(2, max(0, len(scores) - 2))
     systems = [column.name for column in others if "system" in column.roles and column.plain]
@@ -334,7 +266,7 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
         "all items have all systems": share > 0.95,
         "many items have many systems": 0.5 < share <= 0.95,
         "few items have several systems": share < 0.2 and not plain,
-        "items and systems cross completely": rows >= 6 and item.distinct * system.distinct == rows == cells,
+        "items and systems cross completely": _cross_completely(facts, *names),
         "several scores of one cell": not unique
         and not (apart and item.header in words.PEOPLE)
         and factor is None,
@@ -353,20 +285,34 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     return Candidate("long", *names, repeat, task, scores, features, unique, factor, apart)
 
 
-def _find_key(facts: Facts, *names: str) -> tuple[str | None, str | None, bool]:
-    """Return the repeat and the slice that, with items and perhaps systems, tell all rows apart, and whether any do."""
+def _cross_completely(facts: Facts, a: str, b: str) -> bool:
+    """Tell whether two columns have every pair of their labels, once or once for each repeat."""
+    rows, pairs = facts.sheet.rows, facts[a].distinct * facts[b].distinct
+    if rows < 6 or rows % pairs or facts.count(a, b) != pairs:
+        return False
+    repeats = [(name,) for name in _list_repeats(facts, (a, b))]
+    both = combinations([name for (name,) in repeats], 2)
+    return rows == pairs or any(facts.count(a, b, *more) == rows for more in chain(repeats, both))
+
+
+def _find_key(facts: Facts, *names: str) -> tuple[tuple[str, ...], str | None, bool]:
+    """Return the repeats and the slice that, with items and systems, tell all rows apart, and whether any do."""
     rows, forced = facts.sheet.rows, facts.given.get("instance")
     roles = ("task", "measure", "shard", "split")
     keys = [*names, *(name for role in roles for name in facts.by_word(role) if name not in names)]
     if forced is not None:
-        return forced, None, facts.count(*keys, forced) == rows
+        return (forced,), None, facts.count(*keys, forced) == rows
     repeats = _list_repeats(facts, names)
     for task in (None, *(name for name in facts.by_word("slice") if name not in names)):
         more = keys if task is None else [*keys, task]
-        for repeat in (None, *repeats):
-            if facts.count(*more, *([] if repeat is None else [repeat])) == rows:
+        for repeat in ((), *((name,) for name in repeats)):
+            if facts.count(*more, *repeat) == rows:
                 return repeat, task, True
-    return None, None, False
+    for both in combinations(repeats, 2):
+        # blocks of trials: every cell has all of them
+        if facts.count(*keys, *both) == rows == facts.count(*keys) * facts.count(*both):
+            return both, None, True
+    return (), None, False
 
 
 def _find_factor(facts: Facts, names: tuple[str, str]) -> str | None:
@@ -409,7 +355,7 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
         item = None if column is None else column.name
         if forced is not None and item != forced:
             continue
-        repeat, task, unique = (None, None, True) if item is None else _find_key(facts, item)
+        repeat, task, unique = ((), None, True) if item is None else _find_key(facts, item)
         if column is not None and column.roles[:1] != ("topic",) and item != forced:
             tasks = [name for name in facts.by_word("task") if name != item]
             if not unique or (tasks and facts.count(*tasks) == facts.sheet.rows):
@@ -417,7 +363,7 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
         scores = facts.named.get("value") or tuple(
             name
             for name, other in facts.columns.items()
-            if name not in (item, repeat, *facts.taken) and _may_score(facts, other)
+            if name not in (item, *repeat, *facts.taken) and _may_score(facts, other)
         )
         if not scores:
             continue
@@ -513,7 +459,10 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         yield replace(base, shape="turned", system=item.name, features={**turned, **columns, **dropped})
     means = max(sum(name in scored or name in side_columns for name in names) / len(names), -sharing)
     if means >= 0.5 and ("system" in roles or item.name in facts.taken or likeness > 0.0):
-        lost = {"a column of items is left out": dropped["a column of items is left out"]}
+        lost = {
+            name: dropped[name]
+            for name in ("a column of items is left out", "labels that cross are left out")
+        }
         yield replace(
             base, shape="means", system=item.name, features={**by_header, **lost, "rows hold means": means}
         )
@@ -620,7 +569,7 @@ def are_counted(names: Sequence[str]) -> bool:
 
 def _leaves_out_systems(facts: Facts, base: Candidate) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
-    used = (base.item, base.system, base.repeat, *base.scores, *facts.taken)
+    used = (base.item, base.system, *base.repeat, *base.scores, *facts.taken)
     return any(
         "system" in column.roles and column.plain and not column.is_numeric and not column.constant
         for name, column in facts.columns.items()
@@ -630,7 +579,7 @@ def _leaves_out_systems(facts: Facts, base: Candidate) -> bool:
 
 def _count_dropped(facts: Facts, base: Candidate) -> int:
     """Return how many columns of labels a reading leaves out that are neither text nor a slice."""
-    used = (base.item, base.repeat, base.task, *base.scores, *facts.taken)
+    used = (base.item, *base.repeat, base.task, *base.scores, *facts.taken)
     known = {*GROUPING, "measure", "shard", "split", "instance"}
     return sum(
         not (column.is_numeric or column.blank or column.dates)
@@ -644,7 +593,7 @@ def _count_dropped(facts: Facts, base: Candidate) -> int:
 def _is_crossed(facts: Facts, base: Candidate) -> bool:
     """Tell whether two columns cross completely that a reading takes for scores, or leaves out: items and systems."""
     rows = facts.sheet.rows
-    if rows < 6 or (base.repeat is not None and base.item is not None and base.unique):
+    if rows < 6 or (base.repeat and base.item is not None and base.unique):
         return False
     labels = [
         column
@@ -652,11 +601,11 @@ def _is_crossed(facts: Facts, base: Candidate) -> bool:
         if not column.blank
         and (not column.is_numeric or (column.whole and not column.is_score))
         and column.name not in facts.taken
+        and column.roles[:1] not in (("measure",), ("shard",), ("split",), ("instance",))
         and 1 < column.distinct < rows
         and rows % column.distinct == 0
     ]
-    pairs = combinations(labels[:10], 2)
-    return any(a.distinct * b.distinct == rows == facts.count(a.name, b.name) for a, b in pairs)
+    return any(_cross_completely(facts, a.name, b.name) for a, b in combinations(labels[:10], 2))
 
 
 def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) -> Candidate:

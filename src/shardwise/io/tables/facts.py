@@ -105,7 +105,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
         for name in (name for name, match in matches.items() if match is None):
             raise refuse_column(sheet, name)
         named[role] = tuple(match for match in matches.values() if match is not None)
-        if len(names) > 1 and role not in ("topic", "system", "value"):
+        if len(names) > 1 and role not in ("topic", "system", "instance", "value"):
             raise InputError(
                 f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
             )

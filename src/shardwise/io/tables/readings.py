@@ -23,7 +23,7 @@ from shardwise.io.tables.candidates import (
     list_candidates,
     prefer_id,
 )
-from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows, find_number_sign, find_word_sign
+from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows
 from shardwise.io.tables.facts import (
     FEW,
     Choices,
@@ -134,9 +134,9 @@ def _gather_facts(
         raise _doubt_header(sheet)
     spared = {name for names in named.values() for name in names}
     sheet, notes = fill_down(sheet.without_columns(name for name in dropped if name not in spared))
-    for role in ("topic", "system"):
+    for role in ("topic", "system", "instance"):
         names = named.get(role, ())
-        if len(names) > 1 and (role == "topic" or not any(sheet.columns[n].is_numeric for n in names)):
+        if len(names) > 1 and (role != "system" or not any(sheet.columns[n].is_numeric for n in names)):
             sheet, joined = join_columns(sheet, names)
             named = named | {role: (joined,)}
     return Facts(sheet, named, measure, single), notes
@@ -198,7 +198,7 @@ def _spell_candidate(candidate: Candidate) -> dict[str, str | Sequence[str]]:
         "means": {"system": system},
     }
     roles = shapes.get(candidate.shape, {"item": item, "system": system, "repeat": candidate.repeat})
-    return {role: name for role, name in roles.items() if name is not None}
+    return {role: name for role, name in roles.items() if name}
 
 
 def _doubt_between(facts: Facts, best: Candidate, rival: Candidate) -> Doubt:
@@ -269,10 +269,11 @@ def _doubt_weak(facts: Facts, best: Candidate, rival: Candidate | None) -> Doubt
     if best.shape == "long":
         names = [str(best.item), str(best.system)]
         problem = f"{_quote_both(facts, names)} could be items and systems"
-        if best.features.get("items and systems cross completely"):
+        if best.features.get("all items have all systems"):
             # whichever has more labels is rather the item
             names.sort(key=lambda name: -facts[name].distinct)
-            offers = [{"item": a, "system": b} for a, b in (names, names[::-1])]
+            told = {"repeat": best.factor} if best.factor else {}
+            offers = [{"item": a, "system": b, **told} for a, b in (names, names[::-1])]
         return Doubt(problem, offers)
     columns, several = list_some(best.scores), len(best.scores) > 1
     doubted = f"nothing says that {columns} {'are systems' if several else 'is one'}"
@@ -344,6 +345,9 @@ def _doubt_header(sheet: Sheet) -> Doubt:
 
 def _settle(facts: Facts, candidate: Candidate) -> Reading:
     """Return the reading of a candidate: the labels of the rows, the columns of scores, and why others are neither."""
+    if len(candidate.repeat) > 1:
+        sheet, joined = join_columns(facts.sheet, candidate.repeat)
+        facts, candidate = replace(facts, sheet=sheet), replace(candidate, repeat=(joined,))
     sheet, shape = facts.sheet, candidate.shape
     if shape == "means":
         raise _doubt_means(facts, str(candidate.system))
@@ -376,7 +380,7 @@ def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], d
     """Return the columns of all labels of the rows, and why others are none."""
     sheet, long = facts.sheet, candidate.shape == "long"
     roles = {role: name for role, name in facts.given.items() if role != "value"}
-    chosen = {"topic": candidate.item, "instance": candidate.repeat, "task": candidate.task}
+    chosen = {"topic": candidate.item, "instance": next(iter(candidate.repeat), None), "task": candidate.task}
     chosen |= {"system": candidate.system} if long else {}
     roles |= {role: name for role, name in chosen.items() if name is not None}
     omitted: dict[str, str] = {}
@@ -399,7 +403,7 @@ def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], d
     if long and candidate.item is not None and "instance" not in roles:
         # one score a cell: seeds that differ from row to row say nothing
         cells = facts[candidate.item].distinct * facts[str(candidate.system)].distinct
-        if candidate.unique and len(spare) == 1 and 2 * sheet.rows >= cells * facts[spare[0]].distinct:
+        if candidate.unique and len(spare) == 1 and 2 * sheet.rows > cells * facts[spare[0]].distinct:
             roles["instance"] = spare.pop()
     if not (long and candidate.item is None):
         omitted |= dict.fromkeys(spare, "no repeats")
@@ -533,7 +537,7 @@ def _settle_wide(
             mend="give every row a name of its own",
             exclude=first.name,
         )
-    item, fold = str(candidate.item), candidate.repeat
+    item, fold = str(candidate.item), next(iter(candidate.repeat), None)
     parted = fold is not None and "instance" not in facts.named and simplify_header(fold) in FOLDS
     if parted and any(np.isnan(sheet.columns[name].values).any() for name in numbers):
         raise Doubt(
@@ -545,7 +549,7 @@ def _settle_wide(
 
 
 def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
-    """Return the reading of a table with a row for each system and a column for each item."""
+    """Return the reading of a table with a row for each system and a column for each item: as one that is turned."""
     sheet, label, numbers = facts.sheet, str(candidate.system), candidate.scores
     if sum(not facts[name].is_beside for name in numbers) < 2:
         raise _doubt_means(facts, label)
@@ -555,17 +559,11 @@ def _settle_turned(facts: Facts, candidate: Candidate) -> Reading:
     turned = exchange_axes(sheet, label, numbers)
     omitted = {name: c.kind for name, c in sheet.columns.items() if name not in (label, *numbers)}
     names = [name for name in turned.columns if name != "item"]
-    footnotes = [n for n in names if " " in n.strip() and np.isnan(turned.columns[n].values).all()]
-    omitted |= dict.fromkeys(footnotes, "no scores")
-    names = [name for name in names if name not in footnotes]
-    values = {name: turned.columns[name].values for name in names if find_word_sign(name) != "strong"}
-    for name in names if "system" not in facts.named and len(values) > 1 else ():
-        if name in values:
-            continue
-        omitted[name] = find_number_sign(turned, name, values, worded=True)
-        if not omitted[name]:
-            problem = f"row {name!r} may be a system, or sum up others"
-            raise Doubt(problem, [{"system": label}], exclude=name)
-    scores = tuple(name for name in names if name not in omitted)
     notes = ("rows are systems, columns are items",)
-    return Reading(turned, {"topic": "item"}, scores, True, omitted, notes=notes)
+    if "system" in facts.named:
+        return Reading(turned, {"topic": "item"}, tuple(names), True, omitted, notes=notes)
+    whole = Facts(turned, {})
+    reading = _settle_wide(
+        whole, Candidate("wide", "item", scores=tuple(names)), {"topic": "item"}, names, omitted
+    )
+    return replace(reading, notes=notes)

@@ -145,9 +145,12 @@ class Column:
         """What the header says that the column may be, where the cells do not speak against it."""
         roles = words.list_roles(self.name)
         numeric = bool(roles) and self.is_numeric
-        arms = self.header in words.ARMS and not numeric and 1 < self.distinct <= MOST_ARMS
-        if arms and ("system" in roles or words.share_of_models(self.first_names) >= 0.5):
+        arms = self.header in words.ARMS and not self.is_numeric and 1 < self.distinct <= MOST_ARMS
+        if arms and (self.header not in words.CLUSTERS or words.share_of_models(self.first_names) >= 0.5):
             return ("system",)
+        if roles[:1] == ("instance",) and not numeric and self.unique:
+            # names that differ from row to row tell no repeats apart
+            return ("topic",)
         if roles[:1] == ("split",) and not numeric:
             return ("slice",)
         # "Our method" over scores is a system; "eval question" over whole numbers that all differ names items

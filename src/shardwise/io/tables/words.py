@@ -57,7 +57,8 @@ PARTS_OF_DATA, _AROUND = _get_set("parts_of_data"), _get_set("around_measures")
 BOOKKEEPING, TEXTS = _get_set("bookkeeping"), _get_set("texts")
 """Parts of headers of numbers and of text that are kept beside scores."""
 SUMMARIES = _get_set("means", "sums", "spreads", "order_statistics", "counts", "wholes")
-"""Words for a row or column that sums up others."""
+"""Words for a mean, and for a row or column that sums up others."""
+MEANS = _get_set("means")
 SUMMARY_COLUMNS, DELTAS = SUMMARIES | _get_set("differences"), _get_set("deltas")
 _FILLERS, _ENDINGS = _get_set("fillers"), _get_set("endings")
 MISSING = _get_set("missing") | {""}
@@ -138,12 +139,18 @@ def list_roles(header: str) -> tuple[str, ...]:
     roles = [role for role, words in known if word in words]
     if word in ROLE_OF and ROLE_OF[word] not in roles:
         roles.append(ROLE_OF[word])
+    inner = re.split(r"[./:]", word)[-1]
+    if not roles and inner != word and inner not in SWING:
+        # params.model, vars.question
+        return list_roles(inner)
     stem, _, ending = word.rpartition("_")
     if not roles and stem and ending in _ENDINGS:
         named = ending in ("name", "label", "id", "key") or stem not in SWING
         roles = [role for role in list_roles(stem) if named or role != "system"]
     if not roles and not is_score(word):
         roles = [role for role, words in known[4:6] if ends_in_word(word, words)]
+    if not roles and ending == "id" and not is_bookkeeping(stem):
+        roles = ["topic"]
     return tuple(roles)
 
 
@@ -194,7 +201,7 @@ def find_measure(header: str) -> str:
     word = re.sub(r"[(\[].*[)\]]$", "", simplify_header(header)).strip("_")
     if _is_known_measure(word.removesuffix("_score")):
         return word.removesuffix("_score")
-    parts = [part for part in re.split(r"[_/\s]+", word) if part not in _AROUND]
+    parts = [part for part in re.split(r"[_/\s]+|(?<=[a-z])\.(?=[a-z])", word) if part not in _AROUND]
     return parts[0] if len(parts) == 1 and parts[0] != word and _is_known_measure(parts[0]) else ""
 
 
@@ -251,7 +258,10 @@ def is_summary_header(header: str) -> bool:
     """Tell whether a header says that its column sums up other columns."""
     parts = split_words(header) or list(header.strip().lower())
     named = not SUMMARY_COLUMNS.isdisjoint(parts) and (SUMMARY_COLUMNS | _FILLERS).issuperset(parts)
-    return named or simplify_header(header) in SUMMARY_COLUMNS
+    mean_of = (
+        parts[:1] != parts and parts[0] in MEANS and not (OUTCOMES | VALUES | _AROUND).isdisjoint(parts[1:])
+    )
+    return named or mean_of or simplify_header(header) in SUMMARY_COLUMNS
 
 
 def share_of_models(names: list[str]) -> float:
