@@ -166,7 +166,7 @@ def play_loops(
 def play_blind(
     chances: tuple[float, float], gate: Gate, rng: np.random.Generator, loops: int, items: int
 ) -> Bools:
-    """(loops, 300) the same for candidates that do not depend on verdicts: their counts are all that matters."""
+    """(loops, 300) the same for candidates that do not depend on verdicts: all compared with the first base."""
     accepted = np.zeros(loops, np.int64)
     verdicts = np.zeros((loops, LENGTHS[-1]), bool)
     for t in range(1, LENGTHS[-1] + 1):
