@@ -194,6 +194,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "generalize": (("plain.csv",), ("topic",)),
     "baseline": (("plain.csv",), ("a1",)),
     "only": (("plain.csv",), ("a1", "b2")),
+    "by": (("tasks.csv",), ("task",)),
     "repeats": (("repeats.csv",), ("samples",)),
     "margin": (("plain.csv",), ("0.1",)),
     "columns pre": (("unpaired.csv", "-m", "revenue"), ("pre=before",)),

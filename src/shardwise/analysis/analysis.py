@@ -24,6 +24,7 @@ from shardwise.analysis.power import (
     settle_unpaired_tie,
 )
 from shardwise.analysis.provenance import Hashed, Recipe
+from shardwise.analysis.slices import Slices
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import SplitNoise
@@ -378,6 +379,7 @@ class Analysis(Worded):
         xr.DataArray
     )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
     item_scores: xr.DataArray  # one row an item, before clusters became units
+    slices: Slices | None  # the answer by labels of the items, where that was asked for
     baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
     title: str  # heading of the report; empty for the question that was asked
     measure: str
@@ -520,6 +522,9 @@ class Analysis(Worded):
         if is_unpaired(self.analysed) and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
             row = self.lead.pair_table.iloc[k]
+            if not float(row["se"]) > 0.0:
+                # nothing varies, so that nothing is known to plan with
+                return None
             return settle_unpaired_tie(
                 tie, float(row["se"]), float(row["df"]), float(self.lead.half_widths[k]), self.topics
             )

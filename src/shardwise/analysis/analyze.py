@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult
+from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult, choose_decimals
 from shardwise.analysis.diagnostics import (
     Remark,
     check_gaps,
@@ -22,6 +22,7 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
+from shardwise.analysis.slices import compare_slices
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
@@ -86,6 +87,8 @@ class AnalysisOptions:
         Systems to which the comparison is confined.
     baseline
         A system, or several, with which all others are compared; no other pairs are.
+    by
+        Labels of items, such as a column category, by which the answer is broken down: one column or two, crossed.
     repeats
         What instances are: "seeds", which move all topics together, or "samples", drawn anew for each topic. Without
         it they are taken as seeds, which is right for both.
@@ -119,6 +122,7 @@ class AnalysisOptions:
     lower_is_better: bool | None = None
     only: Sequence[str] | None = None
     baseline: str | Sequence[str] | None = None
+    by: str | Sequence[str] = ()
     repeats: str | None = None
     n_resamples: int | None = None
     seed: int | None = None
@@ -182,10 +186,13 @@ def analyze(
 
 def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
+    by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
+    # of a table, any column may be one of slices
+    sliced = {"slice": by} if by and not isinstance(data, xr.DataArray | xr.Dataset) else {}
     original = as_scores(
         data,
         measure=chosen.measure or None,
-        columns=chosen.columns,
+        columns={**(chosen.columns or {}), **sliced} or None,
         range=chosen.range,
         lower_is_better=chosen.lower_is_better,
     )
@@ -237,6 +244,17 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
+    slices = None
+    if by:
+        how: dict[str, Any] = {
+            "alpha": alpha,
+            "measure": name,
+            "decimals": choose_decimals([lead.half_widths]),
+        }
+        bases = list_baselines(chosen.baseline)
+        slices = compare_slices(
+            items, lead.pairs, lead.procedure, by, baselines=bases, run=chosen.run_options, **how
+        )
     of_ranks = lead.procedure.method.of_ranks
     planned = (
         any(claim.procedure.claim == LIKE for claim in claims) and plain and not unpaired and not of_ranks
@@ -245,6 +263,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
         scores=original,
         analysed=table,
         item_scores=items,
+        slices=slices,
         baselines=list_baselines(chosen.baseline),
         title=chosen.title,
         measure=f"mean rank of {name}" if of_ranks else name,
@@ -286,6 +305,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": ", ".join(list_baselines(chosen.baseline)) or None,
+            "by": ", ".join(by) or None,
             "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},

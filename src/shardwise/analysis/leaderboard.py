@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, PairResult
+from shardwise.analysis.slices import VERDICTS
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
@@ -19,8 +20,6 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.pairs import list_baselines
 
-VERDICTS = {1: "better", -1: "worse", 0: "tied"}
-"""What a system is against a baseline, by the sign of a significant difference."""
 FIGURES = ("rank", "rank_best", "rank_worst", "mean", "lower", "upper")
 """Figures of a system by one measure."""
 

@@ -31,6 +31,7 @@ LABELS = {
     "measure": "Measures",
     "generalize": "What the answer is about",
     "baseline": "Baseline",
+    "by": "Break the answer down by",
     "columns": "Columns",
     "n_shards": "Shards",
     "shards": "Shards",

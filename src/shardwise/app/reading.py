@@ -15,7 +15,7 @@ from shardwise.app.choices import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import direction_of, nouns_of
+from shardwise.core.scores import direction_of, nouns_of, slices_of
 from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
@@ -50,7 +50,7 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
     facts: dict[str, Any] = {
         "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
         "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "culprit": "",
-        "readings": [], "lower": [],
+        "readings": [], "lower": [], "slices": [],
     }  # fmt: skip
     try:
         names = {path: str(path.relative_to(folder)) for path in paths}
@@ -174,6 +174,7 @@ def _describe_scores(
         "systems": [str(name) for name in table["system"].values],
         "measures": measures,
         "primary": str(scores.attrs.get("primary", "")),
+        "slices": [name for name, labels in slices_of(table).items() if len(set(labels)) > 1],
         "dims": [str(d) for d in table.dims],
         "nouns": {str(d): nouns.get(str(d), str(d)) for d in table.dims},
         "sizes": _describe_sizes(table),

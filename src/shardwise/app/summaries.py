@@ -17,6 +17,7 @@ from shardwise.writing.assets import WIDTH, Axis, make_axis
 from shardwise.writing.calibration import write_calibration
 from shardwise.writing.numbers import format_number, format_percent, format_signed
 from shardwise.writing.remarks import write_trust
+from shardwise.writing.slices import render_slices
 from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
 from shardwise.writing.words import explain_stepwise
 
@@ -88,6 +89,7 @@ def _summarize_measure(analysis: Analysis, k: int) -> dict[str, Any]:
             {"name": remark.name, "remedy": remark.remedy} for remark in analysis.remarks if remark.warning
         ],
         "table": _tabulate_answer(analysis),
+        "slices": render_slices(analysis.slices),
         "report": f"report{number}.html",
         "json": f"report{number}.json",
     }

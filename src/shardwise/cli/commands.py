@@ -65,7 +65,7 @@ SHARDING = "shards splits kind corpus"
 COMPARING = f"{READING} fill exclude generalize baseline alpha method model resamples {SHARDING}"
 """Options of every command that compares systems: the same input, question and method in all of them."""
 DIRECTION = "range lower_is_better higher_is_better"
-ASKING = f"{COMPARING} {DIRECTION} instances deterministic repeats margin human"
+ASKING = f"{COMPARING} {DIRECTION} by instances deterministic repeats margin human"
 WRITTEN = "format out quiet"
 SOURCED = f"{READING} {WRITTEN} chart variance also"
 POOLED = f"{FILES} {WRITTEN} chart pool alpha power method variance also systems"
@@ -202,7 +202,8 @@ Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --
         """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
 It passes if it is significantly better, or worse by less than the margin; it does not if it is worse, or if the
-scores do not tell. As Markdown it is a comment for a pull request.
+scores do not tell. Of several measures all must pass; with --by no category may be significantly worse. As Markdown
+it is a comment for a pull request.
 
 Example: shardwise gate base.csv new.csv --margin 0.01
 

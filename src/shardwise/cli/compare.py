@@ -44,7 +44,15 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
+from shardwise.writing.slices import (
+    MARKS,
+    describe_slices,
+    explain_marks,
+    join_pairs,
+    show_slices,
+    write_slices,
+)
+from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
 
 if TYPE_CHECKING:
     from shardwise.comparing.contrasts import Contrasts
@@ -54,6 +62,8 @@ MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
 OF_REPEATS = ("seeds", "spread", "shares", "settings")
 """Tables of repeated scores."""
+BY_SLICES = (Format.csv, Format.latex, Format.markdown)
+"""Formats whose one table is that of the slices, where there are such."""
 TABLES = ("", "systems", "pairs", "items", *OF_REPEATS)
 
 
@@ -155,14 +165,17 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
     """Return systems as text, a result a measure, and pairs of all measures in the other formats."""
     format = options.chosen_format
     if format is Format.text and options.out is None:
-        return [
-            Result(
-                (_write_title(analysis, options),),
-                _make_table(analysis, options),
-                _list_notes(analysis, options),
-            )
-            for analysis in analyses
-        ]
+        results = []
+        for analysis in analyses:
+            title, notes = _write_title(analysis, options), _list_notes(analysis, options)
+            if analysis.slices is None:
+                results.append(Result((title,), _make_table(analysis, options), notes))
+            else:
+                where = "\n".join(["", *write_slices(analysis.slices)])
+                results.append(Result((title,), _make_table(analysis, options)))
+                marks = explain_marks(analysis.slices)
+                results.append(Result((where,), show_slices(analysis.slices), (marks, *notes)))
+        return results
     tables = [_make_table(analysis, options) for analysis in analyses]
     if len(analyses) > 1:
         for analysis, table in zip(analyses, tables, strict=True):
@@ -184,10 +197,17 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
+        **({} if first.slices is None else describe_slices(first.slices)),
     }
     text = format is Format.text
     title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
     notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
+    if text:
+        notes += tuple(
+            line for item in analyses if item.slices is not None for line in str(item.slices).split("\n")
+        )
+    elif first.slices is not None:
+        title = "\n".join([title, *write_slices(first.slices)])
     frame = pd.concat(tables, ignore_index=True)
     return [Result((title,), frame, notes, facts=facts)]
 
@@ -251,7 +271,12 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
 
 
 def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
-    """The systems, for people under their own word for them, or the pairs."""
+    """The systems, for people under their own word for them, or the pairs; of an answer by slices these."""
+    if analysis.slices is not None and not options.table and options.chosen_format in BY_SLICES:
+        for_people = options.chosen_format is not Format.csv
+        return (
+            show_slices(analysis.slices) if for_people else join_pairs(analysis.slices, analysis.comparisons)
+        )
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options.for_measure(analysis.measure))
     if _find_trim(options):
@@ -422,7 +447,7 @@ def pairs_table(pairs: Comparisons, options: Options) -> pd.DataFrame:
     """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        from shardwise.analysis.leaderboard import VERDICTS
+        from shardwise.analysis.slices import VERDICTS
 
         words = [VERDICTS[sign] for sign in pairs.directions(options.alpha).tolist()]
         for_people = options.chosen_format in (Format.text, Format.markdown, Format.latex)

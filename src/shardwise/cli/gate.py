@@ -8,6 +8,7 @@ from typing import Any
 
 from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
 from shardwise.analysis.ledger import load_ledger
+from shardwise.analysis.requirements import judge_requirements
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
@@ -30,6 +31,8 @@ def judge_systems(options: Options) -> Result:
     if options.ledger is not None:
         return _judge_by_ledger(options)
     reader, read, base, new = _read_systems(options)
+    if options.by or len(read.measures) > 1:
+        return _judge_requirements(options, read, base, new)
     options = options.for_measure(read.measures[0])
     if options.margin is None:
         raise InputError(
@@ -118,6 +121,46 @@ def _judge_by_ledger(options: Options) -> Result:
     )
 
 
+def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str, ...]) -> Result:
+    """Judge by several measures, or on slices; all must pass."""
+    chosen = sorted(
+        name for name in options.given if options.command.every[name].chooses or name == "sequential"
+    )
+    if chosen:
+        raise InputError(
+            (Option(chosen[0]), " takes one measure and no slices"),
+            remedy="remove it, or run the gate once for each",
+        )
+    tables = {name: read.scores_of(name) for name in read.measures}
+    if "fill" in options.given:
+        tables = {name: fill_gaps(table, options.fill)[0] for name, table in tables.items()}
+    margins = {name: options.for_measure(name).margin for name in tables}
+    for name, margin in margins.items():
+        if margin is None:
+            raise InputError(f"{name} has no margin", remedy=("add one: ", Option("margin", f"{name}=0.01")))
+    rare = any(margin.no_rare_failures for margin in margins.values())
+    how = {
+        "alpha": options.alpha,
+        "power": options.power,
+        "repeats": options.repeats,
+        "no_rare_failures": rare,
+    }
+    plain = {name: float(margin) for name, margin in margins.items()}
+    found = judge_requirements(base, new, tables, plain, by=options.by, **how)
+    first = found.each[0].gate
+    facts = {
+        "passes": found.passes,
+        "measure": ", ".join(tables),
+        "alpha": options.alpha,
+        "power": options.power,
+    }
+    facts |= {name: getattr(first, name) for name in ("claim", "procedure", "repeats")} | {
+        "margin": plain[first.measure]
+    }
+    code = 0 if found.passes else NOT_PASSED
+    return Result((str(found),), found.to_frame(), read.notes, facts=facts, answers=True, code=code)
+
+
 def _compare_systems(
     options: Options, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
 ) -> Comparisons | None:
@@ -136,14 +179,18 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     """The input with what was left out, and the names of the system in use and of the new ones."""
     named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
-        reader = InputReader(options).check().one_measure()
+        reader = InputReader(options).check()
         if not named or len(options.baseline) != 1:
             raise InputError(
                 "the two systems are not named",
                 where=str(options.inputs[0]),
                 remedy="add --baseline (the system in use) and --new",
             )
-        return reader, replace(reader.read_input(), notes=()), options.baseline[0], tuple(options.new)
+        read = reader.read_input()
+        if not options.measure:
+            # refuses to choose
+            pick_measure(read)
+        return reader, replace(read, notes=()), options.baseline[0], tuple(options.new)
     if options.baseline or options.new:
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
@@ -157,25 +204,27 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     alike = paths[0].stem == paths[1].stem
     names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
     first, second = (_read_one(options, path) for path in paths)
-    joined, dropped = side_by_side(first, second, (names[0], names[1]))
+    joined, dropped = {}, 0
+    for own, other in zip(first, second, strict=True):
+        table, lost = side_by_side(own, other, (names[0], names[1]))
+        joined[str(table.name or "score")], dropped = table, max(dropped, lost)
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    base, *new = level_names(joined, "system")
-    measure = str(joined.name or "score")
-    read = Read(
-        joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
-    )
+    base, *new = level_names(next(iter(joined.values())), "system")
+    read = Read(xr.Dataset(joined), notes, tuple(paths), human=options.human)
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
-def _read_one(options: Options, path: Path) -> xr.DataArray:
-    """Scores of one system, from its own file."""
-    read = InputReader(options.change(inputs=[path])).check().one_measure().read_input()
+def _read_one(options: Options, path: Path) -> list[xr.DataArray]:
+    """Scores of one system, from its own file, by each measure asked for."""
+    read = InputReader(options.change(inputs=[path])).check().read_input()
     # People's scores are of both systems, and are added to both.
-    scores = pick_measure(replace(read, human=None))
+    read = replace(read, human=None)
+    tables = [read.scores_of(name) for name in options.measure[1:] and read.measures] or [pick_measure(read)]
+    scores = tables[0]
     if scores.sizes["system"] != 1:
         raise InputError(
             f"has {format_count(scores.sizes['system'], 'system')}, but a gate compares two",
             where=str(path),
             remedy="give a file per system, or one file with --baseline and --new",
         )
-    return scores
+    return tables

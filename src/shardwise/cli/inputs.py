@@ -357,7 +357,8 @@ class InputReader:
                 where=str(self.inputs[0]),
                 remedy="name their column: -m revenue",
             )
-        how = {**self.options.arguments("read"), **self.declared, "columns": columns or None}
+        sliced = {"slice": self.options.by} if self.options.values.get("by") else {}
+        how = {**self.options.arguments("read"), **self.declared, "columns": {**columns, **sliced} or None}
         sampled = [name for name in self.options.measure if is_sample_measure(name)]
         scores = read_scores(
             files,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
@@ -27,6 +28,7 @@ from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_range, write_scope
 from shardwise.writing.paper import write_paper
+from shardwise.writing.slices import describe_slices
 from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
 
 
@@ -83,7 +85,7 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) ->
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)
     sentences = explain_leaderboard(board)
-    facts = {
+    facts: dict[str, Any] = {
         "answer": answer,
         "scope": scope,
         "procedure": board.result.pairs.procedure,
@@ -96,6 +98,10 @@ def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) ->
         "explained": list(sentences),
     }
     explained = () if whole else sentences
+    slices = board.analyses[0].slices if board.analyses else None
+    if slices is not None:
+        facts |= describe_slices(slices)
+        explained += () if whole else tuple(str(slices).split("\n"))
     frame = board.to_frame() if whole else board.format_table()
     if whole and board.margin is not None:
         facts["margin"] = board.margin

@@ -555,6 +555,9 @@ _ROWS = (
         help="Compare all others with this system only."),
     Param("only", QUESTION, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="analyze",
         help="Compare only these systems."),
+    Param("by", QUESTION, default=[], metavar="COLUMN", only_with=(when.SCORES, when.IN_MEMORY,
+        when.NO_FACTORS), web="compare", call="analyze",
+        help="Break the answer down by a label of the items, such as category; twice to cross two."),
     Param("repeats", QUESTION, metavar="KIND", common=True, only_with=(when.REPEATS, when.IN_MEMORY,
         when.NO_FACTORS), web="compare", call="analyze",
         help="Repeated scores are seeds (one seed affects all items) or samples (independent for each item). "

@@ -45,6 +45,8 @@ LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inve
 HUMAN, CLUSTER, TASK, DETERMINISTIC = "human", "cluster", "task", "deterministic"
 """Coordinates: people's scores along topic and system, the cluster and the task of a topic, whether a system has copies
 of one instance."""
+SLICE_PREFIX = "slice:"
+"""What stands before the name of a coordinate of slices that would otherwise be another's, such as split."""
 RANGE, UNBOUNDED, LOWER_IS_BETTER = "range", "unbounded", "lower_is_better"
 RANGE_FROM, DIRECTION_FROM = "range_from", "direction_from"
 REPEATS, AVERAGED = "repeats_kind", "averaged"
@@ -222,6 +224,21 @@ def declare_measure(
     return note_measure(
         scores, measure_of(scores, range=range, lower_is_better=lower_is_better, settled=False)
     )
+
+
+def slices_of(scores: xr.DataArray) -> dict[str, tuple[str, ...]]:
+    """Return the labels that items have besides their names, by which answers may be broken down: column -> labels.
+
+    >>> table = xr.DataArray(np.eye(2), dims=("topic", "system"), coords={"category": ("topic", ["code", "math"])})
+    >>> slices_of(table)
+    {'category': ('code', 'math')}
+    """
+    known = ("topic", HUMAN, CLUSTER, DETERMINISTIC)
+    return {
+        str(name).removeprefix(SLICE_PREFIX): tuple(map(str, labels.values.tolist()))
+        for name, labels in scores.coords.items()
+        if labels.dims == ("topic",) and name not in known
+    }
 
 
 def turn_scores(scores: xr.DataArray) -> xr.DataArray:

@@ -10,7 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from shardwise.analysis.leaderboard import VERDICTS, tabulate_against
+from shardwise.analysis.leaderboard import tabulate_against
+from shardwise.analysis.slices import VERDICTS
 from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.comparing.rankings import kendall_tau

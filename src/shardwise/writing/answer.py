@@ -30,6 +30,7 @@ from shardwise.writing.numbers import (
     format_percent,
     format_signed,
 )
+from shardwise.writing.slices import write_slices
 
 FEW_NAMED = 3
 """Tied systems that the answer names."""
@@ -555,6 +556,7 @@ def write_summary(analysis: Analysis) -> str:
         write_answer(analysis),
         write_scope(analysis),
         *write_pairs(analysis),
+        *([] if analysis.slices is None else write_slices(analysis.slices)),
         *(write_alternative(result, analysis) for result in analysis.instead),
         write_range(analysis),
         write_repeats(analysis),

@@ -20,6 +20,7 @@ from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.paper import render_latex
+from shardwise.writing.slices import describe_slices, join_pairs
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one
@@ -43,6 +44,18 @@ def list_downloads(content: Analysis) -> tuple[ReportFile, ...]:
             (text("pairs.csv", "text/csv", "all pairs, for each claim", _format_csv(pairs_frame(content))),)
             if len(content.comparisons) <= MOST_PAIRS
             else ()
+        ),
+        *(
+            ()
+            if content.slices is None
+            else (
+                text(
+                    "slices.csv",
+                    "text/csv",
+                    f"all pairs by {content.slices.name}",
+                    _format_csv(join_pairs(content.slices, content.comparisons)),
+                ),
+            )
         ),
         text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),
         ReportFile("intervals.pdf", "the figure that tables.tex includes", pdf, "application/pdf"),
@@ -104,6 +117,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "instead": [
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
+        **({} if c.slices is None else {"slices": _simplify_value(describe_slices(c.slices))}),
         "unsupported": c.unsupported or None,
         "systems": _simplify_value(systems_frame(c)),
         "pairs": {claim.key: _describe_pairs(claim, c) for claim in c.claims},
@@ -248,10 +262,11 @@ def round_figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
 def _simplify_value(value: Any) -> Any:
     """A value that JSON knows, with as many digits as are worth writing; a table as its rows."""
     if isinstance(value, pd.DataFrame):
-        rows = value.to_dict("records")
-        return [{str(name): _simplify_value(each) for name, each in row.items()} for row in rows]
-    if isinstance(value, tuple):
-        return list(value)
+        value = value.to_dict("records")
+    if isinstance(value, list | tuple):
+        return [_simplify_value(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): _simplify_value(each) for name, each in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

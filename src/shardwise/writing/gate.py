@@ -6,6 +6,7 @@ import numpy as np
 
 from shardwise.analysis.gate import MOST_TOPICS, Gate, SequentialGate
 from shardwise.analysis.ledger import Ledger, LedgerGate
+from shardwise.analysis.requirements import Requirements
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
@@ -242,3 +243,40 @@ def write_ledger(ledger: Ledger, power: float) -> list[str]:
         f"Error rate used: {ledger.spent:.2g} of {head['alpha'] / 2.0:g}. True gains that a candidate needs to pass"
         f" with {format_percent(power)} power, by its number and those accepted before it:",
     ]
+
+
+def write_requirements(found: Requirements) -> str:
+    """Write one verdict on several requirements, those that fail by name, and the figures of each measure.
+
+    Parameters
+    ----------
+    found : Requirements
+        Verdicts that must all pass.
+
+    Returns
+    -------
+    str
+        The verdict, two lines a measure, and a line on slices.
+    """
+    failed = [one for one in found.each if not one.passes]
+    total = f"{len(found.each):,} requirements"
+    if failed:
+        named = [f"{shorten_name(one.gate.measure)}{f' on {one.slice}' * bool(one.slice)}" for one in failed]
+        word = "FAIL" if any(one.gate.verdict == "worse" for one in failed) else "INCONCLUSIVE"
+        lines = [f"❌ {word}: {len(failed):,} of {total} not met: {', '.join(dict.fromkeys(named))}."]
+    else:
+        lines = [f"✅ PASS: all {total} met."]
+    lines += [write_gate(one.gate) for one in found.each if not one.slice]
+    slices = [one for one in found.each if one.slice]
+    several = len({one.gate.measure for one in found.each}) > 1
+    for one in slices:
+        if not one.passes:
+            about = f", {shorten_name(one.gate.measure)}" if several else ""
+            lines.append(f"On {one.slice}{about}: {write_verdict(one.gate)}")
+    if found.by:
+        left = f"; not tested (too few items): {', '.join(found.untested)}" if found.untested else ""
+        lines.append(
+            f"Every {' × '.join(found.by)} must not be significantly worse ({len(slices):,} tests corrected"
+            f" together){left}."
+        )
+    return "\n".join(lines)

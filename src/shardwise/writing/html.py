@@ -47,7 +47,8 @@ from shardwise.writing.remarks import (
     explain_shard_means,
     write_trust,
 )
-from shardwise.writing.tables import MARKS, explain_ranks
+from shardwise.writing.slices import MARKS, render_slices
+from shardwise.writing.tables import explain_ranks
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 MOST_ROWS = 30
@@ -153,6 +154,7 @@ def render_report(content: Analysis) -> str:
             view=view,
             view_script=Markup(view.script) if view else "",
             items=pluralize_noun(content.item_noun),
+            by_slice=Markup(render_slices(content.slices)),
             item_note="" if view else explain_missing_items(content, inputs),
             data=Markup(script_json(data)),
             axis=axis,

@@ -20,7 +20,7 @@ For tests and other scripts, the element has ``compareItems(a, b)``, which retur
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.items import OF_MEAN, OF_MEDIAN, OUTLYING, ROUNDING, ItemMatrix
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun
-from shardwise.core.scores import is_unpaired, level_names
+from shardwise.core.scores import is_unpaired, level_names, slices_of
 from shardwise.core.text import escape_controls, script_json, shorten_names
 from shardwise.writing.assets import load_templates, pack_bytes, read_asset
 from shardwise.writing.items import FEW_ITEMS, SENTENCES, write_items
@@ -40,6 +40,8 @@ MOST_BYTES = 600_000
 """Characters that the scores and names of a view may take; systems beyond that are left out, the best are kept."""
 MOST_DECIMALS = 7
 """Scores with up to so many decimals are stored as they are."""
+MOST_LEVELS = 100
+"""Labels of a column by which the view is filtered."""
 LONG, SHORT = 24, 14
 """Characters of the names beside the heat map, on a desk and on a telephone."""
 
@@ -123,7 +125,11 @@ def pack_items(analysis: Analysis) -> dict[str, Any] | None:
     topics = level_names(analysis.item_scores, "topic")
     places = {name: k for k, name in enumerate(topics)}
     order = [places[str(name)] for name in matrix.scores.index]
-    names = pack_bytes(json.dumps(_describe_items(matrix, topics, order), ensure_ascii=False).encode())
+    names = pack_bytes(
+        json.dumps(
+            _describe_items(matrix, topics, order, slices_of(analysis.item_scores)), ensure_ascii=False
+        ).encode()
+    )
     # The two systems that are shown first come before all others, then the best.
     wanted = sorted(analysis.systems, key=lambda name: name not in (items.a, items.b, *analysis.baselines))
     fitting, packed = len(wanted), None
@@ -157,8 +163,10 @@ def pack_items(analysis: Analysis) -> dict[str, Any] | None:
     }
 
 
-def _describe_items(matrix: ItemMatrix, topics: Sequence[str], order: list[int]) -> dict[str, Any]:
-    """Names, tasks and clusters of the items as they were read; `order` has the hardest first."""
+def _describe_items(
+    matrix: ItemMatrix, topics: Sequence[str], order: list[int], slices: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Names, tasks, clusters and slices of the items as they were read; `order` has the hardest first."""
     table = matrix.table.iloc[np.argsort(order)]
     facts: dict[str, Any] = {
         "items": [escape_controls(name) for name in topics],
@@ -167,14 +175,20 @@ def _describe_items(matrix: ItemMatrix, topics: Sequence[str], order: list[int])
         "all_fail": np.flatnonzero(table["all_fail"]).tolist(),
         "all_solve": np.flatnonzero(table["all_solve"]).tolist(),
     }
-    for name in ("task", "cluster"):
-        if name in table:
-            levels, codes = np.unique(table[name].to_numpy().astype(str), return_inverse=True)
-            facts[name] = {
-                "levels": [escape_controls(str(level)) for level in levels],
-                "codes": codes.tolist(),
-            }
+    facts |= {name: _code_labels(table[name].tolist()) for name in ("task", "cluster") if name in table}
+    coded = {name: _code_labels(labels) for name, labels in slices.items()}
+    facts["slices"] = {
+        escape_controls(name): labels
+        for name, labels in coded.items()
+        if 1 < len(labels["levels"]) <= MOST_LEVELS
+    }
     return facts
+
+
+def _code_labels(labels: Sequence[Any]) -> dict[str, Any]:
+    """Distinct labels, and the number of each item's."""
+    levels, codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    return {"levels": [escape_controls(str(level)) for level in levels], "codes": codes.tolist()}
 
 
 def cut_names(names: Sequence[str], most: int) -> list[str] | None:

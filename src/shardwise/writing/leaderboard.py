@@ -20,7 +20,8 @@ from shardwise.writing.numbers import (
     format_ranks,
     format_signed,
 )
-from shardwise.writing.tables import MARKS, answer_leaderboard, explain_leaderboard, head_leaderboard
+from shardwise.writing.slices import MARKS, render_slices
+from shardwise.writing.tables import answer_leaderboard, explain_leaderboard, head_leaderboard
 
 
 def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -58,6 +59,7 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
             style=Markup(read_asset("leaderboard.css") + ("" if view is None else view.style)),
             scripts=[Markup(text) for text in scripts],
             view=view,
+            by_slice=Markup(render_slices(board.analyses[0].slices)) if board.analyses else "",
             items=pluralize_noun(board.analyses[0].noun_for("topic")) if board.analyses else "",
             axis=axis,
             rows=_list_rows(board, axis),

@@ -14,6 +14,7 @@ from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_image
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_percent
+from shardwise.writing.slices import render_slices
 from shardwise.writing.tables import show_table, tabulate_baselines
 
 MOST_ROWS = 10
@@ -79,7 +80,7 @@ def answer_html(analysis: Analysis) -> str:
         analysis.plot("forest", most=MOST_DRAWN),
         f"Differences with {format_percent(1.0 - analysis.alpha)} confidence intervals",
     )
-    return f"<div>{above}{_render_table(board)}{forest}{below}</div>"
+    return f"<div>{above}{_render_table(board)}{forest}{render_slices(analysis.slices)}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:

@@ -22,6 +22,7 @@ from shardwise.writing.assets import ReportFile
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
+from shardwise.writing.slices import slices_latex
 from shardwise.writing.table import TypedColumn, format_math, set_float, set_table, set_tabular
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
@@ -94,6 +95,11 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportF
         text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
         ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
         text("figure.svg", "the same for other uses", svg),
+        *(
+            ()
+            if first.slices is None
+            else (text("slices.tex", f"systems by {first.slices.name}", slices_latex(first.slices)),)
+        ),
         text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
         text("refs.bib", "its sources", format_bibliography(*analyses)),
         text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(analyses)),
@@ -425,6 +431,7 @@ def render_latex(content: Analysis) -> str:
             r"% needs \usepackage{booktabs,graphicx,longtable}",
             systems_latex(content),
             pairs_latex(content),
+            *([] if content.slices is None else [slices_latex(content.slices)]),
             anova_latex(content),
             "% "
             + "\n% ".join(f"{term}: {explain_term(str(term), content)}" for term in content.fit.table.index),

@@ -20,13 +20,12 @@ from shardwise.writing.answer import (
 )
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
+from shardwise.writing.slices import MARKS
 from shardwise.writing.table import TypedColumn, show_columns
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
 
-MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
-"""Marks of verdicts against a baseline."""
 KINDS = {"mean": "number", "difference": "signed"}
 
 

@@ -19,11 +19,16 @@ Columns = Mapping[str, str | Sequence[str]]
 SAID = {"topic": "item", "value": "score"}  # what the caller calls our roles
 ROLES = {
     **ROLE_OF, "cluster": "cluster", "score": "value", "value": "value", "measure": "measure", "repeat": "instance",
+    "slice": "slice",
 }  # fmt: skip
 
 
 PLURALS = {"repeat": "repeats", "instance": "repeats"}
 """Roles whose plural is another word."""
+SLICE = "a slice"
+"""Why a column is left out whose labels of the items answers may be broken down by."""
+OWN_MEANING = (("task",), ("cluster",), ("topic",), ("system",))
+"""First roles of headers that naming a column for slices does not change."""
 MOST_NAMED = 8
 """Columns that the words of a reading list."""
 
@@ -67,6 +72,11 @@ class Reading:
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
 
     @property
+    def slices(self) -> tuple[str, ...]:
+        """Columns whose labels of the items answers may be broken down by."""
+        return tuple(name for name, why in self.omitted.items() if why == SLICE)
+
+    @property
     def nouns(self) -> dict[str, str]:
         """The user's words for dimensions, where they differ from ours and say something."""
         words = {
@@ -105,7 +115,10 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
         for name in (name for name, match in matches.items() if match is None):
             raise refuse_column(sheet, name)
         named[role] = tuple(match for match in matches.values() if match is not None)
-        if len(names) > 1 and role not in ("topic", "system", "instance", "value"):
+        if role == "slice":
+            # columns that have a meaning of their own keep it
+            named[role] = tuple(name for name in named[role] if list_roles(name)[:1] not in OWN_MEANING)
+        if len(names) > 1 and role not in ("topic", "system", "instance", "value", "slice"):
             raise InputError(
                 f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
             )

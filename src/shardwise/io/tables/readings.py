@@ -26,6 +26,7 @@ from shardwise.io.tables.candidates import (
 from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows
 from shardwise.io.tables.facts import (
     FEW,
+    SLICE,
     Choices,
     Columns,
     Doubt,
@@ -148,9 +149,13 @@ def _read_named_columns(facts: Facts) -> Reading:
     candidates = list_candidates(replace(facts, named={**facts.named, "value": systems}))
     wide = [candidate for candidate in candidates if candidate.shape == "wide"]
     best = prefer_id(facts, wide[0], wide) if wide else Candidate("wide", facts.given.get("topic"))
-    roles, _ = _assign_roles(facts, replace(best, scores=systems))
-    others = [name for name in facts.columns if name not in (*systems, *roles.values())]
-    return Reading(facts.sheet, roles, systems, True, dict.fromkeys(others, "not named"))
+    roles, omitted = _assign_roles(facts, replace(best, scores=systems))
+    others = {
+        name: SLICE if omitted.get(name) == SLICE else "not named"
+        for name in facts.columns
+        if name not in (*systems, *roles.values())
+    }
+    return Reading(facts.sheet, roles, systems, True, others)
 
 
 def _has_one_score_a_cell(reading: Reading) -> bool:
@@ -379,11 +384,12 @@ def _settle(facts: Facts, candidate: Candidate) -> Reading:
 def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], dict[str, str]]:
     """Return the columns of all labels of the rows, and why others are none."""
     sheet, long = facts.sheet, candidate.shape == "long"
-    roles = {role: name for role, name in facts.given.items() if role != "value"}
+    roles = {role: name for role, name in facts.given.items() if role not in ("value", "slice")}
     chosen = {"topic": candidate.item, "instance": next(iter(candidate.repeat), None), "task": candidate.task}
     chosen |= {"system": candidate.system} if long else {}
     roles |= {role: name for role, name in chosen.items() if name is not None}
-    omitted: dict[str, str] = {}
+    omitted = dict.fromkeys(facts.named.get("slice", ()), SLICE)
+    facts = replace(facts, named={role: names for role, names in facts.named.items() if role != "slice"})
     for role in ("measure", "shard", "split", "task", "cluster", "slice"):
         for name in facts.by_word(role):
             column = facts[name]
@@ -395,7 +401,7 @@ def _assign_roles(facts: Facts, candidate: Candidate) -> tuple[dict[str, str], d
             elif like and role in ("task", "cluster") and sheet.rows > 1:
                 omitted[name] = f"says the same as {roles['topic'] or 'another'}"
             elif role == "slice":
-                omitted[name] = "a slice, not used"
+                omitted[name] = SLICE
             elif role not in roles and (role in ("measure", "shard", "split") or "topic" in roles):
                 roles[role] = name
     used = (*roles.values(), *candidate.scores)

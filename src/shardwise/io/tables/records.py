@@ -13,10 +13,10 @@ from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import xr
-from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.core.scores import DETERMINISTIC, HUMAN, SLICE_PREFIX, missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
-from shardwise.io.tables.facts import FEW, Columns, Reading, find_factors, refuse_words
+from shardwise.io.tables.facts import FEW, SLICE, Columns, Reading, find_factors, refuse_words
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.sheet import Labels, Sheet
 from shardwise.io.tables.words import SAMPLED, find_headline, is_value, simplify_header
@@ -45,6 +45,7 @@ class Records:
     asked: frozenset[str] = field(default_factory=frozenset)  # item labels that have a column of their own
     wide: bool = False  # whether its systems were the columns of a table
     factors: tuple[str, ...] = ()  # labels that are further dimensions
+    slices: tuple[str, ...] = ()  # labels of items that answers may be broken down by
     numbered: bool = False  # whether items are called by the numbers of their rows, as nothing names them
     unnamed: bool = False  # whether its one system is called by its file, as nothing names it
     repeats_kind: str = ""  # samples or seeds, where the source says it
@@ -101,6 +102,8 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     } | {name: factored.require_labels(name) for name in further}
+    slices = {_name_slice(name): name for name in reading.slices if name not in further}
+    labels |= {called: sheet.columns[name].labels for called, name in slices.items()}
     excluded = {name for name in wishes.exclude if name in whole.columns}
     dropped = np.zeros(sheet.rows, dtype=bool)
     for role in ("topic", "system") if wishes.exclude else ():
@@ -142,7 +145,11 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     flat = [column for column in filled if wide and sheet.rows >= FEW and column.constant]
     notes = [*reading.notes, *(f"{column.name} has {column.values[0]:g} in every row" for column in flat)]
     notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
-    omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
+    omitted = [
+        f"{name or '#1'} ({why})"
+        for name, why in reading.omitted.items()
+        if (name or why != "text") and why != SLICE
+    ]
     if omitted:
         notes.append(f"left out: {', '.join(omitted)}")
     if excluded:
@@ -164,12 +171,18 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
+        slices=tuple(slices),
         numbered=numbered,
         unnamed=unnamed,
         repeats_kind=sampled,
         excluded=frozenset(excluded),
         perhaps=str(reading.perhaps or ""),
     )
+
+
+def _name_slice(column: str) -> str:
+    """Return what the labels of a slice are called, which no dimension and no other label of items is."""
+    return SLICE_PREFIX * (column in (*DIMENSIONS, *ITEM_LABELS, HUMAN, DETERMINISTIC)) + column
 
 
 def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
@@ -254,7 +267,8 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
         validate_choice(missing, "missing", get_args(Missing), what="policy for missing rows")
     nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
     further = dict.fromkeys(name for part in parts for name in part.factors)
-    every = dict.fromkeys([*DIMENSIONS, *ITEM_LABELS, *further])
+    slices = [name for name in parts[0].slices if all(name in part.slices for part in parts)]
+    every = dict.fromkeys([*DIMENSIONS, *ITEM_LABELS, *further, *slices])
     roles = [role for role in every if any(role in part.labels for part in parts)]
     for part in parts:
         for role in roles:
@@ -270,7 +284,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     kept = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
     axes = {role: entry if role in kept else _order_labels(entry) for role, entry in axes.items()}
     items, measured = axes["topic"], Labels.join([part.measures for part in parts])
-    nested = [name for name in further if _count_cells(axes[name], items) == _count_cells(items)]
+    nested = [name for name in (*further, *slices) if _count_cells(axes[name], items) == _count_cells(items)]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in axes and dim != "task" and dim not in nested]
     taken = next((name for name in measured.names if name in axes or name in DIMENSIONS), None)
     if taken is not None:
@@ -345,7 +359,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     labels = {
         role: _label_items(items, axes, role, parts) for role in (*ITEM_LABELS, *nested) if role in axes
     }
-    asked = frozenset[str](nested).union(*(part.asked for part in parts))
+    asked = frozenset(name for name in nested if name not in slices).union(*(part.asked for part in parts))
     # labels say something where there are several and, unless they were asked for, items share some
     labels = {
         role: entry
@@ -357,6 +371,9 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     for index in reversed(indexes.values()):
         coords = {**index.create_variables(), **coords}
     read_as = _describe_reading(out, run, dims, measured.names, nouns, labels, parts, axes["system"].names)
+    for name in slices:
+        if name not in nested:
+            read_as += f"; left out: {name.removeprefix(SLICE_PREFIX)} (differs within {nouns.get('topic', 'topic')})"
     if unpaired:
         read_as += f"; unpaired: each {nouns.get('topic', 'topic')} met one {nouns.get('system', 'system')}"
     attrs: dict[str, object] = {
@@ -410,7 +427,10 @@ def _describe_reading(
         low, high = int(each.min()), int(each.max())
         repeats = format_count(high, nouns.get("instance", "instance"))
         words.append(repeats if low == high else f"{low} to {repeats}")
-    inside = [f"in {format_count(len(set(names)), nouns.get(role, role))}" for role, names in labels.items()]
+    inside = [
+        f"in {format_count(len(set(names)), nouns.get(role, role).removeprefix(SLICE_PREFIX))}"
+        for role, names in labels.items()
+    ]
     called = f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
     called = "" if list(measures) == ["score"] else called
     empty = np.isnan(values) & run

@@ -78,10 +78,14 @@
       }
       known.forEach((row, k) => (row.outlier = factor * distances[k] > constants.outlying * spread));
     };
+    // the slice to which the view is confined: its column and the number of its label
+    let part = null;
+    const isInside = (t) => !part || facts.slices[part[0]].codes[t] === part[1];
     const compareItems = (a, b) => {
       const codes = facts.task ? facts.task.codes : null;
       const sizes = new Map();
-      const rows = items.map((item, t) => {
+      const rows = [...items.keys()].filter(isInside).map((t) => {
+        const item = items[t];
         const ka = scores.codes[a * N + t], kb = scores.codes[b * N + t];
         const missing = ka === scores.none || kb === scores.none;
         const apart = Math.abs(ka - kb) > data.scores.same;
@@ -149,7 +153,7 @@
       const { counts } = shown;
       const lines = [fill(sentences.counts, {
         a: long.systems[a], b: long.systems[b], wins: countItems(counts.win), losses: whole(counts.loss), ties: whole(counts.tie),
-        items: whole(N), difference: signed(shown.difference),
+        items: whole(shown.table.length), difference: signed(shown.difference),
         missing: counts.missing ? fill(sentences.missing, { n: whole(counts.missing) }) : "",
       })];
       for (const key of ["carriers", "outliers", "all_fail", "all_solve"]) {
@@ -594,6 +598,14 @@
       keepLink();
     };
     selects.forEach((select, k) => select.addEventListener("change", () => choose(k)));
+    const parts = Object.entries(facts.slices || {}).flatMap(([name, { levels }]) => levels.map((level, k) => [name, k, level]));
+    const filter = $("si-slice");
+    filter.parentElement.hidden = !parts.length;
+    filter.append(...parts.map(([name, , level], k) => Object.assign(make("option", `${name}: ${level}`), { value: k })));
+    filter.addEventListener("change", () => {
+      part = filter.value ? parts[Number(filter.value)] : null;
+      compare();
+    });
     $("si-swap").addEventListener("click", () => {
       [a, b] = [b, a];
       compare();
