@@ -318,7 +318,7 @@ def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
         ({"methods": ["unified none"]}, "does not fit scores by topic, system, shard"),
         ({"methods": []}, "no method"),
         ({"nulls": ["permute"]}, "made of scores"),
-        ({"nulls": ["chaos"]}, f"choose from {', '.join(SCENARIOS)}"),
+        ({"nulls": ["chaos"]}, f"choose one of {', '.join(SCENARIOS)}"),
         ({"claims": [("year",)]}, "cannot generalise over year"),
         ({"instances": 3}, "shards and instances at once"),
         ({"jobs": 0}, "0 jobs"),

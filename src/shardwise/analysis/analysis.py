@@ -522,6 +522,9 @@ class Analysis(Worded):
         if is_unpaired(self.analysed) and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
             row = self.lead.pair_table.iloc[k]
+            if not float(row["se"]) > 0.0:
+                # nothing varies, so that nothing is known to plan with
+                return None
             return settle_unpaired_tie(
                 tie, float(row["se"]), float(row["df"]), float(self.lead.half_widths[k]), self.topics
             )

@@ -14,14 +14,15 @@ from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log
 from shardwise.io.tables.arrow import sheet_of_frame, sheet_of_table
 from shardwise.io.tables.formats import sheet_of_json
-from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.sheet import Sheet, make_column, make_sheet
 
 _TREC_EVAL = re.compile(
     r"(gm_|set_)?(map|ndcg|P|recall|relstring|F)(_|$)|(map|ndcg)_cut_|success_|iprec_at_|num_|bpref$|recip_rank$|Rprec|infAP$|"
     r"11pt_avg$|utility|binG$|G$|relative_P"
 )
 """What pytrec_eval calls its measures."""
-_Row = tuple[str, str, str, Any]  # system, topic, measure, value
+_Row = tuple[str, str, str, Any]
+_ROW = ("system", "topic", "measure", "value")
 
 
 def read_object(data: Any) -> Sheet | list[Log]:
@@ -150,11 +151,11 @@ def _list_scores(system: str, scores: Any) -> Iterator[_Row]:
 
 
 def _sheet_of_rows(rows: Iterable[_Row]) -> Sheet:
-    frame = pd.DataFrame(list(rows), columns=["system", "topic", "measure", "value"])
-    if frame.empty:
+    cells = list(zip(*rows, strict=True))
+    if not cells:
         raise InputError("the table has no scores", remedy="give some")
-    unnamed = frame["measure"] == ""
-    return sheet_of_frame(frame.drop(columns="measure") if unnamed.all() else frame)
+    columns = [make_column(name, values) for name, values in zip(_ROW, cells, strict=True)]
+    return make_sheet([column for column in columns if column.name != "measure" or any(cells[2])], "table")
 
 
 def _is_metric(value: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -260,8 +261,7 @@ def known_nulls(kinds: Iterable[str], source: SimulationSource) -> list[str]:
     """Refuse scenarios that there are not, or that need scores where there are none."""
     nulls = list(kinds)
     for kind in nulls:
-        if kind not in SCENARIOS:
-            raise InputError(f"unknown scenario {kind!r}", remedy=f"choose from {', '.join(SCENARIOS)}")
+        validate_choice(kind, "nulls", SCENARIOS, what="scenario")
         if source.scores is None and SCENARIOS[kind].needs_scores:
             raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
     return nulls

@@ -131,18 +131,14 @@ def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> 
     y = made.draw(0, 1, seed)[0]
     sizes = dict(zip(made.dims, made.shape, strict=True))
     width = len(str(sizes["system"]))
+    firsts = {"topic": 1, "instance": 1, "shard": 0}
     coords: dict[str, object] = {
-        dim: [str(k + 1) for k in range(size)] for dim, size in sizes.items() if dim in ("topic", "instance")
+        dim: [str(first + k) for k in range(sizes[dim])] for dim, first in firsts.items() if dim in sizes
     }
-    coords |= {dim: [str(k) for k in range(size)] for dim, size in sizes.items() if dim == "shard"}
-    coords |= {dim: np.arange(size) for dim, size in sizes.items() if dim == "split"}
+    coords |= {"split": np.arange(sizes["split"])} if "split" in sizes else {}
     coords["system"] = systems or [f"sys{k + 1:0{width}d}" for k in range(sizes["system"])]
-    attrs = {
-        "truth": tuple(float(value) for value in made.truth),
-        "claim": made.claim.short(made.dims),
-        "scenario": made.name,
-        "seed": seed,
-    }
+    truth = tuple(float(value) for value in made.truth)
+    attrs = {"truth": truth, "claim": made.claim.short(made.dims), "scenario": made.name, "seed": seed}
     if "components" in made.facts:
         attrs["components"] = str(made.facts["components"])
     if "margins" in made.facts:

@@ -188,6 +188,8 @@ class Replication:
         Sentences on the whole.
     verdicts : tuple of ClaimVerdict
         One for each claim.
+    is_own : bool
+        Whether the data have the sizes of a collection of the paper, whose cells may equal print.
     """
 
     paper: str
@@ -196,6 +198,7 @@ class Replication:
     facts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
+    is_own: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -248,6 +251,23 @@ def read_printed(name: str, **only: Any) -> pd.DataFrame:
     for column, value in only.items():
         rows = rows[rows[column] == value].drop(columns=column)
     return rows.reset_index(drop=True)
+
+
+@cache
+def count_decimals(paper: str) -> dict[str, int]:
+    """Return how many decimals a paper prints, by the column of its tables, as the text of the files has them.
+
+    >>> count_decimals("FF21")["width"], count_decimals("F19")["tau"]
+    (3, 4)
+    """
+    digits: dict[str, int] = {}
+    for file in resources.files("shardwise.papers").joinpath("printed").iterdir():
+        if file.name.startswith(f"{paper.lower()}-"):
+            table = pd.read_csv(io.StringIO(file.read_text(encoding="utf-8")), dtype=str)
+            for column in table.columns:
+                longest = max(len(str(cell).partition(".")[2]) for cell in table[column])
+                digits[column] = max(digits.get(column, 0), longest)
+    return digits
 
 
 def join_printed(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], paper: str) -> pd.DataFrame:

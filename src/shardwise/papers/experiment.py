@@ -138,6 +138,8 @@ class PaperExperiment:
     claims: ClassVar[tuple[PaperClaim, ...]] = ()
     least: ClassVar[Mapping[str, int]] = {}
     """Options that count something, with the least that has a meaning."""
+    own_sizes: ClassVar[frozenset[tuple[int, int]]] = frozenset()
+    """Systems and topics of the paper's own collections."""
     noun: ClassVar[str] = "split"
     """What one value of a statistic is of."""
 
@@ -316,7 +318,13 @@ class PaperExperiment:
         facts = {"data": source.description, **self.list_facts(source)}
         if absence:
             facts["not made"] = absence
-        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts)
+        tables = [source.scores, *(each for each in source.named.values() if isinstance(each, xr.Dataset))]
+        sizes = {(each.sizes.get("system", 0), each.sizes.get("topic", 0)) for each in tables}
+        sizes |= {
+            (len(c.systems), len(c.topics)) for c in source.named.values() if isinstance(c, sw.Collection)
+        }
+        is_own = bool(sizes & self.own_sizes)
+        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts, is_own)
 
     def _make_key(self, source: PaperData) -> str:
         """Return one word for paper, version, options and data, under which finished steps are kept."""

@@ -90,6 +90,7 @@ class F19(PaperExperiment):
 
     tag: ClassVar[str] = "F19"
     title: ClassVar[str] = "ANOVA models of topics, systems and shards"
+    own_sizes: ClassVar[frozenset[tuple[int, int]]] = frozenset(((129, 50), (104, 50), (72, 50)))
     least: ClassVar[Mapping[str, int]] = {"samples": 2}
 
     measures: Sequence[str] = MEASURES
@@ -227,17 +228,19 @@ class F19(PaperExperiment):
                 if model in DRAWN:
                     kinds = KINDS if model == "MD6" else KINDS[:1]
                     intervals.append(list_intervals(each[0], self.alpha, kinds).assign(**key, model=model))
-                steadiness.append({**key, "model": model, **summarize_splits(each, taus, self.alpha)})
+                if len(each) > 1:
+                    steadiness.append({**key, "model": model, **summarize_splits(each, taus, self.alpha)})
         return {"table_1": rows, "table_2": steadiness, "intervals": intervals}
 
-    def _choose_shards(self, wanted: int) -> int:
+    def _choose_shards(self, table: pd.DataFrame, wanted: int) -> int:
         """Return the number of shards, of those there are, nearest to a figure's."""
-        return min(self.shards, key=lambda count: abs(count - wanted))
+        return min(set(table["shards"]) - {1}, key=lambda count: abs(count - wanted))
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 and 2 and draw Figures 1, 3, 4 and 5."""
         first, table = source.first, frames["table_1"]
-        counts = sorted({self._choose_shards(n) for n in TABLE_1_SHARDS}) if "table_2" in frames else [1]
+        has_shards = bool((table["shards"] > 1).any())
+        counts = sorted({self._choose_shards(table, n) for n in TABLE_1_SHARDS}) if has_shards else [1]
         tau = {count: _format_tau(table, first, count) for count in counts}
         printed = read_printed("f19-table-1")
         titled = join_printed(table, printed, KEYS, self.tag)
@@ -251,7 +254,7 @@ class F19(PaperExperiment):
         shape = Shape(rows=("model",), columns=("columns",), values=FIGURES, only={"measure": (first,)})
         label = f"models compared, {first}, one split of each number of shards"
         yield Exhibit("Table 1", label, titled, shape=shape, summary=shown)
-        if "table_2" in frames:
+        if has_shards:
             changes = compute_changes(printed)
             both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
             shape = Shape(
@@ -262,6 +265,7 @@ class F19(PaperExperiment):
             )
             label = f"change from each smaller model in percent, {first}"
             yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
+        if "table_2" in frames and len(frames["table_2"]):
             # Table 2 stands beside the printed track that has as many runs
             printed = read_printed("f19-table-2", collection=TRACKS.get(source.systems, "T08"))
             joined = join_printed(frames["table_2"], printed, KEYS, self.tag)
@@ -295,14 +299,14 @@ class F19(PaperExperiment):
         whole_rows, last = rows[rows["model"] == WHOLE], rows[rows["model"] == "MD6"]
         panels = [whole_rows.assign(panel="whole collection, MD1")]
         if len(last):
-            three = self._choose_shards(FIGURE_3_SHARDS)
+            three = self._choose_shards(table, FIGURE_3_SHARDS)
             panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
         form = Form(**common, titles=(RANKS, first), series="kind")
         title = "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)"
         yield Exhibit("Figure 3", title, join_rows(panels), form=form)
         if not len(last):
             return
-        ten = self._choose_shards(FIGURE_4_SHARDS)
+        ten = self._choose_shards(table, FIGURE_4_SHARDS)
         tukey = lines[lines["kind"] == "tukey"]
         titles = {name: _format_tau(table, name, ten, name) for name in dict.fromkeys(tukey["measure"])}
         four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"].map(titles))
@@ -311,7 +315,7 @@ class F19(PaperExperiment):
         narrow = tukey[(tukey["measure"] == first) & tukey["model"].isin([WHOLE, "MD6"])]
         five = [
             narrow[narrow["shards"].isin([1, count])].assign(panel=_format_tau(table, first, count))
-            for count in self.shards
+            for count in sorted(set(table["shards"]) - {1})
         ]
         form = Form(**common, titles=(RANKS, first), series="model")
         title = "Tukey intervals of MD1 and MD6 by number of shards"

@@ -100,6 +100,7 @@ class FF21(PaperExperiment):
 
     tag: ClassVar[str] = "FF21"
     title: ClassVar[str] = "bootstrap and classic ANOVA over splits and fills"
+    own_sizes: ClassVar[frozenset[tuple[int, int]]] = frozenset(((40, 50), (129, 50)))
     least: ClassVar[Mapping[str, int]] = {"samples": 2}
 
     measures: Sequence[str] = MEASURES

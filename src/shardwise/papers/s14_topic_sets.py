@@ -84,6 +84,9 @@ class S14(PaperExperiment):
 
     tag: ClassVar[str] = "S14"
     title: ClassVar[str] = "how many topics a test collection needs"
+    own_sizes: ClassVar[frozenset[tuple[int, int]]] = frozenset(
+        ((78, 50), (78, 49), (37, 50), (28, 50), (25, 50), (20, 50))
+    )
 
     depths: Sequence[int] | None = None
     method: str = "sakai"

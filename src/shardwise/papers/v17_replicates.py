@@ -101,6 +101,7 @@ class V17(PaperExperiment):
 
     tag: ClassVar[str] = "V17"
     title: ClassVar[str] = "replicates from random parts of the documents"
+    own_sizes: ClassVar[frozenset[tuple[int, int]]] = frozenset(((40, 50), (129, 50), (80, 50)))
     least: ClassVar[Mapping[str, int]] = {"n_splits": 2}
 
     sets: Mapping[str, Sequence[str]] | None = None

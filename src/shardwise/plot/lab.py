@@ -309,10 +309,12 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     if form.band is not None:
         low, high = form.band
         ends = common | {"y": forms.number(low, **up), "y2": {"field": high}}
-        area = form.mark == "line"
-        layers.append(
-            forms.draw("area", data, ends, opacity=0.25) if area else forms.draw("rule", data, ends)
-        )
+        if form.mark == "line":
+            # thin edges: areas of several series blend to one colour
+            edges = [common | {"y": forms.number(edge, **up)} for edge in form.band]
+            layers += [forms.draw("line", data, edge, strokeWidth=0.6, opacity=0.8) for edge in edges]
+        else:
+            layers.append(forms.draw("rule", data, ends))
     dashes = series.encode("strokeDash") if names and form.mark == "line" else {}
     styles: dict[str, Any] = {"line": {"strokeWidth": 1.2}, "point": {"filled": True, "size": 18}, "bar": {}}
     layers.append(

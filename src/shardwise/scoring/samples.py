@@ -9,6 +9,7 @@ test and interval: the variance of the figures over items holds that of the samp
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,37 +143,29 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
     """
     measure = parse_sample_measure(name)
     table = as_scores(scores)
-    nouns = nouns_of(table)
-    item = nouns.get("topic", "topic")
+    item = nouns_of(table).get("topic", "topic")
+    refuse = partial(InputError, argument="measure", value=name)
     if "instance" not in table.dims:
-        raise InputError(
+        raise refuse(
             f"{name} needs several samples of each {item}, and the scores have one",
             remedy="name the column of the samples: --columns instance=sample",
-            argument="measure",
-            value=name,
         )
     present = table.notnull()
     right = table.sum("instance", skipna=True)
     values = table.to_numpy()
     odd = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if odd.any():
-        raise InputError(
-            f"{name} counts right answers, and a score is {values[odd].flat[0]:g}",
-            remedy="give scores of 0 and 1",
-            argument="measure",
-            value=name,
-        )
+        problem = f"{name} counts right answers, and a score is {values[odd].flat[0]:g}"
+        raise refuse(problem, remedy="give scores of 0 and 1")
     count = present.sum("instance")
     few = ((count > 0) & (count < measure.k)).transpose("topic", "system", ...)
     if bool(few.any()):
         cell = np.argwhere(few.to_numpy())[0]
         names = [level_names(table, dim)[int(i)] for dim, i in zip(("topic", "system"), cell, strict=False)]
         samples = int(count.transpose("topic", "system", ...).to_numpy()[tuple(cell)])
-        raise InputError(
+        raise refuse(
             f"{name} needs {measure.k} samples, and {names[1]} has {samples} on {item} {names[0]}",
             remedy="choose a smaller k, or leave out what is not finished",
-            argument="measure",
-            value=name,
         )
     estimate = estimate_any if measure.kind == "pass@" else estimate_all
     c, n = right.to_numpy().astype(np.int64), count.to_numpy()

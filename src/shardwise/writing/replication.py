@@ -16,7 +16,7 @@ from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, write_csv
 from shardwise.io.atomic import write_atomically
 from shardwise.papers.claims import FAILS, HOLDS, UNDECIDED, UNKNOWN, VERDICTS
-from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Replication
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Replication, count_decimals
 from shardwise.plot.saving import render_svg
 from shardwise.writing.assets import load_templates, read_asset
 from shardwise.writing.names import escape_tex
@@ -137,10 +137,14 @@ def write_text(replication: Replication) -> str:
 
 
 def list_equal_cells(replication: Replication) -> pd.DataFrame:
-    """Return every cell that equals the printed one to its last digit: `label, cell, ours, printed`."""
+    """Return every cell that equals the printed one to its last digit, if the data are the paper's own.
+
+    The columns are `label, cell, ours, printed`.
+    """
     rows = []
+    decimals = count_decimals(replication.paper)
     ending = f"_{replication.paper}"
-    for exhibit in replication.exhibits:
+    for exhibit in replication.exhibits if replication.is_own else ():
         frame = exhibit.data
         for column in [str(c) for c in frame.columns if str(c).endswith(ending)]:
             value = column.removesuffix(ending)
@@ -149,8 +153,7 @@ def list_equal_cells(replication: Replication) -> pd.DataFrame:
             words = [c for c in frame.columns if not pd.api.types.is_float_dtype(frame[c]) and c != value]
             for _, row in frame[frame[column].notna() & frame[value].notna()].iterrows():
                 ours, given = float(row[value]), float(row[column])
-                digits = len(f"{given:.10g}".partition(".")[2])
-                if abs(ours - given) <= 0.5 * 10.0**-digits + 1e-12:
+                if abs(ours - given) <= 0.5 * 10.0 ** -decimals.get(value, 0) + 1e-12:
                     key = ", ".join(f"{c} {row[c]}" for c in words if not str(c).endswith(ending))
                     rows.append(
                         {"label": exhibit.label, "cell": f"{value}: {key}", "ours": ours, "printed": given}

@@ -420,10 +420,8 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
     measure_first = few < many or (few == many and not "".join(first[:1])[:1].isdigit())
     if (_SUMMARY in second) != (_SUMMARY in first):
         measure_first = _SUMMARY in second
-    topics, measures = (second, first) if measure_first else (first, second)
-    kept = [k for k, topic in enumerate(topics) if topic != _SUMMARY]
+    header = ("measure", "topic", "value") if measure_first else ("topic", "measure", "value")
+    kept = [row for row in rows if row[1][header.index("topic")] != _SUMMARY]
     if not kept:
         raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
-    columns = {"topic": topics, "measure": measures, "value": [fields[2] for _, fields in rows]}
-    sheet = [Column(name, Labels.of_texts(cells[k] for k in kept)) for name, cells in columns.items()]
-    return make_sheet(sheet, str(path), lambda row: f"{path}:{rows[kept[row]][0]}", system=system)
+    return replace(sheet_of_cells(kept, Dialect(" ", header, 0, 1), path), system=system)

@@ -67,14 +67,8 @@ class Margins:
 
     def select_systems(self, rows: Ints) -> Margins:
         """Select the margins of these systems."""
-        return replace(
-            self,
-            kernel=self.kernel[rows],
-            base=self.base[rows],
-            mean=self.mean[rows],
-            concentration=self.concentration[rows],
-            reach=self.reach[rows],
-        )
+        each = ("kernel", "base", "mean", "concentration", "reach")
+        return replace(self, **{name: getattr(self, name)[rows] for name in each})
 
     def replace_unsuited(self, target: Floats) -> Margins:
         """Replace kernel estimates of systems that never scored as high or low as their target by distributions.

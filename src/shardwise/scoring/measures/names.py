@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from shardwise.core.errors import InputError, refuse_unknown
@@ -150,6 +152,15 @@ def _parse_exactly(text: str) -> Measure | None:
     return None if padded or level or relative or counted else _parse_ours(text, text)
 
 
+@cache
+def _collect_capitals() -> dict[str, set[str]]:
+    """Return the names of other programs by their lower case."""
+    capitals: dict[str, set[str]] = {}
+    for name in itertools.chain.from_iterable(read_names().values()):
+        capitals.setdefault(name.lower(), set()).add(name)
+    return capitals
+
+
 def _ask_tools(text: str) -> list[Measure]:
     """Read a name that is not ours: all programs that have it must mean the same."""
     meanings: dict[tuple[Measure, ...], list[str]] = {}
@@ -161,7 +172,7 @@ def _ask_tools(text: str) -> list[Measure]:
         # the name in the capitals of names that we or other programs have
         head = shape[1]
         heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper()}
-        heads |= {name for names in read_names().values() for name in names if name.lower() == head.lower()}
+        heads |= _collect_capitals().get(head.lower(), set())
         spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
     for spelled in spellings:
         for tool in (*others, "shardwise"):

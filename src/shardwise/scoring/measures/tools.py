@@ -193,18 +193,19 @@ def _translate_ntcireval(text: str) -> list[str] | None:
 
 
 @cache
-def _compile_shape(shape: str) -> re.Pattern[str]:
-    """Return the expression of a name with placeholders: {k} for a whole number, others for any number."""
-    whole = re.escape(shape).replace(r"\{k\}", "(?P<k>[0-9]+)")
-    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[0-9]+(?:[.][0-9]+)?)", whole))
+def _compile_shapes(tool: str) -> list[tuple[re.Pattern[str], str]]:
+    """Return the expressions of a program's names and ours: {k} stands for a whole number, others for any number."""
+    shapes = []
+    for name, ours in read_names()[tool].items():
+        whole = re.escape(name).replace(r"\{k\}", "(?P<k>[0-9]+)")
+        shapes.append((re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[0-9]+(?:[.][0-9]+)?)", whole)), ours))
+    return shapes
 
 
 def _fill_shape(tool: str, text: str) -> list[str] | None:
     """Return our name of one with numbers in it, such as ``ndcg@20`` or ``INST-T=1``."""
-    for shape, ours in read_names()[tool].items():
-        if match := _compile_shape(shape).fullmatch(text):
-            return [ours.format_map(match.groupdict())]
-    return None
+    matches = ((shape.fullmatch(text), ours) for shape, ours in _compile_shapes(tool))
+    return next(([ours.format_map(match.groupdict())] for match, ours in matches if match), None)
 
 
 def _translate_cwl_eval(text: str) -> list[str] | None:
