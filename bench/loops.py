@@ -1,6 +1,6 @@
 """Loops of candidates on one hold-out: false acceptances, power, kills and concurrent calls of the gate with a ledger.
 
-python -m bench.loops [part …] [--loops 2000]
+python -m bench.loops [part …] [--loops 2000] [--seen 2000]
 
 Parts: false (loops of 10 to 300 candidates, five makers of candidates that see the verdicts of one gate), probing (true
 gains as probes, then an attack), power (the first and the 30th candidate beside four other rules), equal (100 loops
@@ -14,13 +14,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import multiprocessing
 import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,22 +93,6 @@ def reanswer(rng: np.random.Generator, answers: Bools, share: float) -> Bools:
     return answers ^ (rng.random(answers.shape, np.float32) < share)
 
 
-def make_equal(rng: np.random.Generator, base: Bools, right: Bools) -> Maker:
-    """Candidates that differ from the base on 20 % of the items by chance."""
-    while True:
-        _, base = yield reanswer(rng, base, DISAGREEMENT)
-
-
-def make_worse(rng: np.random.Generator, base: Bools, right: Bools) -> Maker:
-    """Candidates that lose .02 in truth."""
-    while True:
-        # a spoilt item was right in half of the cases
-        spoilt = np.where(
-            rng.random(base.shape, np.float32) < 0.04, ~right, reanswer(rng, base, DISAGREEMENT)
-        )
-        _, base = yield spoilt
-
-
 def make_recombined(rng: np.random.Generator, base: Bools, right: Bools) -> Maker:
     """Item by item what accepted candidates had, and what rejected ones had not, with some chance."""
     votes = np.zeros(base.shape, np.float32)
@@ -148,9 +133,9 @@ def make_restarts(rng: np.random.Generator, base: Bools, right: Bools) -> Maker:
         _, base = yield place
 
 
+BLIND = {"equal": (0.1, 0.1), "worse by .02": (0.09, 0.11)}
+"""Candidates that do not depend on verdicts, by the chances of a gain and of a loss of an item."""
 MAKERS = {
-    "equal": make_equal,
-    "worse by .02": make_worse,
     "recombination": make_recombined,
     "boosting": make_boosted,
     "restarts": make_restarts,
@@ -178,6 +163,19 @@ def play_loops(
     return verdicts
 
 
+def play_blind(
+    chances: tuple[float, float], gate: Gate, rng: np.random.Generator, loops: int, items: int
+) -> Bools:
+    """(loops, 300) the same for candidates that do not depend on verdicts: all compared with the first base."""
+    accepted = np.zeros(loops, np.int64)
+    verdicts = np.zeros((loops, LENGTHS[-1]), bool)
+    for t in range(1, LENGTHS[-1] + 1):
+        gains, losses = rng.multinomial(items, (*chances, 1.0 - sum(chances)), loops)[:, :2].T
+        verdicts[:, t - 1] = gate(t, accepted, gains, losses, items)
+        accepted += verdicts[:, t - 1]
+    return verdicts
+
+
 def blocks(loops: int) -> Iterator[int]:
     """Loops that are played at a time."""
     while loops > 0:
@@ -194,28 +192,28 @@ def summarise(hits: Bools) -> dict[str, float]:
     }
 
 
-def count_false(loops: int) -> pd.DataFrame:
-    """False acceptances over whole loops."""
-    rows = []
-    for name, maker in MAKERS.items():
-        for items in ITEMS:
-            for title, gate in (("ledger", by_ledger), ("plain", by_t)):
-                rng = np.random.default_rng([51, items, len(name)])
-                played = [play_loops(maker, gate, rng, size, items, LENGTHS[-1]) for size in blocks(loops)]
-                verdicts = np.concatenate(played)
-                for length in LENGTHS:
-                    hits = verdicts[:, :length].any(axis=1)
-                    rows.append(
-                        {
-                            "maker": name,
-                            "items": items,
-                            "gate": title,
-                            "candidates": length,
-                            **summarise(hits),
-                        }
-                    )
-                print(rows[-1], flush=True)
-    return pd.concat([pd.DataFrame(rows), count_other_scores(loops)], ignore_index=True)
+def count_false(loops: int, seen: int) -> pd.DataFrame:
+    """False acceptances over whole loops, so many of makers that see verdicts; the table is written after each cell."""
+    rows = count_other_scores(loops).to_dict("records")
+    gates = {"ledger": by_ledger, "plain": by_t}
+
+    def add_cell(name: str, items: int, title: str, verdicts: Bools) -> None:
+        for length in LENGTHS:
+            hits = verdicts[:, :length].any(axis=1)
+            rows.append(
+                {"maker": name, "items": items, "gate": title, "candidates": length, **summarise(hits)}
+            )
+        pd.DataFrame(rows).round(6).to_csv(OUT / "loops_false.csv", index=False)
+        print(rows[-1], flush=True)
+
+    for (name, chances), items, (title, gate) in product(BLIND.items(), (*ITEMS, 1000), gates.items()):
+        rng = np.random.default_rng([51, items, len(name)])
+        add_cell(name, items, title, play_blind(chances, gate, rng, loops, items))
+    for items, (name, maker), (title, gate) in product(ITEMS, MAKERS.items(), gates.items()):
+        rng = np.random.default_rng([51, items, len(name)])
+        played = [play_loops(maker, gate, rng, size, items, LENGTHS[-1]) for size in blocks(seen)]
+        add_cell(name, items, title, np.concatenate(played))
+    return pd.DataFrame(rows)
 
 
 def count_other_scores(loops: int) -> pd.DataFrame:
@@ -232,8 +230,11 @@ def count_other_scores(loops: int) -> pd.DataFrame:
                     lost = rng.binomial(items, 0.01, loops)
                     mean = 0.01 - lost / items
                     if title == "ledger":
-                        rows_of = np.where(np.arange(items) < lost[:, None], -0.99, 0.01)
-                        passed = differences_p(rows_of, 0.0, level) <= level
+                        # few kinds of tables: so many losses, after so many acceptances
+                        kinds, place = np.unique(np.stack([lost, accepted]), axis=1, return_inverse=True)
+                        limits = look_level(t, kinds[1], RATE)
+                        differences = np.where(np.arange(items) < kinds[0][:, None], -0.99, 0.01)
+                        passed = (differences_p(differences, 0.0, limits) <= limits)[place]
                     else:
                         se = np.sqrt(np.maximum(lost / items * (1 - lost / items), 1e-12) / (items - 1))
                         passed = mean / se > student_critical(2 * RATE, items - 1.0)
@@ -380,14 +381,14 @@ def compare_with_command(loops: int) -> pd.DataFrame:
     """Loops of ten candidates by the command and by the vectorised copy: verdicts that are not the same."""
     rows = []
     items, length = 200, 10
-    for name, maker in (("recombination", make_recombined), ("gaining .1", None)):
+    for name, maker in (("recombination", make_recombined), ("gaining", None)):
         rng = np.random.default_rng(55)
         unlike = counted = passes = 0
         for _ in range(loops // 2):
             with tempfile.TemporaryDirectory() as folder:
                 place = Path(folder)
                 right, base = rng.random((2, 1, items)) < 0.5
-                making = (maker or make_equal)(rng, base, right)
+                making = (maker or make_restarts)(rng, base, right)
                 candidate, accepted = next(making), np.zeros(1, np.int64)
                 write_answers(place / "base.csv", (base == right)[0])
                 for t in range(1, length + 1):
@@ -412,67 +413,70 @@ def compare_with_command(loops: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def start_command(folder: Path, name: str) -> subprocess.Popen[bytes]:
-    """Start the command on one candidate."""
-    words = [
-        sys.executable,
-        "-m",
-        "shardwise",
-        "gate",
-        "base.csv",
-        name,
-        "--margin",
-        "0",
-        "--ledger",
-        "gate.jsonl",
-    ]
-    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def call_gate(folder: Path, names: Sequence[str], told: Any) -> None:
+    """Call the command on some candidates in this process, and note each verdict once it is printed."""
+    os.chdir(folder)
+    for name in names:
+        words = ["gate", "base.csv", name, "--margin", "0", "--ledger", "gate.jsonl"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            run_command(words)
+        os.write(told, f"{name}\n".encode())
+
+
+def check_ledger(folder: Path, part: str, calls: int, killed: int, told: set[str]) -> dict[str, Any]:
+    """What a ledger holds after its callers are gone."""
+    ledger = load_ledger(folder / "gate.jsonl")
+    names = [f"{look['name']}.csv" for look in ledger.looks]
+    total = sum(float(look_level(t, 0, RATE)) for t in range(1, len(names) + 1))
+    return {
+        "part": part, "calls": calls, "killed": killed, "told": len(told), "recorded": len(names),
+        "told_not_recorded": len(told - set(names)), "twice": len(names) - len(set(names)),
+        "sum_error": abs(total - ledger.spent),
+    }  # fmt: skip
 
 
 def kill_and_crowd(kills: int, crowd: int) -> pd.DataFrame:
-    """Commands killed at random moments, and four times as many at once: what the ledger holds then."""
+    """Commands killed at random moments, and four processes of so many commands at once: what the ledger holds then.
+
+    The commands run in copies of this process, so that 200 of them do not load everything anew.
+    """
     rows = []
     rng = np.random.default_rng(56)
     items = 200
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_answers(folder / "base.csv", rng.random(items) < 0.6)
-        write_answers(folder / "c.csv", rng.random(items) < 0.6)
-        began = time.monotonic()
-        start_command(folder, "c.csv").communicate()
-        seconds = time.monotonic() - began
-        told, killed = 1, 0
-        for k in range(kills):
-            write_answers(folder / f"c{k}.csv", rng.random(items) < 0.6)
-            process = start_command(folder, f"c{k}.csv")
-            # most within the last third, where the ledger is written
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(seconds * rng.uniform(0.6, 1.15))
-            process.kill()
-            told += b"FAIL" in process.communicate()[0]
-            killed += process.returncode == -9
-        ledger = load_ledger(folder / "gate.jsonl")
-        names = [look["name"] for look in ledger.looks]
-        total = sum(float(look_level(t, 0, RATE)) for t in range(1, len(names) + 1))
-        rows.append({"part": "kills", "calls": kills, "killed": killed, "told": told, "recorded": len(names),
-                     "twice": len(names) - len(set(names)), "sum_error": abs(total - ledger.spent)})  # fmt: skip
-        print(rows[-1], flush=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_answers(folder / "base.csv", rng.random(items) < 0.6)
-        told = 0
-        for k in range(crowd):
-            names = [f"c{k}-{j}.csv" for j in range(4)]
+    forked = multiprocessing.get_context("fork")
+    for part in ("kills", "4 at once"):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_answers(folder / "base.csv", rng.random(items) < 0.6)
+            names = [f"c{k}.csv" for k in range(kills if part == "kills" else 4 * crowd)]
             for file in names:
                 write_answers(folder / file, rng.random(items) < 0.6)
-            each = [start_command(folder, file) for file in names]
-            told += sum(b"FAIL" in process.communicate()[0] for process in each)
-        ledger = load_ledger(folder / "gate.jsonl")
-        names = [look["name"] for look in ledger.looks]
-        total = sum(float(look_level(t, 0, RATE)) for t in range(1, len(names) + 1))
-        rows.append({"part": "4 at once", "calls": 4 * crowd, "killed": 0, "told": told, "recorded": len(names),
-                     "twice": len(names) - len(set(names)), "sum_error": abs(total - ledger.spent)})  # fmt: skip
-        print(rows[-1], flush=True)
+            reading, writing = os.pipe()
+            killed, seconds = 0, 0.0
+            if part == "kills":
+                for k, file in enumerate(names):
+                    process = forked.Process(target=call_gate, args=(folder, [file], writing))
+                    began = time.monotonic()
+                    process.start()
+                    # the first two are timed, the second without what is loaded
+                    process.join(None if k < 2 else seconds * rng.uniform(0.3, 1.2))
+                    process.kill()
+                    process.join()
+                    seconds = time.monotonic() - began if k < 2 else seconds
+                    killed += process.exitcode == -9
+            else:
+                each = [
+                    forked.Process(target=call_gate, args=(folder, names[k::4], writing)) for k in range(4)
+                ]
+                for process in each:
+                    process.start()
+                for process in each:
+                    process.join()
+            os.close(writing)
+            with os.fdopen(reading) as lines:
+                told = set(lines.read().split())
+            rows.append(check_ledger(folder, part, len(names), killed, told))
+            print(rows[-1], flush=True)
     return pd.DataFrame(rows)
 
 
@@ -544,7 +548,7 @@ def draw_example(loops: int) -> pd.DataFrame:
 def run_parts() -> None:
     """Run the parts that are asked for and write their tables."""
     parts: dict[str, Callable[[int], pd.DataFrame]] = {
-        "false": count_false,
+        "false": lambda loops: count_false(loops, chosen.seen or loops),
         "probing": attack_by_probing,
         "power": measure_power,
         "equal": lambda loops: compare_with_command(100),
@@ -554,6 +558,7 @@ def run_parts() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(parts))
     parser.add_argument("--loops", type=int, default=2000)
+    parser.add_argument("--seen", type=int, help="loops of makers that see the verdicts; as many by default")
     chosen = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for part in chosen.parts:

@@ -72,6 +72,7 @@ def test_a_loop_on_the_command_line(folder: Path) -> None:
             ("good.csv", "--base-of", "absent.jsonl"),
             "absent.jsonl: cannot be read (No such file or directory)",
         ),
+        (("base.csv", "good.csv", "-m", "a", "-m", "b"), "--measure: a ledger judges by one measure"),
         (("good.csv", "--base-of", "base.csv"), "base.csv: is not a ledger; name another file"),
     ],
 )

@@ -45,7 +45,7 @@ SLOWER = [
     ("replicate f19 t.csv --out out", 2),
     ("replicate v17 t.csv --out out", 2),
     ("replicate s14 t.csv --out out", 2),
-    ("replicate ff21 t.csv --out out", None),
+    ("replicate ff21 t.csv --out out", 2),
     ("replicate j15 t.csv --out out", None),
     ("design interval t.csv", 2),
     ("design repeats t.csv --min-diff 0.1", None),

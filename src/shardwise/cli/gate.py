@@ -76,6 +76,12 @@ def _judge_by_ledger(options: Options) -> Result:
              " has no effect with a ledger, whose tests hold at any level"),
             remedy="remove it",
         )  # fmt: skip
+    several = ["measure"] if len(options.measure) > 1 else ["by"] if options.values.get("by") else []
+    if several:
+        raise InputError(
+            (Option(several[0]), ": a ledger judges by one measure, over all items"),
+            remedy="name one measure, and no slices",
+        )
     how: dict[str, Any] = {name: getattr(options, name) for name in ("alpha", "power")}
     how["margin"] = float(options.margin)
     if options.ledger.exists() and options.ledger.stat().st_size:

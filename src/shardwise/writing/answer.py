@@ -20,6 +20,8 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
+from shardwise.stats.lift import check_ratio, measure_lift
+from shardwise.stats.student import student_critical
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
     equate_p,
@@ -37,6 +39,8 @@ NAMELESS = ("", "score")
 """Measures that need no name beside a number."""
 MOST_FILES = 3
 """Input files that a heading names."""
+UNLIKELY = 0.001
+"""p-value below which unequal numbers of items are warned of."""
 FAR = 20
 """Times the topics at hand beyond which more topics are no useful advice."""
 CONTROLLED = {"family": "family-wise error", "discovery": "false discovery rate"}
@@ -110,7 +114,8 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
     reverse = bool(result.n_significant and result.pairs.gain[0] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
-    known = ", ".join([*details, p] if p not in details else details)
+    lift = _write_lift(result, setting, reverse=reverse)
+    known = "; ".join([", ".join([*details, p] if p not in details else details), *lift])
     if reverse:
         a, b = b, a
     if result.n_significant and result.pairs.lower_is_better and setting.measure not in NAMELESS:
@@ -118,6 +123,37 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
     if result.n_significant:
         return f"{a} is significantly better than {b}: {_add_unit(gain, setting)} ({known})."
     return f"{a} and {b} are tied: difference {_add_unit(gain, setting)} ({known})."
+
+
+def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[str]:
+    """The difference of two systems that met different items as a share of the second mean, with its interval."""
+    estimates = result.pairs.estimates
+    if not (isinstance(setting, Analysis) and setting.analysed.unpaired) or estimates.mean_se is None:
+        return []
+    k = [int(result.pairs.ia[0]), int(result.pairs.ib[0])][:: -1 if reverse else 1]
+    means, errors = result.pairs.means[k], np.atleast_2d(estimates.mean_se)[0][k]
+    critical = float(student_critical(result.alpha, result.pairs.df)[0])
+    lift = measure_lift(float(means[0]), float(errors[0]), float(means[1]), float(errors[1]), critical)
+    if lift is None:
+        return []
+    share, lower, upper = (f"{format_signed(100.0 * x, 1)}%" for x in lift)
+    limits = f"{lower} to {upper}" if np.isfinite(lift.lower) else "unbounded"
+    return [f"lift {share}, {format_percent(1.0 - result.alpha)} CI {limits}"]
+
+
+def _write_ratio(analysis: Analysis) -> list[str]:
+    """A warning where systems that met different items met so different numbers of them that chance is no reason."""
+    if not analysis.analysed.unpaired:
+        return []
+    counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1).astype(np.float64)
+    p = check_ratio(counts)
+    if p >= UNLIKELY:
+        return []
+    named = ", ".join(f"{n:,.0f}" for n in counts)
+    return [
+        f"Check the assignment: shares of {analysis.nouns_for('topic')} differ from equal ones ({named}; χ² test,"
+        f" {equate_p(format_p(p))}). If they were meant to be equal, the comparison may be invalid."
+    ]
 
 
 def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
@@ -363,7 +399,7 @@ def write_pairs(analysis: Analysis) -> list[str]:
             lines.append(f"The same pairs differ for {other.claim}.")
         else:
             lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
-    return lines
+    return lines + _write_ratio(analysis)
 
 
 def lower_first(text: str) -> str:
