@@ -28,6 +28,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.scores import as_scores
 from shardwise.methods.names import Procedure, list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats.groups import count_wins
@@ -163,7 +164,7 @@ def run_agreement(folder: Path) -> pd.DataFrame:
                 continue
             # McNemar's test is of right and wrong answers
             shown = (scores > 0.3).astype(float) if procedure.name.startswith("mcnemar") else scores
-            pairs = run_procedure(procedure, shown, n_resamples=DRAWS if procedure.draws else None)
+            pairs = run_procedure(procedure, as_scores(shown), n_resamples=DRAWS if procedure.draws else None)
             kinds = contradictions(pairs)
             row = rows.setdefault(procedure.name, dict.fromkeys(("tables", "contradictory", *KINDS), 0))
             row["tables"] += 1

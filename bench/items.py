@@ -39,7 +39,7 @@ def main() -> None:
             write_scores(path, items, systems, repeats)
             reading, scores = best_of(2, lambda path=path: as_scores(path))
             pair, _ = best_of(2, lambda scores=scores: list_items(scores, "m0", "m1"))
-            names = tuple(map(str, scores["system"].values))
+            names = scores.systems
             matrix, _ = best_of(2, lambda scores=scores, names=names: make_item_matrix(scores, names))
             print(f"| {items:,} | {systems} | {repeats} | {reading} | {pair} | {matrix} |")
 

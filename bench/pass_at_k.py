@@ -18,6 +18,7 @@ import xarray as xr
 
 from shardwise.comparing.run import run_procedure
 from shardwise.core.arrays import Floats
+from shardwise.core.scores import as_scores
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import Tables
 from shardwise.scoring.samples import SAMPLES, estimate_any
@@ -86,7 +87,7 @@ def measure_coverage(
         rng = np.random.default_rng([seed, 1, i])
         y = draw_figures(rng, SHAPES[shape], n, k, 1, questions, 2)[0]
         table = xr.DataArray(y, dims=("topic", "system"), attrs={"range": (0.0, 1.0), SAMPLES: (n, n)})
-        pairs = run_procedure(procedure, table, n_resamples=RESAMPLES, seed=i)
+        pairs = run_procedure(procedure, as_scores(table), n_resamples=RESAMPLES, seed=i)
         frame, pair = pairs.intervals(0.95, "mean"), pairs.to_frame(0.95).iloc[0]
         means += int(((frame["lower"] <= truth) & (truth <= frame["upper"])).sum())
         differences += int(pair["lower"] <= 0.0 <= pair["upper"])

@@ -108,7 +108,7 @@ def measure_table(job: tuple[Cell, int]) -> tuple[bool, float, float, bool]:
     """Whether a pair that does not differ was called so, the shares found by steps and by Holm, and interactions."""
     cell, seed = job
     scores, code = draw_table(cell, np.random.default_rng([20, *map(hash_text, map(str, cell)), seed]))
-    y = scores.to_numpy()
+    y = scores.values
     ia, ib = np.triu_indices(cell.systems, 1)
     single, within = correct_pairs(y, code, seed)
     significant = adjust_across(within) <= ALPHA
@@ -128,13 +128,11 @@ def check_table(cell: Cell, seed: int) -> float:
     """Return the largest difference of a p-value to the one that the package gives with the same resamples."""
     scores, code = draw_table(cell, np.random.default_rng([20, *map(hash_text, map(str, cell)), seed]))
     procedure = parse_procedure("moderated").for_layout(("topic", "system"))
-    whole = run_procedure(
-        procedure, scores, seed=seed, n_resamples=RESAMPLES, only=list(scores["system"].values)
-    )
+    whole = run_procedure(procedure, scores, seed=seed, n_resamples=RESAMPLES, only=list(scores.systems))
     run = {"seed": seed, "n_resamples": RESAMPLES}
     found = compare_slices(scores, whole, procedure, "category", alpha=ALPHA, run=run).pairs
-    expected = adjust_across(correct_pairs(scores.to_numpy(), code, seed)[1])
-    names = [str(name) for name in scores["system"].values]
+    expected = adjust_across(correct_pairs(scores.values, code, seed)[1])
+    names = list(scores.systems)
     ia, ib = np.triu_indices(cell.systems, 1)
     at = {frozenset((names[a], names[b])): k for k, (a, b) in enumerate(zip(ia, ib, strict=True))}
     rows = {name: k for k, name in enumerate(dict.fromkeys(found["slice"]))}

@@ -255,8 +255,9 @@ def passes(cell: Cell, difference: float, repetitions: int, rng: np.random.Gener
         precision = intervals.independent_items(moments)
         if cell.cluster is not None:
             k = np.maximum(*intervals.failure_costs(moments))
-            found = units.cluster_variance(new - base, cell.cluster, k)
-            precision = intervals.Precision(found.variance, found.df, found.items)
+            found = units.cluster_variance(new - base, cell.cluster)
+            effect = units.design_effect(new - base, cell.cluster, np.ones(cell.items), k)
+            precision = intervals.Precision(found.variance, found.df, cell.items / effect)
         ours += int((intervals.p_no_worse(moments, cell.margin, precision) <= ALPHA / 2).sum())
         c = scipy.stats.t.isf(ALPHA / 2, precision.df)
         students += int((moments.mean - c * np.sqrt(precision.variance) > -cell.margin).sum())

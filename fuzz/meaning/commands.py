@@ -25,7 +25,8 @@ from shardwise.methods.names import list_procedures
 WEIGHTS = {
     "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,
     "design power": 4, "design interval": 3, "design table": 2, "design pools": 1, "design budget": 2,
-    "design repeats": 2, "design equivalence": 2, "replicate s14": 0.2, "replicate v17": 0.2, "replicate f19": 0.2,
+    "design repeats": 2, "design equivalence": 2, "design loop": 2,
+    "replicate s14": 0.2, "replicate v17": 0.2, "replicate f19": 0.2,
 }  # fmt: skip
 """Commands and how often they are tried."""
 LEFT_OUT = {
@@ -122,6 +123,8 @@ CHOICES: dict[str, Values] = {
 """Values of options by key; an empty text is a flag."""
 UNTRIED = {
     "instances": "of runs with repeats", "human": "takes another file", "sequential": "keeps a state",
+    "by": "takes labels of items", "ledger": "keeps a state", "reveal": "of a ledger", "candidates": "of a ledger",
+    "base-of": "of a ledger", "plan": "of a ledger",
     "also": "takes another collection", "inputs": "of repeat", "port": "of serve", "token": "of serve",
     "open": "of serve", "limit": "of serve",
 }  # fmt: skip
@@ -180,7 +183,7 @@ def make_line(g: random.Random) -> Line:
     base = DEMANDED.get(command, lambda given: [])(given)
     if len(given.measures) > 1 and not given.runs and g.random() < 0.8:
         base = [*base, "--measure", given.measures[0]]
-    if not given.inputs and command != "simulate":
+    if not given.inputs and command not in ("simulate", "design loop"):
         base = [*base, "--variance", "0.05"]
     free = [key for key in declared if f"--{key}" not in base]
     chosen = {

@@ -136,6 +136,8 @@ INPUTS = {
     "measures": Kind(lambda g: _make_long(g, measures=2), COMPARING),
     "runs": Kind(_make_runs, (*COMPARING, "stability", "score", "calibrate", *DESIGNS, "replicate")),
     "votes": Kind(_make_votes, ("compare", "leaderboard")),
-    "nothing": Kind(_make_nothing, ("simulate", "design power", "design interval", "design table")),
+    "nothing": Kind(
+        _make_nothing, ("simulate", "design power", "design interval", "design table", "design loop")
+    ),
 }
 """Kinds of input by name."""

@@ -21,6 +21,7 @@ from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.run import run_procedure
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
+from shardwise.core.scores import as_scores
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.recorded import LARGEST_RATIO
@@ -214,7 +215,7 @@ def test_identical_systems_are_found_once() -> None:
     table = xr.DataArray(
         np.tile([[0.1, 0.2, 0.1, 0.1]], (3, 1)), dims=("topic", "system"), coords={"system": list("abcd")}
     )
-    assert identical_systems(table) == [("a", "c"), ("a", "d")]
+    assert identical_systems(as_scores(table)) == [("a", "c"), ("a", "d")]
 
 
 class TestPower:
@@ -280,7 +281,7 @@ def test_every_split_is_put_to_the_very_procedure() -> None:
     for one, claim in zip(content.splits, content.claims, strict=True):
         assert one.procedure == claim.procedure.on_one_split
         each = [
-            run_procedure(one.procedure, scores.isel(split=i, drop=True), n_resamples=199, seed=7)
+            run_procedure(one.procedure, as_scores(scores).select(split=i), n_resamples=199, seed=7)
             for i in range(3)
         ]
         assert one.common == int(unanimous(each).reject(0.05).sum())

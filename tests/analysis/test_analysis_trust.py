@@ -168,9 +168,9 @@ def test_what_is_on_record_is_not_simulated_again(monkeypatch: pytest.MonkeyPatc
     assert find_record(table, (default,), alpha=0.1) is None
     assert find_record(table, (default,), alpha=0.05, baseline="0") is None
     assert find_record(table, (parse_procedure("MD1 scheffe topic"),), alpha=0.05) is None
-    assert find_record(table.isel(topic=slice(20)), (default,), alpha=0.05) is None
-    assert find_record((table > 0.5).astype(float), (default,), alpha=0.05) is None
-    assert find_record(table * 3, (default,), alpha=0.05) is None
+    assert find_record(table.select(topic=slice(20)), (default,), alpha=0.05) is None
+    assert find_record(table.with_values((table.values > 0.5).astype(float)), (default,), alpha=0.05) is None
+    assert find_record(table.with_values(table.values * 3), (default,), alpha=0.05) is None
 
 
 def test_the_record_is_that_of_the_study() -> None:
@@ -269,15 +269,16 @@ def test_a_baseline_is_tried_on_its_own_pairs() -> None:
 
 def test_pairs_with_a_baseline_are_decided_as_compare_does() -> None:
     scores = sw.simulate.scores(topics=25, systems=6, sd={"topic": 0.2, "error": 0.1}, effects=0.1, seed=4)
-    names = [str(name) for name in scores["system"].values]
+    table = as_scores(scores)
+    names = table.systems
     for name in ("t holm", "MD1 dunnett topic", "MD1 bh topic", "moderated"):
         procedure = sw.methods.parse_procedure(name)
-        tables = make_tables(procedure, scores)
+        tables = make_tables(procedure, table)
         pairs = choose_pairs(tuple(map(str, range(tables.systems))), None, ["2"])
         assert pairs is not None
         ia, ib = pairs
         found = procedure.decide(tables, pairs)
-        frame = run_procedure(procedure, scores, baseline=names[2]).to_frame()
+        frame = run_procedure(procedure, table, baseline=names[2]).to_frame()
         other = [a if b == names[2] else b for a, b in zip(frame["a"], frame["b"], strict=True)]
         expected = dict(zip(other, frame["p_adjusted"], strict=True))
         own = [names[a] if b == 2 else names[b] for a, b in zip(ia, ib, strict=True)]

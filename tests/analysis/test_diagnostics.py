@@ -21,6 +21,7 @@ from shardwise.analysis.diagnostics import (
     residual_figures,
 )
 from shardwise.core.model import MD1
+from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.names import parse_procedure
 
@@ -54,9 +55,9 @@ def test_a_system_without_residuals_has_no_ratio() -> None:
     assert list_kinds(replace(FAIR, least_sd=0.0)) == []
 
 
-def make_table(topics: int) -> xr.DataArray:
+def make_table(topics: int) -> Scores:
     values = np.random.default_rng(1).normal(size=(topics, 3))
-    return xr.DataArray(values, dims=("topic", "system"), coords={"system": list("abc")})
+    return as_scores(xr.DataArray(values, dims=("topic", "system"), coords={"system": list("abc")}))
 
 
 def test_few_topics_are_fewer_than_the_limit() -> None:
@@ -79,9 +80,10 @@ def test_many_undefined_scores_are_more_than_the_limit() -> None:
 
 def test_a_topic_on_which_nobody_differs_is_counted() -> None:
     table = make_table(FEW_TOPICS)
-    table[3] = 0.5
-    table[4] = [0.5, 0.5, np.nextafter(0.5, 1.0)]
-    (remark,) = check_scores(table, 0, "", 1, {})
+    values = table.values.copy()
+    values[3] = 0.5
+    values[4] = [0.5, 0.5, np.nextafter(0.5, 1.0)]
+    (remark,) = check_scores(table.with_values(values), 0, "", 1, {})
     assert (remark.kind, remark.facts["topics"]) == ("uninformative topics", 1)
 
 

@@ -15,7 +15,7 @@ import xarray as xr
 import shardwise as sw
 from command_line import shardwise
 from shardwise.analysis.slices import compare_slices
-from shardwise.core.scores import slices_of
+from shardwise.core.scores import as_scores, slices_of
 from shardwise.writing.slices import write_slices
 
 SIZES = {"code": 40, "math": 30, "qa": 50, "odd": 3}
@@ -44,7 +44,8 @@ def table(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_labels_come_from_columns_logs_and_coordinates(frame: pd.DataFrame, table: Path) -> None:
     read = sw.read_scores(table)
-    assert {name: len(set(labels)) for name, labels in slices_of(read).items()} == {"category": 4, "lang": 2}
+    slices = slices_of(as_scores(read))
+    assert {name: len(set(labels)) for name, labels in slices.items()} == {"category": 4, "lang": 2}
     assert "in 4 categories in 2 langs" in read.attrs["read_as"]
     by_frame = sw.analyze(frame, by="category").slices
     by_array = sw.analyze(read, by="CATEGORY").slices
@@ -66,7 +67,7 @@ def test_any_column_can_be_one_of_slices_and_a_split_is_one(frame: pd.DataFrame)
 
 def test_a_label_that_differs_within_an_item_is_left_out(frame: pd.DataFrame) -> None:
     read = sw.read_scores(frame.assign(domain=np.where(frame.index % 2, "a", "b")))
-    assert "domain" not in slices_of(read)
+    assert "domain" not in slices_of(as_scores(read))
     assert "left out: domain (differs within question)" in read.attrs["read_as"]
 
 

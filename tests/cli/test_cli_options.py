@@ -17,7 +17,7 @@ from shardwise.cli.options import BUILT_IN, COMMON, TABLE
 from shardwise.cli.parsing import list_rows
 
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
-MOST = 62
+MOST = 66
 
 
 def test_each_option_is_used() -> None:
@@ -325,6 +325,7 @@ EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "higher_is_better": (("compare", "wer.csv"), ("--higher-is-better",)),
     "exclude": (("compare", "plain.csv"), ("--exclude", "c3")),
     "margin": (("compare", "plain.csv"), ("--margin", "score=0.1")),
+    "by": (("compare", "tasks.csv"), ("--by", "task")),
     "contrast": (("compare", "plain.csv"), ("--contrast", "top: a1 b2 vs c3")),
     "human": (("compare", "plain.csv"), ("--human", "people.csv")),
     "alpha": (("compare", "plain.csv"), ("--alpha", "0.1")),
@@ -365,6 +366,10 @@ WITHOUT = {
     ),
     "calibration": "of the report (test_cli)",
     "sequential": "keeps a state from look to look (tests/analysis)",
+    **dict.fromkeys(
+        ("ledger", "reveal", "candidates", "base_of", "plan"),
+        "keeps a state from candidate to candidate (test_cli_ledger)",
+    ),
     **dict.fromkeys(("port", "host", "token", "open", "limit"), "of a server (tests/app)"),
 }
 """Options that do not change what is printed, and why."""

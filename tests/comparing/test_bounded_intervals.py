@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import shardwise as sw
+from shardwise.core.scores import as_scores
 from shardwise.methods.intervals import find_range
 from shardwise.stats import intervals
 
@@ -135,8 +136,8 @@ def test_a_measure_without_bounds_is_not_taken_for_a_share(tmp_path: Path) -> No
     runs = sw.read_collection([tmp_path / "a.run", tmp_path / "b.run"], tmp_path / "qrels.txt")
     scores = sw.score(runs, ["AP", "DCG@1"])
     assert float(scores["DCG@1"].max()) <= 1.0
-    assert find_range(scores["AP"]) is not None
-    assert find_range(scores["DCG@1"]) is None
+    assert find_range(as_scores(scores["AP"])) is not None
+    assert find_range(as_scores(scores["DCG@1"])) is None
 
 
 def test_the_half_width_of_an_unequal_interval_is_its_longer_side() -> None:

@@ -42,7 +42,8 @@ def test_clusters_count_for_fewer_items() -> None:
     found = scores.count_pairs(IA, IB)
     for k, (a, b) in enumerate(zip(IA, IB, strict=True)):
         cost = np.maximum(*intervals.failure_costs(intervals.pair_moments(y[:, a], y[:, b])))
-        assert found[k] == pytest.approx(units.cluster_variance(y[:, a] - y[:, b], code, cost).items)
+        effect = units.design_effect(y[:, a] - y[:, b], code, np.ones(30), cost)
+        assert found[k] == pytest.approx(30.0 / effect)
     assert (scores.count_systems() < 10.0).all()
 
 
@@ -51,8 +52,8 @@ def test_missing_items_leave_the_clusters_of_the_others() -> None:
     y[:5, 0] = np.nan
     scores = BoundedScores(y, Range(), cluster=code)
     cost = np.maximum(*intervals.failure_costs(intervals.pair_moments(y[5:, 0], y[5:, 1])))
-    alone = units.cluster_variance(y[5:, 0] - y[5:, 1], code[5:] - 1, cost)
-    assert scores.count_pairs(np.array([0]), np.array([1]))[0] == pytest.approx(alone.items)
+    alone = units.design_effect(y[5:, 0] - y[5:, 1], code[5:] - 1, np.ones(25), cost)
+    assert scores.count_pairs(np.array([0]), np.array([1]))[0] == pytest.approx(25.0 / alone)
 
 
 def test_tasks_count_alike() -> None:

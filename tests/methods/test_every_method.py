@@ -15,6 +15,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.core.scores import as_scores
 from shardwise.io.votes import Votes, Way
 from shardwise.lab import trial
 from shardwise.methods.judges.method import with_human
@@ -61,7 +62,7 @@ def scores_of_votes() -> xr.DataArray:
     names = tuple(f"system{k}" for k in range(systems))
     prompt = Way.of_labels((f"topic{k}" for k in rng.permutation(n) % SIZES["topic"]), "topic")
     voter = Way.of_labels((f"voter{k}" for k in rng.integers(0, 30, n)), "voter")
-    return score_votes(Votes("votes", names, first, second, outcome, prompt, voter))["strength"]
+    return score_votes(Votes("votes", names, first, second, outcome, prompt, voter))["strength"].to_xarray()
 
 
 def table_for(method: Method, dims: Dims) -> xr.DataArray:
@@ -76,7 +77,7 @@ def first_correction(method: Method, claim: sw.Claim) -> str:
 
 
 def compare_by(procedure: Procedure, table: xr.DataArray, **options: object) -> Comparisons:
-    return run_procedure(procedure, table, n_resamples=RESAMPLES, seed=3, **options)  # type: ignore[arg-type]
+    return run_procedure(procedure, as_scores(table), n_resamples=RESAMPLES, seed=3, **options)  # type: ignore[arg-type]
 
 
 def by_pair(pairs: Comparisons) -> dict[frozenset[str], tuple[float, float]]:
@@ -214,7 +215,8 @@ def test_the_laboratory_and_compare_run_the_same_functions(dims: Dims) -> None:
         procedure = parse_procedure(name)
         table = scores_of(dims)
         pairs = compare_by(procedure, table)
-        tables = make_tables(procedure, table.sel(system=list(pairs.names)), n_resamples=RESAMPLES, seed=3)
+        ordered = as_scores(table.sel(system=list(pairs.names)))
+        tables = make_tables(procedure, ordered, n_resamples=RESAMPLES, seed=3)
         decisions = procedure.decide(tables)
         np.testing.assert_allclose(np.ravel(decisions.p_adjusted), pairs.p_adjusted, rtol=1e-9, atol=1e-12)
     assert trial.decide_chunk.__globals__["Procedure"] is Procedure

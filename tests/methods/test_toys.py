@@ -143,7 +143,7 @@ def test_a_scenario_of_ones_own_is_tried_by_its_name(table: Path) -> None:
         scores = sw.read_scores(str(table))
         errors = sw.calibrate(scores, ["t holm"], repetitions=20, nulls=["heavy-tails"]).table
         assert {null.partition(",")[0] for null in errors["null"]} == {"heavy-tails"}
-        with pytest.raises(sw.InputError, match=r"choose from normal, margins, .*heavy-tails"):
+        with pytest.raises(sw.InputError, match=r"choose one of normal, margins, .*heavy-tails"):
             sw.calibrate(scores, ["t holm"], nulls=["unknown"])
         with pytest.raises(sw.InputError, match="already"):
             sw.simulate.register_scenario("flip", kind)

@@ -196,7 +196,8 @@ def test_clusters_that_span_tasks_are_summed_over_them() -> None:
 
 
 def test_scores_without_labels_stay_what_they_are(questions: xr.DataArray) -> None:
-    assert by_units(questions)[0] is questions
+    scores = sw.as_scores(questions)
+    assert by_units(scores)[0] is scores
 
 
 def test_unequal_clusters_take_degrees_of_freedom_from_single_pairs() -> None:

@@ -193,9 +193,11 @@ def gate_by_ledger(
         raise InputError(f"{candidates} candidates cannot be judged", remedy="declare 1 or more")
     validate_level(alpha)
     validate_level(power, "power")
-    own = base_of is not None and (str(base_of) == OWN or Path(base_of).absolute() == Path(path).absolute())
-    after = None if base_of is None or own else _refer_to(base_of)
-    if own and base is not None:
+    is_own = base_of is not None and (
+        str(base_of) == OWN or Path(base_of).absolute() == Path(path).absolute()
+    )
+    after = None if base_of is None or is_own else _refer_to(base_of)
+    if is_own and base is not None:
         raise InputError(
             "both a base and that of the ledger are given",
             remedy=("give the new system alone, or remove ", Option("base_of")),
@@ -322,14 +324,16 @@ class Ledger:
     def restore_base(self, look: Mapping[str, Any], needed: bool) -> Floats:
         """Scores that an earlier candidate was compared with, where the ledger has them."""
         kept = [self.head["scores"], *(other["of"] for other in self.looks if other["verdict"] == PASS)]
-        found = next((np.array(x, np.float64) for x in kept if _digest(np.array(x)) == look["base"]), None)
-        if found is None and needed:
+        base_scores = next(
+            (np.array(x, np.float64) for x in kept if _digest(np.array(x)) == look["base"]), None
+        )
+        if base_scores is None and needed:
             raise InputError(
                 f"does not have the scores of {look['base_name']}",
                 where=str(self.path),
                 remedy="give the scores of the base too",
             )
-        return self.base[1] if found is None else found
+        return self.base[1] if base_scores is None else base_scores
 
     def find_look(self, known: Mapping[str, str], any_base: bool) -> dict[str, Any] | None:
         """The last look at the same candidate, against the same base where one is given; None if there was none."""

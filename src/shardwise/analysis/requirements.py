@@ -53,8 +53,10 @@ class Requirements(Shown):
             `measure`, `slice` where there are slices, `passes`, and the columns of `Gate.to_frame`.
         """
         rows = [
-            one.gate.to_frame().assign(measure=one.gate.measure, passes=one.passes, slice=one.slice)
-            for one in self.each
+            requirement.gate.to_frame().assign(
+                measure=requirement.gate.measure, passes=requirement.passes, slice=requirement.slice
+            )
+            for requirement in self.each
         ]
         frame = pd.concat(rows, ignore_index=True)
         first = ["measure", *(["slice"] if self.by else []), "passes"]
@@ -108,7 +110,7 @@ def judge_requirements(
     for name, table in tables.items():
         how = {"margin": margins[name], **options}
         each += [
-            Requirement(found) for found in _list_gates(gate(base, new, scores=table, alpha=alpha, **how))
+            Requirement(gated) for gated in _list_gates(gate(base, new, scores=table, alpha=alpha, **how))
         ]
         if not by:
             continue
@@ -117,20 +119,20 @@ def judge_requirements(
         rows = {
             slices[k]: np.flatnonzero(np.array(labels) == slices[k]) for k in natural_order(slices).tolist()
         }
-        tested = {label: own for label, own in rows.items() if own.size >= FEWEST_ITEMS}
+        tested = {label: positions for label, positions in rows.items() if positions.size >= FEWEST_ITEMS}
         untested += [label for label in rows if label not in tested]
         level = alpha / max(len(tested) * len(tables), 1)
         part = replace(table, slices={}, tasks=None if "task" in columns else table.tasks)
-        for label, own in tested.items():
+        for label, positions in tested.items():
             try:
-                found = gate(base, new, scores=part.select(topic=own), alpha=level, **how)
+                gated = gate(base, new, scores=part.select(topic=positions), alpha=level, **how)
             except InputError:
                 # gaps leave too little
                 untested.append(label)
                 continue
-            each += [Requirement(verdict, label) for verdict in _list_gates(found)]
+            each += [Requirement(verdict, label) for verdict in _list_gates(gated)]
     return Requirements(tuple(each), columns, tuple(dict.fromkeys(untested)))
 
 
-def _list_gates(found: Gate | Gates) -> tuple[Gate, ...]:
-    return found.each if isinstance(found, Gates) else (found,)
+def _list_gates(gated: Gate | Gates) -> tuple[Gate, ...]:
+    return gated.each if isinstance(gated, Gates) else (gated,)

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
-from markupsafe import escape
+from markupsafe import Markup, escape
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -210,7 +210,11 @@ class Desk:
 
     def read_summary(self, id: str) -> dict[str, Any]:
         """Return what the page shows of an analysis that is done."""
-        return read_json(self.store.result_folder(id) / "summary.json")
+        summary = read_json(self.store.result_folder(id) / "summary.json")
+        for measure in summary.get("measures", ()):
+            # an element made by render_slices, which escapes
+            measure["slices"] = Markup(measure.get("slices", ""))
+        return summary
 
     async def cancel_entry(self, id: str) -> None:
         """Stop an analysis if it is under way; it has stopped when this returns."""

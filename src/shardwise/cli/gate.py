@@ -146,10 +146,10 @@ def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str,
         "no_rare_failures": rare,
     }
     plain = {name: float(margin) for name, margin in margins.items()}
-    found = judge_requirements(base, new, tables, plain, by=options.by, **how)
-    first = found.each[0].gate
+    requirements = judge_requirements(base, new, tables, plain, by=options.by, **how)
+    first = requirements.each[0].gate
     facts = {
-        "passes": found.passes,
+        "passes": requirements.passes,
         "measure": ", ".join(tables),
         "alpha": options.alpha,
         "power": options.power,
@@ -157,8 +157,10 @@ def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str,
     facts |= {name: getattr(first, name) for name in ("claim", "procedure", "repeats")} | {
         "margin": plain[first.measure]
     }
-    code = 0 if found.passes else NOT_PASSED
-    return Result((str(found),), found.to_frame(), read.notes, facts=facts, answers=True, code=code)
+    code = 0 if requirements.passes else NOT_PASSED
+    return Result(
+        (str(requirements),), requirements.to_frame(), read.notes, facts=facts, answers=True, code=code
+    )
 
 
 def _compare_systems(
@@ -205,8 +207,8 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
     names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
     first, second = (_read_one(options, path) for path in paths)
     joined, dropped = {}, 0
-    for own, other in zip(first, second, strict=True):
-        table, lost = side_by_side(own, other, (names[0], names[1]))
+    for sheet, other in zip(first, second, strict=True):
+        table, lost = side_by_side(sheet, other, (names[0], names[1]))
         joined[table.measure.name], dropped = table, max(dropped, lost)
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
     base, *new = next(iter(joined.values())).systems

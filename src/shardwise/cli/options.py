@@ -128,7 +128,9 @@ class Margin(float):
 
     def find_margin(self, measure: str) -> Self | None:
         """Return the margin of a measure: its own or that of all; None where it has none."""
-        return self.named.get(measure, None if isnan(self) else self)
+        if measure in self.named or isnan(self):
+            return self.named.get(measure)
+        return type(self)([piece for piece in self.text.split(",") if "=" not in piece][-1])
 
     def __repr__(self) -> str:
         """Return what was typed."""
@@ -574,8 +576,8 @@ _ROWS = (
         help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
     Param("margin", QUESTION, kind=Margin, metavar="[NAME=]X[:WORD]", common=True, least=0.0,
         only_with=(when.IN_MEMORY,),
-        help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, with "
-        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd. Of several measures: AP=0.01,P=0.02."),
+        help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, "
+        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd. By measure: AP=0.01,P=0.02."),
     Param("contrast", QUESTION, default=[], metavar="TEXT", only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP,
         when.NO_FACTORS),
         help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "

@@ -207,4 +207,5 @@ def _guard_cell(value: Any) -> Any:
     """Return a cell as it is written to CSV."""
     if isinstance(value, str):
         return guard_name(value)
-    return "" if value != value else value
+    # what pandas has for nothing is neither equal to itself nor different
+    return "" if type(value).__name__ == "NAType" or value != value else value

@@ -86,6 +86,9 @@ def flag_deterministic(scores: ScoreArray, systems: Iterable[str]) -> ScoreArray
     array([ True])
     """
     table = scores if isinstance(scores, xr.Dataset) else as_scores(scores).to_xarray()
+    if isinstance(scores, xr.DataArray):
+        # labels stay numbers where they were
+        table = table.assign_coords({dim: scores[dim] for dim in table.dims if dim in scores.indexes})
     known = [str(name) for name in table["system"].values]
     named = [systems] if isinstance(systems, str) else list(systems)
     for name in named:

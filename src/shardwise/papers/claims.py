@@ -217,12 +217,15 @@ def decide_claim(claim: PaperClaim, frames: Frames, printed: Figures, absence: s
     facts: dict[str, Any] = {"name": claim.name, "statement": claim.statement, "section": claim.section}
     facts |= {"limit": f"{claim.direction} {claim.limit:g}", "source": claim.source}
     facts["in_print"] = _judge_print(claim, printed)
-    own = frames["statistics"][frames["statistics"]["claim"] == claim.name]
-    if own.empty or not np.isfinite(own.loc[own["split"] == 0, "value"].to_numpy(float)).any():
-        told = frames["reasons"].set_index("claim")["reason"].to_dict()
-        reason = told.get(claim.name) or absence or "nothing to compare: the figures are not defined here"
+    claim_rows = frames["statistics"][frames["statistics"]["claim"] == claim.name]
+    if (
+        claim_rows.empty
+        or not np.isfinite(claim_rows.loc[claim_rows["split"] == 0, "value"].to_numpy(float)).any()
+    ):
+        reasons = frames["reasons"].set_index("claim")["reason"].to_dict()
+        reason = reasons.get(claim.name) or absence or "nothing to compare: the figures are not defined here"
         return ClaimVerdict(verdict=UNKNOWN, here=UNKNOWN, numbers=reason, **facts)
-    judged = [_judge_part(claim, str(part), rows) for part, rows in own.groupby("part", sort=False)]
+    judged = [_judge_part(claim, str(part), rows) for part, rows in claim_rows.groupby("part", sort=False)]
     judged = [each for each in judged if np.isfinite(each.estimate)]
     # a part of several fails only where it does at the level of all together
     wide = float(student_critical(LEVEL / len(judged), judged[0].df) / student_critical(LEVEL, judged[0].df))
@@ -242,7 +245,7 @@ def decide_claim(claim: PaperClaim, frames: Frames, printed: Figures, absence: s
     here = HOLDS if for_it.all() else FAILS if against.all() else UNDECIDED
     # the part that decides: the one that comes nearest to failing
     least = judged[int(np.argmin(highest if verdict == FAILS else lowest))]
-    noun = str(own["noun"].iloc[0])
+    noun = str(claim_rows["noun"].iloc[0])
     splits = f"{int(for_it.sum())} of {count} {noun}s" if count > 1 else ""
     lower, upper = least.estimate - least.half, least.estimate + least.half
     several = f"; least of {len(judged)}" if len(judged) > 1 else ""

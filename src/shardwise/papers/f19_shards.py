@@ -180,9 +180,9 @@ class F19(PaperExperiment):
         """Return what Table 1 prints of T08 and Table 2 of three tracks."""
         figures = Figures("F19 does not print it", sorted(TRACKS.values()))
         names = {"pairs": "significant", "omega": "omega_sq", "top": "top_group"}
-        one = read_printed("f19-table-1").assign(track="T08")
+        printed = read_printed("f19-table-1").assign(track="T08")
         for name, column in names.items():
-            figures.read_rows(one, name, KEYS, "track", column)
+            figures.read_rows(printed, name, KEYS, "track", column)
         two = read_printed("f19-table-2")
         figures.read_rows(two, "tau", KEYS[:2], "collection", "tau")
         return figures.read_rows(two, "width", KEYS, "collection", "width")

@@ -309,8 +309,8 @@ class FF21(PaperExperiment):
         """Return what Tables 1, 2 and 5 to 8 print, and what V17 prints of TREC-3."""
         figures = Figures("FF21 does not print it")
         five = read_printed("ff21-table-5").replace(RAW, BOOT)
-        own = five[five["approach"] == five["other"]]
-        figures.read_rows(own, "pairs", ["model", "approach"], "", "pairs")
+        diagonal = five[five["approach"] == five["other"]]
+        figures.read_rows(diagonal, "pairs", ["model", "approach"], "", "pairs")
         extra = five.set_index(["model", "approach", "other"])["pairs"]
         for model in MODELS:
             for small, large in ((HSD, T_BH), (T_BH, BOOT)):
@@ -565,8 +565,8 @@ def approach_print(figures: Figures) -> Parts:
     """Return by how many pairs two tails are nearer to what V17 prints than one tail; of TREC-3 alone."""
     parts = {}
     for (_, *key), theirs in [(key, values) for key, values in figures.items() if key[0] == "V17"]:
-        one, two = (np.abs(figures["found", *key, tails] - theirs) for tails in (1, 2))
-        parts[f"{key[0]}, {key[1]} shards"] = one - two
+        one_tailed, two_tailed = (np.abs(figures["found", *key, tails] - theirs) for tails in (1, 2))
+        parts[f"{key[0]}, {key[1]} shards"] = one_tailed - two_tailed
     if not parts:
         raise CannotSayError("V17 prints pairs of TREC-3, TREC-8 and Terabyte alone")
     return parts

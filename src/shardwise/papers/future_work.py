@@ -141,8 +141,13 @@ class OpenQuestions(PaperExperiment):
             pairs = fit_splits(scores, "MD6")["pairs"]
             for way, table in (("alike", scores.mean("shard")), ("by size", (scores * weights).sum("shard"))):
                 tau = sw.rankings.kendall_tau(table.mean(("split", "topic")).to_series(), means)
-                found = pairs if way == "alike" else np.nan
-                yield {"shards": ":".join(map(str, shares)), "counted": way, "tau": tau, "pairs_these": found}
+                pair_count = pairs if way == "alike" else np.nan
+                yield {
+                    "shards": ":".join(map(str, shares)),
+                    "counted": way,
+                    "tau": tau,
+                    "pairs_these": pair_count,
+                }
 
     def _vary_runs(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
         """Refit MD6 to random subsets of the runs (V17 §7)."""
@@ -172,8 +177,8 @@ class OpenQuestions(PaperExperiment):
                 uneven = len(set(shares)) > 1
                 how = {"kind": "uneven", "proportions": shares} if uneven else {}
                 fits = fit_models(self._read_shards(runs, len(shares), **how), weights, ["MD6"])
-                found = find_cuts(fits, [("MD6", HSD)])[0]
-                figures["pairs", name, ":".join(map(str, shares))] = found["MD6", HSD]
+                cuts = find_cuts(fits, [("MD6", HSD)])[0]
+                figures["pairs", name, ":".join(map(str, shares))] = cuts["MD6", HSD]
             self._thin_figures(figures, name, runs, weights)
         return figures
 
@@ -251,9 +256,9 @@ def count_paired(y: Floats, weights: Floats) -> Floats:
     critical = student_critical(0.05 * np.arange(a.size, 0, -1) / a.size, n - 1.0)
     for k, row in enumerate(weights):
         means, squares = row @ y / n, (y * row[:, None]).T @ y
-        own = np.diagonal(squares)
+        variances = np.diagonal(squares)
         difference = means[a] - means[b]
-        variance = (own[a] + own[b] - 2.0 * squares[a, b] - n * difference**2) / (n * (n - 1.0))
+        variance = (variances[a] + variances[b] - 2.0 * squares[a, b] - n * difference**2) / (n * (n - 1.0))
         size = np.sort(np.nan_to_num(divide(np.abs(difference), np.sqrt(np.maximum(variance, 0.0)))))
         beyond = size >= critical
         counts[k] = a.size - int(np.argmax(beyond)) if beyond.any() else 0

@@ -268,8 +268,8 @@ class J15(PaperExperiment):
             count = len(y) if source.is_fixed else min(len(y), len(source.base))
             base = source.base[0] if source.is_fixed else source.base[:count]
             dims = ("topic",) if source.is_fixed else ("instance", "topic")
-            own = xr.DataArray(y[:count], dims=("instance", "topic"))
-            tests = sw.instances.single_instance_tests(own, xr.DataArray(base, dims=dims))
+            repeats = xr.DataArray(y[:count], dims=("instance", "topic"))
+            tests = sw.instances.single_instance_tests(repeats, xr.DataArray(base, dims=dims))
             sign = np.sign(tests["difference"])
             cases = [
                 (tests["p"] < edge) & (sign == way)
@@ -409,12 +409,12 @@ class J15(PaperExperiment):
         """Return by how much repeats' sd varies more over topics than after shuffling, (resamples, shufflings)."""
         rng = make_generator(self.seed, STREAM, number)
         rest = y - y.mean(axis=0)
-        own = y.std(axis=0)[drawn].var(axis=1)
+        spread = y.std(axis=0)[drawn].var(axis=1)
         shuffled = [
             rng.permutation(rest.ravel()).reshape(rest.shape).std(axis=0)[drawn].var(axis=1)
             for _ in range(self.claim_splits)
         ]
-        return np.stack([own - each for each in shuffled], axis=1)
+        return np.stack([spread - each for each in shuffled], axis=1)
 
     def _pool_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
         """Add shares of significant pools, gaps between tests and scatter of p, for small and large pools."""

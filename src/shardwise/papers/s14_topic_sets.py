@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.papers.claims import CannotSayError, Figures, Parts, make_claims
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
 from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -107,6 +107,7 @@ class S14(PaperExperiment):
             )
         sources = {name: gather_scores(each, ()) for name, each in given.items()}
         tables = {name: source.scores for name, source in sources.items()}
+        _refuse_constant(tables.values())
         notes = tuple(note for source in sources.values() for note in source.notes)
         return PaperData(next(iter(tables.values())), None, notes, tables)
 
@@ -203,11 +204,11 @@ class S14(PaperExperiment):
         for name, values in scores.items():
             y = values.transpose("topic", "system").to_numpy()
             weights = self.resample_topics(len(y))
-            found = vary_topics(y, weights)
+            sums = vary_topics(y, weights)
             if key[0] == "pool":
-                tables.setdefault((*key, name), []).append((found[TWO_WAY], len(y) - 1))
+                tables.setdefault((*key, name), []).append((sums[TWO_WAY], len(y) - 1))
                 continue
-            for kind, variance in found.items():
+            for kind, variance in sums.items():
                 tables.setdefault((*key, name, kind), []).append((variance, len(y) - 1))
 
     def read_figures(self) -> Figures:
@@ -234,13 +235,15 @@ class S14(PaperExperiment):
         table_3 = build_table_3(variances, two_way)
         notes = (ABOUT_TASKS, ABOUT_METHOD) if source.collection is not None else (ABOUT_METHOD,)
         yield Exhibit("Table 3", "variances by two-way analysis of variance", table_3, notes, shape=shape)
-        for task, found in by_task.items():
-            topics = _stack_table(sw.planning.design_table(found, method=self.method), ["power", "measure"])
+        for task, estimates in by_task.items():
+            topics = _stack_table(
+                sw.planning.design_table(estimates, method=self.method), ["power", "measure"]
+            )
             for number in TABLES[task]:
                 keys = ["systems", "alpha", "min_diff", "power", "measure"]
                 frame = join_printed(topics, read_printed("s14-tables-4-7", table=number), keys, self.tag)
-                beside = PRINTED_TASKS[number]
-                title = f"topics needed to find a range between systems ({task}), beside {beside}"
+                printed = PRINTED_TASKS[number]
+                title = f"topics needed to find a range between systems ({task}), beside {printed}"
                 shape = Shape(
                     rows=("systems", "alpha", "min_diff"), columns=("power", "measure"), values=("topics",)
                 )
@@ -275,17 +278,19 @@ class S14(PaperExperiment):
         )
         yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
         curves = [
-            sw.planning.design_curve(found, systems=SYSTEMS, method=self.method).assign(task=task)
-            for task, found in by_task.items()
+            sw.planning.design_curve(estimates, systems=SYSTEMS, method=self.method).assign(task=task)
+            for task, estimates in by_task.items()
         ]
         form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
         title = "topics needed against the number of systems, range .10, level .05, power .8"
         yield Exhibit("Figure 2", title, join_rows(curves), form=form)
         reach = []
-        for task, found in by_task.items():
+        for task, estimates in by_task.items():
             # the paper draws the measure with the smallest variance of a task
-            steadiest = min(found, key=lambda name: found[name])
-            curve = sw.planning.reach_curve({steadiest: found[steadiest]}, topics=REACH, method=self.method)
+            steadiest = min(estimates, key=lambda name: estimates[name])
+            curve = sw.planning.reach_curve(
+                {steadiest: estimates[steadiest]}, topics=REACH, method=self.method
+            )
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
         form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
         title = "what a number of topics can reach, steadiest measure: detectable range, width of an interval"
@@ -323,6 +328,20 @@ def s14(data: Any, **choices: Any) -> Replication:
         Verdicts, tables and figures.
     """
     return replicate_paper(S14, data, **choices)
+
+
+def _refuse_constant(tables: Iterable[xr.Dataset]) -> None:
+    """Refuse tables whose scores of a measure vary so little that no number of topics can be planned."""
+    largest: dict[str, float] = {}
+    for table in tables:
+        for name, values in table.data_vars.items():
+            estimate = sw.planning.variance(values, TWO_WAY).sigma_sq
+            largest[str(name)] = max(largest.get(str(name), 0.0), estimate)
+    for name, estimate in largest.items():
+        if estimate == 0.0:
+            raise InputError(
+                f"the systems differ by the same {name} on every topic", remedy="leave that measure out"
+            )
 
 
 def cut_depth(runs: sw.Collection, depth: int) -> sw.Collection:
@@ -373,10 +392,10 @@ def estimate_variances(name: str, tables: Mapping[str, xr.Dataset]) -> dict[str,
     for task, scores in tables.items():
         for measure, values in scores.data_vars.items():
             for kind in KINDS:
-                found = sw.planning.variance(values, kind)
+                estimate = sw.planning.variance(values, kind)
                 key = {"collection": name, "task": task, "measure": str(measure), "method": kind}
-                sizes = {"systems": found.systems, "topics": found.topics}
-                rows.append({**key, **sizes, "variance": found.sigma_sq})
+                sizes = {"systems": estimate.systems, "topics": estimate.topics}
+                rows.append({**key, **sizes, "variance": estimate.sigma_sq})
     return {"variances": rows}
 
 
@@ -428,8 +447,8 @@ def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame
 def build_table_8(by_task: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """Return the topics needed for intervals of several widths."""
     frames = []
-    for task, found in by_task.items():
-        sizes = sw.planning.design_table(found, width=WIDTHS, alpha=[0.05])
+    for task, estimates in by_task.items():
+        sizes = sw.planning.design_table(estimates, width=WIDTHS, alpha=[0.05])
         topics = _stack_table(sizes, ["measure"]).drop(columns="alpha").assign(task=task)
         frames.append(
             join_printed(
@@ -451,8 +470,9 @@ def _stack_table(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
 def _list_ratios(figures: Figures, task: str, top: Sequence[str], bottom: Sequence[str]) -> Parts:
     """Return the variances of some measures in units of those of others."""
     return {
-        f"{task}: {a} against {b}": figures["variance", task, a, TWO_WAY]
-        / figures["variance", task, b, TWO_WAY]
+        f"{task}: {a} against {b}": divide(
+            figures["variance", task, a, TWO_WAY], figures["variance", task, b, TWO_WAY]
+        )
         for a in top
         for b in bottom
     }
@@ -470,7 +490,7 @@ def raise_nerr(figures: Figures) -> Parts:
 def raise_depth(figures: Figures) -> Parts:
     """Return the variance of each measure at depth 10 in units of that at full depth."""
     return {
-        name: figures["variance", SHALLOW, name, TWO_WAY] / figures["variance", DEEP, name, TWO_WAY]
+        name: divide(figures["variance", SHALLOW, name, TWO_WAY], figures["variance", DEEP, name, TWO_WAY])
         for name in ADHOC
     }
 
@@ -478,8 +498,9 @@ def raise_depth(figures: Figures) -> Parts:
 def order_methods(figures: Figures) -> Parts:
     """Return the variances by the other two methods in units of the two-way ones."""
     return {
-        f"{task}: {name}, {kind}": figures["variance", task, name, kind]
-        / figures["variance", task, name, TWO_WAY]
+        f"{task}: {name}, {kind}": divide(
+            figures["variance", task, name, kind], figures["variance", task, name, TWO_WAY]
+        )
         for task in figures.list_levels("variance")
         for kind in KINDS[:2]
         for name in (DIVERSE if task == DIVERSITY else figures.list_levels("variance", 2))
@@ -489,7 +510,7 @@ def order_methods(figures: Figures) -> Parts:
 
 def _plan(variance: Floats, min_diff: float, systems: int) -> Floats:
     """Return the topics that find a range among systems with power .8 at level .05, as S14 counts them."""
-    known = np.isfinite(variance)
+    known = np.isfinite(variance) & (variance > 0.0)
     how: dict[str, Any] = {"min_diff": min_diff, "systems": systems, "method": "sakai"}
     topics = sw.planning.topics_for_power(variance=np.where(known, variance, 0.05), **how)
     return np.where(known, topics, np.nan)
@@ -502,7 +523,7 @@ def match_intervals(figures: Figures) -> Parts:
         variance = figures.get(("variance", DEEP, name, TWO_WAY))
         if variance is None:
             continue
-        known = np.isfinite(variance)
+        known = np.isfinite(variance) & (variance > 0.0)
         needed = sw.planning.topics_for_interval(variance=np.where(known, variance, 0.05), width=WIDTHS[0])
         parts[f"{name}, {WIDTHS[0]:g}"] = np.abs(_plan(variance, WIDTHS[0], 10) / needed - 1.0)
     return parts

@@ -90,10 +90,10 @@ class ModelFits:
         spread = pool / self.cells * (1.0 - 1.0 / self.shape[1]) * (KERNEL if rule.smooth else 1.0)
         return np.asarray(np.sqrt(spread))
 
-    def trim_width(self, model: str, found: Floats, tails: int = 1, alpha: float = 0.05) -> Floats:
+    def trim_width(self, model: str, pair_counts: Floats, tails: int = 1, alpha: float = 0.05) -> Floats:
         """Return the width of V17's intervals where so many pairs are found (V17 §3.1)."""
         pairs = self.shape[1] * (self.shape[1] - 1) / 2.0
-        share = alpha * np.maximum(found, 1.0) / (2.0 * pairs)
+        share = alpha * np.maximum(pair_counts, 1.0) / (2.0 * pairs)
         return np.asarray(
             -2.0 * special.ndtri(share) * self.find_difference(model, Rule("bootstrap", alpha, tails))
         )
@@ -184,24 +184,29 @@ def read_signs(means: Floats, cuts: Floats) -> Floats:
 def compare_splits(fits: ModelFits, cuts: Floats) -> Mapping[str, Floats]:
     """Return how far each split agrees with the others, averaged over these: PAA, PPA, PD and AD (FF21 §5.2)."""
     lead = fits.means.shape[:2]
-    found = {name: np.full(lead, np.nan) for name in ("PAA", "PPA", "PD", "AD")}
+    measures = {name: np.full(lead, np.nan) for name in ("PAA", "PPA", "PD", "AD")}
     if lead[1] < 2:
-        return found
+        return measures
     others = ~np.eye(lead[1], dtype=bool)
     for draw in range(lead[0]):
         signs = read_signs(fits.means[draw], cuts[draw])
         active = np.abs(signs)
-        both, net, own = active @ active.T, signs @ signs.T, active.sum(axis=1)
+        both, net, counts = active @ active.T, signs @ signs.T, active.sum(axis=1)
         agree, oppose = (both + net) / 2.0, (both - net) / 2.0
-        one = own[:, None] + own[None] - 2.0 * both
-        neither = signs.shape[1] - own[:, None] - own[None] + both
+        exclusive = counts[:, None] + counts[None] - 2.0 * both
+        neither = signs.shape[1] - counts[:, None] - counts[None] + both
         with np.errstate(invalid="ignore"):
-            shares = {"PAA": 2.0 * agree / (2.0 * agree + one), "PPA": 2.0 * neither / (2.0 * neither + one)}
-        for name, values in {**shares, "PD": one, "AD": oppose}.items():
+            shares = {
+                "PAA": 2.0 * agree / (2.0 * agree + exclusive),
+                "PPA": 2.0 * neither / (2.0 * neither + exclusive),
+            }
+        for name, values in {**shares, "PD": exclusive, "AD": oppose}.items():
             known = np.isfinite(values) & others
             total = np.where(known, values, 0.0).sum(axis=1)
-            found[name][draw] = np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
-    return found
+            measures[name][draw] = np.where(
+                known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan
+            )
+    return measures
 
 
 def correlate_ranks(means: Floats, reference: Floats) -> Floats:

@@ -228,12 +228,12 @@ class V17(PaperExperiment):
         result = sw.stability.within_across(first, self.sets or {}, MODELS, **DISTRIBUTION)
         decisions, widths = result.decisions, result.widths.reset_index()
         across = decisions["across"]
-        own = [decisions[name] for name in widths["condition"]]
+        related = [decisions[name] for name in widths["condition"]]
         figures = {
-            "related_pairs": [len(decisions)] * len(own),
-            "same": [int((across == each).sum()) for each in own],
-            "lost": [int(((across != 0) & (each == 0)).sum()) for each in own],
-            "gained": [int(((across == 0) & (each != 0)).sum()) for each in own],
+            "related_pairs": [len(decisions)] * len(related),
+            "same": [int((across == each).sum()) for each in related],
+            "lost": [int(((across != 0) & (each == 0)).sum()) for each in related],
+            "gained": [int(((across == 0) & (each != 0)).sum()) for each in related],
         }
         return {"related": widths.assign(**{name: np.array(n, float) for name, n in figures.items()})}
 
@@ -265,8 +265,8 @@ class V17(PaperExperiment):
                     fits, [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
                 )
                 for model in MODELS:
-                    found = pairs[model, SHARES[0]]
-                    figures["width", measure, count, model] = fits.trim_width(model, found)
+                    pair_counts = pairs[model, SHARES[0]]
+                    figures["width", measure, count, model] = fits.trim_width(model, pair_counts)
                 if count > 3:
                     continue
                 name = f"{count} parts"
@@ -322,10 +322,10 @@ class V17(PaperExperiment):
         six = read_printed("v17-table-6").melt(["collection", "condition"], list(MODELS), "model", "width")
         figures.read_rows(six, "related width", ["condition", "model"], "collection", "width")
         # §6: 14 of 17 and 171 of 180 related pairs are decided alike, and all others but one pair are lost
-        told = pd.DataFrame(
+        counts_table = pd.DataFrame(
             {"collection": COLLECTIONS[:2], "same": [14, 171], "lost": [3, 8], "gained": [0, 1]}
         )
-        rows = told.melt("collection", var_name="kind", value_name="pairs")
+        rows = counts_table.melt("collection", var_name="kind", value_name="pairs")
         figures.read_rows(rows, "related", ["kind"], "collection", "pairs")
         # §3.2, §5: no conflict was ever seen
         for between in ("tests", "splits"):
@@ -465,13 +465,13 @@ def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
     a, b = np.triu_indices(systems, 1)
     means = weights @ scores / topics
     squares = np.stack([(scores * row[:, None]).T @ scores for row in weights])
-    own = np.diagonal(squares, axis1=1, axis2=2)
+    variances = np.diagonal(squares, axis1=1, axis2=2)
     difference = means[:, a] - means[:, b]
-    variance = (own - topics * means**2) / (topics - 1.0) / topics
+    variance = (variances - topics * means**2) / (topics - 1.0) / topics
     # signs of the differences at random: their mean has this variance
-    flipped = np.maximum(own[:, a] + own[:, b] - 2.0 * squares[:, a, b], 0.0) / topics**2
+    flipped = np.maximum(variances[:, a] + variances[:, b] - 2.0 * squares[:, a, b], 0.0) / topics**2
     spread = {T_TEST: np.maximum(variance[:, a] + variance[:, b], 0.0), RANDOMIZATION: flipped}
-    found = {}
+    results = {}
     for name, squared in spread.items():
         df, tails = (2.0 * topics - 2.0, 1.0) if name == T_TEST else (np.inf, 2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -481,8 +481,8 @@ def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
             for alpha in ALPHAS
         )
         extreme = (size >= float(student_critical(tails * EXTREME, df))).mean(axis=1, keepdims=True)
-        found[name] = SignsOfTest(signs, extreme)
-    return found
+        results[name] = SignsOfTest(signs, extreme)
+    return results
 
 
 def share_beyond(fits: ModelFits, model: str) -> Floats:
@@ -498,8 +498,8 @@ def oppose_tests(fits: ModelFits, cuts: Floats, tests: Mapping[str, SignsOfTest]
     counts = np.zeros(cuts.shape)
     for draw, means in enumerate(fits.means):
         signs = read_signs(means, cuts[draw])
-        for found in tests.values():
-            counts[draw] += (signs * found.signs[0][draw] < 0).sum(axis=1)
+        for decided in tests.values():
+            counts[draw] += (signs * decided.signs[0][draw] < 0).sum(axis=1)
     return counts
 
 
@@ -518,19 +518,21 @@ def relate_figures(
     counts = {name: np.zeros(cuts[rules[1]].shape) for name in ("same", "lost", "gained")}
     for members in sets.values():
         places = sorted(systems.index(name) for name in dict.fromkeys(members))
-        own = fit_models(tables[:, :, places], weights, MODELS)
-        own_pairs, own_cuts = find_cuts(own, rules)
+        fits_of_part = fit_models(tables[:, :, places], weights, MODELS)
+        own_pairs, own_cuts = find_cuts(fits_of_part, rules)
         for key in rules:
             widths.setdefault(("across", key[0]), []).extend(
                 [fits.trim_width(key[0], pairs[key])] * len(places)
             )
             widths.setdefault(("within", key[0]), []).extend(
-                [own.trim_width(key[0], own_pairs[key])] * len(places)
+                [fits_of_part.trim_width(key[0], own_pairs[key])] * len(places)
             )
         across = np.stack(
             [read_signs(m[:, places], c) for m, c in zip(fits.means, cuts[rules[1]], strict=True)]
         )
-        within = np.stack([read_signs(m, c) for m, c in zip(own.means, own_cuts[rules[1]], strict=True)])
+        within = np.stack(
+            [read_signs(m, c) for m, c in zip(fits_of_part.means, own_cuts[rules[1]], strict=True)]
+        )
         counts["same"] += (across == within).sum(axis=2)
         counts["lost"] += ((across != 0) & (within == 0)).sum(axis=2)
         counts["gained"] += ((across == 0) & (within != 0)).sum(axis=2)

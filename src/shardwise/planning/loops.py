@@ -50,7 +50,7 @@ def plan_loop(
         judged, and ``if_declared``, if their number is declared before the first; 10,000 stands for that and more.
 
     >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "if_declared"]].values.tolist()
-    [[0.05, 0.0, 0.0, 4.0], [0.05, 1.0, 0.0, 2.0]]
+    [[0.05, 0.0, 0.0, 3.0], [0.05, 1.0, 0.0, 2.0]]
     """
     validate_level(alpha)
     validate_level(power, "power")

@@ -56,23 +56,25 @@ def interaction_p(
     differences = y[:, ia] - y[:, ib]
     present = ~np.isnan(differences)
     rows = [np.flatnonzero(code == k) for k in range(int(code.max(initial=-1)) + 1)]
-    items = np.array([present[own].sum(axis=0) for own in rows], dtype=np.float64).reshape(len(rows), -1)
+    items = np.array([present[members].sum(axis=0) for members in rows], dtype=np.float64).reshape(
+        len(rows), -1
+    )
     counted = items >= FEWEST_ITEMS
     values = np.where(present, differences, 0.0)
-    sums = np.array([values[own].sum(axis=0) for own in rows]).reshape(items.shape)
+    sums = np.array([values[members].sum(axis=0) for members in rows]).reshape(items.shape)
     means = np.divide(sums, items, out=np.zeros_like(items), where=counted)
     centred = np.where(present, values - means[code], 0.0)
-    squares = np.array([(centred[own] ** 2).sum(axis=0) for own in rows]).reshape(items.shape)
+    squares = np.array([(centred[members] ** 2).sum(axis=0) for members in rows]).reshape(items.shape)
     statistic = _measure_spread(means[None], squares[None], items[None], counted)[0]
     drawn = np.empty((n_resamples, ia.size))
     for first in range(0, n_resamples, BLOCK):
         many = min(BLOCK, n_resamples - first)
         moments = np.zeros((3, many, *items.shape))
-        for k, own in enumerate(rows):
-            counts = topic_counts(own.size, key_of(seed + k), first, many).astype(np.float64)
-            moments[0, :, k] = counts @ present[own]
-            moments[1, :, k] = counts @ centred[own]
-            moments[2, :, k] = counts @ centred[own] ** 2
+        for k, members in enumerate(rows):
+            counts = topic_counts(members.size, key_of(seed + k), first, many).astype(np.float64)
+            moments[0, :, k] = counts @ present[members]
+            moments[1, :, k] = counts @ centred[members]
+            moments[2, :, k] = counts @ centred[members] ** 2
         size = moments[0]
         mean = np.divide(moments[1], size, out=np.zeros_like(size), where=size > 0.0)
         drawn[first : first + many] = _measure_spread(
@@ -90,8 +92,8 @@ def _measure_spread(means: Floats, squares: Floats, items: Floats, counted: Bool
     kept = np.where(counted, squares, 0.0)
     total = df.sum(axis=1, keepdims=True)
     pooled = np.divide(kept.sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0.0)
-    own = np.divide(kept, df, out=np.zeros_like(kept), where=df > 0.0)
-    variance = shrink_variances(own, pooled, own_share(df))
+    variances = np.divide(kept, df, out=np.zeros_like(kept), where=df > 0.0)
+    variance = shrink_variances(variances, pooled, own_share(df))
     weight = np.divide(items, variance, out=np.zeros_like(variance), where=counted & (variance > 0.0))
     whole = weight.sum(axis=1, keepdims=True)
     centre = np.divide(

@@ -245,7 +245,7 @@ def write_ledger(ledger: Ledger, power: float) -> list[str]:
     ]
 
 
-def write_requirements(found: Requirements) -> str:
+def write_requirements(requirements: Requirements) -> str:
     """Write one verdict on several requirements, those that fail by name, and the figures of each measure.
 
     Parameters
@@ -258,25 +258,34 @@ def write_requirements(found: Requirements) -> str:
     str
         The verdict, two lines a measure, and a line on slices.
     """
-    failed = [one for one in found.each if not one.passes]
-    total = f"{len(found.each):,} requirements"
+    failed = [requirement for requirement in requirements.each if not requirement.passes]
+    total = f"{len(requirements.each):,} requirements"
     if failed:
-        named = [f"{shorten_name(one.gate.measure)}{f' on {one.slice}' * bool(one.slice)}" for one in failed]
-        word = "FAIL" if any(one.gate.verdict == "worse" for one in failed) else "INCONCLUSIVE"
+        named = [
+            f"{shorten_name(requirement.gate.measure)}{f' on {requirement.slice}' * bool(requirement.slice)}"
+            for requirement in failed
+        ]
+        word = (
+            "FAIL" if any(requirement.gate.verdict == "worse" for requirement in failed) else "INCONCLUSIVE"
+        )
         lines = [f"❌ {word}: {len(failed):,} of {total} not met: {', '.join(dict.fromkeys(named))}."]
     else:
         lines = [f"✅ PASS: all {total} met."]
-    lines += [write_gate(one.gate) for one in found.each if not one.slice]
-    slices = [one for one in found.each if one.slice]
-    several = len({one.gate.measure for one in found.each}) > 1
-    for one in slices:
-        if not one.passes:
-            about = f", {shorten_name(one.gate.measure)}" if several else ""
-            lines.append(f"On {one.slice}{about}: {write_verdict(one.gate)}")
-    if found.by:
-        left = f"; not tested (too few items): {', '.join(found.untested)}" if found.untested else ""
+    lines += [write_gate(requirement.gate) for requirement in requirements.each if not requirement.slice]
+    slices = [requirement for requirement in requirements.each if requirement.slice]
+    several = len({requirement.gate.measure for requirement in requirements.each}) > 1
+    for requirement in slices:
+        if not requirement.passes:
+            about = f", {shorten_name(requirement.gate.measure)}" if several else ""
+            lines.append(f"On {requirement.slice}{about}: {write_verdict(requirement.gate)}")
+    if requirements.by:
+        left = (
+            f"; not tested (too few items): {', '.join(requirements.untested)}"
+            if requirements.untested
+            else ""
+        )
         lines.append(
-            f"Every {' × '.join(found.by)} must not be significantly worse ({len(slices):,} tests corrected"
+            f"Every {' × '.join(requirements.by)} must not be significantly worse ({len(slices):,} tests corrected"
             f" together){left}."
         )
     return "\n".join(lines)

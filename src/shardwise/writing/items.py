@@ -46,11 +46,11 @@ def write_items(items: Items, decimals: int = 3) -> list[str]:
     list of str
         The answer first.
 
-    >>> import xarray as xr
     >>> from shardwise.analysis.items import list_items
-    >>> y = xr.DataArray([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]], dims=("topic", "system"),
-    ...     coords={"topic": list("pqrs"), "system": ["new", "old"]})
-    >>> for line in write_items(list_items(y, "new", "old")): print(line)
+    >>> from shardwise.core.scores import as_scores
+    >>> new, old = dict(zip("pqrs", [1, 1, 0, 1])), dict(zip("pqrs", [0, 1, 0, 0]))
+    >>> scores = as_scores({"new": new, "old": old})
+    >>> for line in write_items(list_items(scores, "new", "old")): print(line)
     new is better than old on 2 topics, worse on 0, equal on 2 of 4 (difference +0.500).
     1 topic carries half of the difference: p.
     All systems fail 1 topic: r.

@@ -50,14 +50,14 @@ def write_slices(slices: Slices) -> list[str]:
     """
     labels = shorten_names(slices.systems)
     few = len(slices.interactions) == 1 or (bool(slices.baselines) and len(slices.interactions) <= FEW_NAMED)
-    found = (
+    significant = (
         [_write_pair(slices, a, b, labels) for a, b in _list_pairs(slices)]
         if few
         else [_write_all(slices, labels)]
     )
     untested = [name for name in slices.labels if name not in slices.tested]
     left = f"Shown, not tested (too few {slices.items_noun}): {_join_some(untested)}." if untested else ""
-    return [line for line in (*found, _write_interaction(slices, labels), left) if line]
+    return [line for line in (*significant, _write_interaction(slices, labels), left) if line]
 
 
 def _list_pairs(slices: Slices) -> list[tuple[str, str]]:
@@ -211,8 +211,8 @@ def list_columns(slices: Slices) -> list[TypedColumn]:
     columns += [TypedColumn(labels[name], list(cells[:, k]), "cell") for k, name in enumerate(systems)]
     if len(slices.interactions) == 1:
         rows = slices.pairs
-        found = rows["verdict"].isin(["better", "worse"])
-        limits = list(zip(rows["lower"], rows["upper"], found, strict=True))
+        decided = rows["verdict"].isin(["better", "worse"])
+        limits = list(zip(rows["lower"], rows["upper"], decided, strict=True))
         columns += [
             TypedColumn("difference", rows["difference"].tolist(), "signed", slices.decimals),
             TypedColumn(f"{format_percent(1.0 - slices.alpha)} CI", limits, "limits", slices.decimals),

@@ -377,7 +377,7 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
         The test, and what the instances are taken for.
 
     >>> import xarray as xr
-    >>>     >>> rng = np.random.default_rng(1)
+    >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.1, (60, 3, 1)) + rng.normal(0, 0.05, (60, 3, 5))
     >>> print(seeds_or_samples(xr.DataArray(y, dims=("topic", "system", "instance"))))
     no evidence that any repeat moves all topics together (sd at most 0.0097; p = 0.3)

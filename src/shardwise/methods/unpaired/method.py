@@ -64,19 +64,19 @@ def group_means(y: Floats, cluster: Ints | None = None) -> GroupMeans:
     mean, variance, df, sd, count = (np.empty(systems) for _ in range(5))
     for k in range(systems):
         known = np.isfinite(y[:, k])
-        own = y[known, k]
-        if own.size < 2:
+        values = y[known, k]
+        if values.size < 2:
             raise InputError(
                 "a system has fewer than two scores", remedy="give at least two of each, or leave it out"
             )
-        mean[k], sd[k], count[k] = own.mean(), own.std(ddof=1), own.size
+        mean[k], sd[k], count[k] = values.mean(), values.std(ddof=1), values.size
         if cluster is None:
-            variance[k], df[k] = own.var(ddof=1) / own.size, own.size - 1.0
+            variance[k], df[k] = values.var(ddof=1) / values.size, values.size - 1.0
             continue
         code = np.unique(cluster[known], return_inverse=True)[1]
         if code.max() < 1:
             raise InputError("a system has one cluster only", remedy="give at least two of each system")
-        found = cluster_variance(own, code)
+        found = cluster_variance(values, code)
         variance[k], df[k] = float(found.variance), float(found.df)
     return GroupMeans(mean, variance, df, sd, count)
 
