@@ -63,7 +63,7 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
     whole = analyze(score(runs, ["AP"])["AP"], method="hsd")
     assert (whole.claims[0].n_significant, len(whole.claims[0].pairs)) == (4199, 10153)
     # the systems of all recorded tables that vary most unequally
-    deviations = whole.scores.std("topic").to_numpy()
+    deviations = whole.scores.to_xarray().std("topic").to_numpy()
     assert deviations.max() / np.median(deviations) == pytest.approx(LARGEST_RATIO, abs=0.005)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
     content = analyze(scores, method="hsd", inputs=[qrels])
@@ -149,7 +149,7 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     scores = simulated(4, holes=0.2, splits=2)
     undefined = int(scores.isel(split=0).isnull().sum())
     content = analyze(scores)
-    cells = content.fit.scores.size
+    cells = content.fit.scores.values.size
     (first,) = [remark for remark in content.remarks if "undefined" in remark.text]
     assert f"{undefined} of {cells} scores" in first.text
     assert first.warning

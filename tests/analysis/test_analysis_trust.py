@@ -133,7 +133,7 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     scores = sw.simulate.scores(topics=10, systems=3, seed=2)
     own = Procedure(make_anova(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
-    found = trust_in(scores, (own,), alpha=0.05, budget=20, seed=0)
+    found = trust_in(as_scores(scores), (own,), alpha=0.05, budget=20, seed=0)
     assert found.calibration is not None
     assert found.used == (own.name,)
     assert {own.name, "moderated"} <= set(found.calibration.table["method"])

@@ -12,12 +12,12 @@ PACKAGE = Path(__file__).parents[2] / "src" / "shardwise"
 # They are raised only for a capability that was agreed on, by the options and lines that it was given, and the commit
 # says which; code that merely got longer makes room somewhere else.
 LIMITS = {
-    "lines of code": 47_388,
-    "modules": 271,
-    "classes": 283,
-    "functions per thousand lines": 69.1,
-    "options": 58,
-    "options of all commands": 450,
+    "lines of code": 49_665,
+    "modules": 284,
+    "classes": 299,
+    "functions per thousand lines": 69.7,
+    "options": 64,
+    "options of all commands": 466,
     "public names": 45,
     "public names in namespaces": 115,
 }

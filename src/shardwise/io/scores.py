@@ -294,7 +294,9 @@ def write_scores(
     validate_choice(layout, "layout", get_args(Layout))
     scores = scores.to_xarray() if isinstance(scores, Scores) else scores
     for measured in _to_dataset(scores).data_vars.values():
-        as_scores(measured, needs=()).require_items("a file of scores")
+        # any number can be written, one that no analysis would take too
+        if "votes" in measured.attrs:
+            as_scores(measured, needs=()).require_items("a file of scores")
     target = Path(path)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
     kind = ending.lower().split(".")[1] if ending else ""

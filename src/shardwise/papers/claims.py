@@ -134,23 +134,67 @@ class PaperClaim:
     source: str = ""
 
     def measure_parts(self, figures: Figures) -> dict[str, Floats]:
-        """Return the statistic of each part, (resamples, splits); refused where there is none."""
+        """Return the statistic of each part; refused where there is none.
+
+        Parameters
+        ----------
+        figures : Figures
+            What was measured.
+
+        Returns
+        -------
+        dict of str to array
+            (resamples, splits) values of each part.
+        """
         parts = {part: np.atleast_2d(values) for part, values in self.statistic(figures).items()}
         if not parts:
             raise CannotSayError(figures.reason or "there is nothing to compare")
         return parts
 
     def measure_margins(self, values: Floats) -> Floats:
-        """Return how far values are on the side of the claim; 0 where rounding alone keeps them from the limit."""
+        """Return how far values are on the side of the claim; 0 where rounding alone keeps them from the limit.
+
+        Parameters
+        ----------
+        values : array
+            Values of the statistic.
+
+        Returns
+        -------
+        array
+            As many margins, positive where the claim holds.
+        """
         margin = (values - self.limit) * (-1.0 if self.direction[0] == "<" else 1.0)
         return np.asarray(np.where(np.abs(margin) <= ROUNDING * max(1.0, abs(self.limit)), 0.0, margin))
 
     def find_supporting(self, margin: Floats) -> Bools:
-        """Return where a margin says that the claim holds."""
+        """Return where a margin says that the claim holds.
+
+        Parameters
+        ----------
+        margin : array
+            How far values are on the side of the claim.
+
+        Returns
+        -------
+        array of bool
+            As many answers.
+        """
         return np.asarray(margin >= 0.0 if self.direction[-1] == "=" else margin > 0.0)
 
     def find_opposing(self, margin: Floats) -> Bools:
-        """Return where a margin says that the claim fails; a tie of two figures says neither."""
+        """Return where a margin says that the claim fails; a tie of two figures says neither.
+
+        Parameters
+        ----------
+        margin : array
+            How far values are on the side of the claim.
+
+        Returns
+        -------
+        array of bool
+            As many answers.
+        """
         return np.asarray(margin <= 0.0 if self.direction == SOME else margin < 0.0)
 
 

@@ -136,8 +136,9 @@ def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[
     lift = measure_lift(float(means[0]), float(errors[0]), float(means[1]), float(errors[1]), critical)
     if lift is None:
         return []
-    share, lower, upper = (f"{format_signed(100.0 * x, 1)}%" for x in lift)
-    limits = f"{lower} to {upper}" if np.isfinite(lift.lower) else "unbounded"
+    bounded = np.isfinite(lift.lower) and np.isfinite(lift.upper)
+    share, *ends = (f"{format_signed(100.0 * x, 1)}%" for x in (lift if bounded else lift[:1]))
+    limits = " to ".join(ends) if bounded else "unbounded"
     return [f"lift {share}, {format_percent(1.0 - result.alpha)} CI {limits}"]
 
 
