@@ -153,7 +153,7 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     (first,) = [remark for remark in content.remarks if "undefined" in remark.text]
     assert f"{undefined} of {cells} scores" in first.text
     assert first.warning
-    assert content.configuration["scores_sha256"] == scores_hash(scores)
+    assert content.configuration["scores_sha256"] == scores_hash(as_scores(scores))
     left = analyze(simulated(4, holes=0.05), method="hsd", fill="leave")
     assert any("missing and left out" in remark.text for remark in left.remarks)
     dropped = analyze(simulated(4, holes=0.02), fill="drop")
