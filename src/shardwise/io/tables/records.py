@@ -118,7 +118,7 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     numbered = "topic" not in labels
     if numbered:
         labels["topic"] = Labels(np.arange(count, dtype=np.int32), [str(k + 1) for k in numbers.tolist()])
-    wide = reading.wide or bool(reading.parts)
+    wide, folds = reading.by_columns, reading.shape == "folds"
     unnamed = not wide and "system" not in labels and not system
     if not wide:
         labels.setdefault("system", Labels.repeat_name(system or sheet.system, count))
@@ -128,7 +128,7 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     if wide:
         systems = [reading.parts.get(name, (name, ""))[0] for name in reading.scores]
         labels["system"] = _repeat_each(systems, count)
-    if reading.folds:
+    if folds:
         labels["instance"] = _repeat_each(reading.scores, count)
     values, words = [], 0
     for name in reading.scores:
@@ -167,7 +167,7 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         place=lambda k: sheet.place(int(numbers[k % count])),
         nouns=reading.nouns,
         notes=tuple(notes),
-        primary=find_headline(reading.scores) if times > 1 and not wide and not reading.folds else "",
+        primary=find_headline(reading.scores) if times > 1 and not wide and not folds else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
@@ -191,9 +191,9 @@ def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, co
     if "measure" in reading.roles:
         kinds = reading.sheet.require_labels(reading.roles["measure"]).take_rows(rows)
         return Labels(np.tile(kinds.codes, len(scores)), kinds.names)
-    if reading.folds:
+    if reading.shape == "folds":
         names = [measure or "score"] * len(scores)
-    elif reading.wide or reading.parts:
+    elif reading.by_columns:
         common = measure or name_measure(scores) or "score"
         names = [reading.parts.get(name, (name, common))[1] for name in scores]
     else:
