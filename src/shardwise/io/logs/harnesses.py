@@ -17,6 +17,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Answers, Log, Record, Row, find_field, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object, read_json_file
+from shardwise.io.tables.words import SYSTEMS, simplify_header
 
 _SAMPLES = re.compile(
     r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl"
@@ -81,7 +82,8 @@ def _list_metrics(rows: list[dict[str, Any]], path: Path) -> list[str]:
     named: dict[str, None] = {}
     many: set[str] = set()
     for line, row in enumerate(rows, start=1):
-        listed = row.get("metrics") or [name for name in row if name not in _NO_METRIC]
+        known = (name for name in row if name not in _NO_METRIC and simplify_header(name) not in SYSTEMS)
+        listed = row.get("metrics") or list(known)
         if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
             raise InputError(
                 "metrics is not a list of names",

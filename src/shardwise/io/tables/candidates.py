@@ -160,10 +160,7 @@ def _list_long(facts: Facts) -> Iterator[Reading]:
         if not _may_pair(facts, item, system, values):
             continue
         ratio = np.log2(item.distinct / max(1, system.distinct)) / 2.0
-        counts = {
-            "more items than systems": float(np.clip(ratio, -1.5, 1.5)),
-            "hundreds of systems": float(system.distinct > 500),
-        }
+        counts = {"more items than systems": float(np.clip(ratio, -1.5, 1.5))}
         roles = {"topic": item.name, "system": system.name}
         pairs.append(
             Reading(facts.sheet, "long", roles, features={**items[item], **systems[system], **counts})
@@ -220,7 +217,6 @@ def _cross_pair(facts: Facts, pair: Reading, values: Sequence[str]) -> Reading:
     """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
     item, system = facts[pair.roles["topic"]], facts[pair.roles["system"]]
     names = (item.name, system.name)
-    others = facts.list_others(*names)
     scores = tuple(name for name in values if name not in names)
     repeat, task, unique = _find_key(facts, *names)
     factor = None if unique else _find_factor(facts, names)
@@ -229,24 +225,13 @@ def _cross_pair(facts: Facts, pair: Reading, values: Sequence[str]) -> Reading:
     apart = system.distinct > 1 and cells == item.distinct
     known = "system" in system.roles or system.name in facts.taken
     worded = {"topic", *GROUPING} & set(item.roles) or item.name in facts.taken
-    plain = item.plain and system.plain and "topic" in item.roles and known
     listed = any(facts[name].unique and name not in facts.taken for name in repeat)
     tasks = [facts[name].distinct for name in facts.by_word("task") if name not in names]
     unnamed = 0 if any(map(words.is_score, scores)) else min(2, max(0, len(scores) - 2))
-    outer = [column.name for column in others if "system" in column.roles and column.plain]
-    nested = any(facts.is_nested(system.name, name) for name in outer)
-    texts = [column for column in others if column.name not in facts.taken and not column.is_numeric]
-    described = not item.unique and any(
-        facts.count(item.name, column.name) == item.distinct
-        and facts.count(system.name, column.name) > system.distinct
-        for column in [column for column in texts if 1 < column.distinct <= item.distinct][:MOST_PAIRS]
-    )
     unlike = pair.features.get("names of systems look so", 0.0) <= 0.0
     again = not unique and factor is None and not (apart and item.header in words.PEOPLE)
     held = {
         "all items have all systems": share > 0.95,
-        "many items have many systems": 0.5 < share <= 0.95,
-        "few items have several systems": share < 0.2 and not plain,
         "items and systems cross completely": _cross_completely(facts, *names),
         "several scores of one cell": again,
         "several scores of one cell, by a column that no word names": factor is not None,
@@ -256,8 +241,6 @@ def _cross_pair(facts: Facts, pair: Reading, values: Sequence[str]) -> Reading:
         "more tasks than items": not worded and max(tasks, default=0) > item.distinct,
         "one system beside a column of several": system.distinct == 1 and _leaves_out_systems(facts, pair),
         "items that no word names and not all systems have": not worded and (share < 0.9 or listed),
-        "runs of a system as systems": nested and not system.plain and system.name not in facts.taken,
-        "items are described by other columns": described,
         "several numbers beside systems that no word names": (len(scores) > 1 and not known) * (1 + unnamed),
     }
     return replace(
@@ -377,13 +360,10 @@ def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[R
     stem = len({tuple(words.split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
     shape = 1.0 if ratio >= 2.0 or item is None else -1.0 if ratio < 0.5 else 0.0
     counted = are_counted(names)
-    called = [words.split_words(name) for name in names]
-    derived = [w for w in called if w and w[-1] in words.SUMMARIES and w[:-1] in called]
     columns = {
         "columns share a measure": sharing,
         "nothing says that columns share a measure": float(sharing <= 0.0 and looks <= 0.0 and not stem),
         "columns are measures": len(scored) / len(names),
-        "columns are statistics of others": len(derived) / len(names),
         "columns are kept beside scores": len(side_columns) / len(names),
     }
     dropped = {
@@ -395,7 +375,6 @@ def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[R
         value = len(names) > 1 and any(map(words.is_value, names))
         wide = {
             "columns look like systems": looks,
-            "columns are counted": float(counted),
             "a column says that it holds the scores": float(value),
             "shape": shape,
         }
@@ -436,12 +415,7 @@ def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[R
     ) | {"names of systems look so": likeness * 4 / 3}
     base = replace(base, roles={**base.roles, "system": item.name})
     if len(plain) > 1:
-        numbered = float(words.is_numbered(heads)) - float(words.is_numbered(labels))
-        turned = by_header | {
-            "columns look like systems": -looks,
-            "columns are numbered rather than rows": numbered,
-            "shape": -shape,
-        }
+        turned = by_header | {"columns look like systems": -looks, "shape": -shape}
         yield replace(base, shape="turned", features={**turned, **columns, **dropped})
     means = max(sum(name in scored or name in side_columns for name in names) / len(names), -sharing)
     if means >= 0.5 and ("system" in roles or item.name in facts.taken or likeness > 0.0):
