@@ -196,34 +196,30 @@ def _doubt_between(facts: Facts, best: Reading, rival: Reading) -> Doubt:
     """Return the doubt between two readings, with the columns that choose each."""
     shapes, both = {best.shape, rival.shape}, [_spell_reading(best), _spell_reading(rival)]
     items, systems = [str(best.item), str(rival.item)], [str(best.system), str(rival.system)]
-    choices: list[Columns]
-    if best.shape == rival.shape and best.shape in ("long", "wide", "measures"):
-        if best.item is None or rival.item is None:
-            return _doubt_items(facts, best)
-        if best.system == rival.system:
-            problem = f"columns {quote_columns(facts.sheet, *items)} both name the item"
-            swapped = [{"item": x, role: y} for role in ("repeat", "system") for x, y in (items, items[::-1])]
-            choices = [*({"item": name} for name in items), *both, *swapped]
-        elif best.item == rival.item:
-            problem = f"{quote_columns(facts.sheet, *systems)} could both be the systems"
-            choices = [*({"system": name} for name in systems), *both]
-            if not best.unique and not rival.unique:
-                # where both tell the scores of an item apart, they are joined
-                runs = ({"system": a, "repeat": b} for a, b in (systems, systems[::-1]))
-                choices = [{"system": systems}, *runs, *both]
-        else:
-            problem = f"{quote_columns(facts.sheet, items[0], systems[0])} could be items and systems"
-            pairs = [{"item": a, "system": b} for a, b in zip(items, systems, strict=True)]
-            choices = [pairs[0], both[0], pairs[1], both[1]]
-        return Doubt(problem, choices)
+    described = (_describe_reading(facts.sheet, reading) for reading in (best, rival))
+    problem, choices = f"may be read with {' or with '.join(described)}", both
     if "means" in shapes and shapes != {"means", "long"}:
         return _doubt_means(facts, str(best.system or rival.system))
     if "turned" in shapes:
         label = str(best.item or rival.item)
-        shown = ", ".join(facts[label].first_names[:3])
-        return Doubt(f"rows may be items or systems ({shown} …)", [{"item": label}, {"system": label}])
-    described = [_describe_reading(facts.sheet, reading) for reading in (best, rival)]
-    return Doubt(f"may be read with {' or with '.join(described)}", both)
+        problem = f"rows may be items or systems ({', '.join(facts[label].first_names[:3])} …)"
+        choices = [{"item": label}, {"system": label}]
+    elif len(shapes) > 1 or None in (best.item, rival.item):
+        pass
+    elif best.system == rival.system:
+        problem = f"columns {quote_columns(facts.sheet, *items)} both name the item"
+        swapped = [{"item": x, role: y} for role in ("repeat", "system") for x, y in (items, items[::-1])]
+        choices = [*({"item": name} for name in items), *both, *swapped]
+    elif best.item == rival.item:
+        problem = f"{quote_columns(facts.sheet, *systems)} could both be the systems"
+        # where both tell the scores of an item apart, they are joined
+        joined = {"system": systems}, *({"system": a, "repeat": b} for a, b in (systems, systems[::-1]))
+        alone = [{"system": name} for name in systems]
+        choices = [*(alone if best.unique or rival.unique else joined), *both]
+    elif items == systems[::-1]:
+        problem = f"{quote_columns(facts.sheet, *items)} could be items and systems"
+        choices = [{"item": a, "system": b} for a, b in (items, systems)]
+    return Doubt(problem, choices)
 
 
 def _describe_reading(sheet: Sheet, reading: Reading) -> str:
@@ -232,8 +228,7 @@ def _describe_reading(sheet: Sheet, reading: Reading) -> str:
     if reading.system is None:
         return f"{list_some(reading.scores)} as {what}"
     items = "its rows" if reading.item is None else quote_columns(sheet, reading.item)
-    rows = f"{items} as items and " if reading.shape == "long" else ""
-    return f"{rows}{quote_columns(sheet, reading.system)} as systems"
+    return f"{items} as items and {quote_columns(sheet, reading.system)} as systems"
 
 
 def _doubt_weak(facts: Facts, best: Reading, rival: Reading | None) -> Doubt:
@@ -447,7 +442,7 @@ def _choose_scores(
     plain = [name for name in numbers if not facts[name].is_beside and not facts[name].counts]
     if of_one and facts.single:
         scores = [name for name in numbers if name in scores or name in plain]
-    chosen = (scores or numbers) if of_one else _choose_values(facts, reading, rest, numbers, scores, plain)
+    chosen = (scores or numbers) if of_one else _choose_values(facts, reading, rest, numbers, plain)
     others = {name: facts[name].kind for name in rest}
     for name in numbers:
         constant = facts[name].constant and facts.sheet.rows > 1
@@ -456,40 +451,27 @@ def _choose_scores(
 
 
 def _choose_values(
-    facts: Facts,
-    reading: Reading,
-    rest: Sequence[str],
-    numbers: list[str],
-    scores: list[str],
-    plain: list[str],
+    facts: Facts, reading: Reading, rest: Sequence[str], numbers: list[str], plain: list[str]
 ) -> list[str]:
     """Return the columns of scores of a long table, of which some column may name the measures."""
+    scores = [name for name in numbers if facts[name].is_score]
     spoilt = [name for name in rest if facts[name].is_score and facts[name].words]
     if not numbers and spoilt:
         raise refuse_words(facts.sheet, spoilt[0])
-    if "measure" in reading.roles:
-        values = [name for name in scores if is_value(name)] or scores or numbers
-        if len(values) == 1:
-            return values
-        none = "has a column of measures but none of values"
-        problem = f"has {len(values)} columns of values" if values else none
-        raise Doubt(problem, mend="call the values value or score")
-    if scores:
-        return scores
     varied = [name for name in plain if not facts[name].constant]
-    kept = varied if varied and facts.sheet.rows >= FEW else plain
-    if not kept and numbers:
-        kept = [name for name in numbers if not ENDS_IN_ID.search(name)] or numbers
-        if len(kept) > 1:
-            problem = f"has {len(kept)} columns of numbers ({', '.join(kept)})"
-            raise Doubt(problem, [{"score": name} for name in kept[:2]])
-    if not kept:
-        texts = [facts[name] for name in rest if name not in numbers]
-        odd = next((column for column in texts if not column.is_wordy and column.words), None)
-        held = odd is not None and not np.isnan(odd.values).all()
-        holds = f": {odd.name} holds words such as {odd.words[0]!r}" if odd is not None and held else ""
-        raise Doubt(f"has no column of scores{holds}", mend="add one, called after the measure")
-    return kept
+    kept = scores or (varied if varied and facts.sheet.rows >= FEW else plain)
+    one = not kept or "measure" in reading.roles
+    if one:
+        kept = [name for name in scores if is_value(name)] or scores or numbers
+        kept = [name for name in kept if not ENDS_IN_ID.search(name)] or kept
+    if kept and (len(kept) == 1 or not one):
+        return kept
+    texts = [facts[name] for name in rest if name not in numbers and not facts[name].is_wordy]
+    odd = next((c for c in texts if c.words and not np.isnan(c.values).all()), None)
+    holds = "" if odd is None else f": {odd.name} holds words such as {odd.words[0]!r}"
+    problem = f"has {len(kept)} columns of values" if kept else f"has no column of scores{holds}"
+    mend = "call the values value or score" if kept else "add one, called after the measure"
+    raise Doubt(problem, [{"score": name} for name in kept[:2]], mend=mend)
 
 
 def _settle_wide(facts: Facts, reading: Reading, rest: Sequence[str]) -> Reading:
@@ -505,10 +487,8 @@ def _settle_wide(facts: Facts, reading: Reading, rest: Sequence[str]) -> Reading
     parted = bool(fold) and "instance" not in facts.named and simplify_header(fold) in FOLDS
     if parted and any(np.isnan(sheet.columns[name].values).any() for name in numbers):
         item = str(reading.item)
-        raise Doubt(
-            f"scores are missing, and {fold!r} may identify repeats or parts of {quote_columns(sheet, item)}",
-            [{"item": item, "repeat": fold}, {"item": [item, fold]}],
-        )
+        problem = f"scores are missing, and {fold!r} may identify repeats or parts of {item!r}"
+        raise Doubt(problem, [{"item": item, "repeat": fold}, {"item": [item, fold]}])
     scores, others, parts = choose_systems(sheet, rest, numbers, named=reading.item is not None)
     return replace(reading, scores=scores, omitted={**reading.omitted, **others}, parts=parts)
 
@@ -516,8 +496,6 @@ def _settle_wide(facts: Facts, reading: Reading, rest: Sequence[str]) -> Reading
 def _settle_turned(facts: Facts, reading: Reading) -> Reading:
     """Return the reading of a table with a row for each system and a column for each item: as one that is turned."""
     sheet, label, numbers = facts.sheet, str(reading.system), reading.scores
-    if sum(not facts[name].is_beside for name in numbers) < 2:
-        raise _doubt_means(facts, label)
     for name in numbers:
         if facts[name].words:
             raise refuse_words(sheet, name)
