@@ -70,9 +70,9 @@ class Reading:
 
     sheet: Sheet
     shape: Shape
-    roles: Mapping[str, str]
+    roles: dict[str, str]
     scores: tuple[str, ...] = ()  # of a long table measures, of a wide one systems
-    features: Mapping[str, float] = field(default_factory=dict)
+    features: dict[str, float] = field(default_factory=dict)
     repeat: tuple[str, ...] = ()
     unique: bool = True  # whether every cell has one score
     factor: str | None = None  # a column that no word names, and that tells several scores of a cell apart

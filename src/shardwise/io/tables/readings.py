@@ -6,7 +6,7 @@ and columns that are left out. Every option of a refusal is tried by the same ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -103,7 +103,7 @@ def choose_reading(
         return reading
     # of one system: a column of labels that is left out may name several
     item = {"item": roles["topic"]} if "topic" in roles else {}
-    left = [name for name in (*reading.omitted, roles.get("cluster")) if name in known]
+    left = [name for name in (*reading.omitted, roles.get("cluster", "")) if name in known]
     arms = [column for column in map(known.__getitem__, left) if _may_name_arms(column)]
     choices = (spell_choice(sheet, {**more, "system": column.name}) for column in arms for more in ({}, item))
     return replace(reading, perhaps=next((c for c in choices if leads_to_scores(c, ())), None))
@@ -197,7 +197,8 @@ def _doubt_between(facts: Facts, best: Reading, rival: Reading) -> Doubt:
     shapes, both = {best.shape, rival.shape}, [_spell_reading(best), _spell_reading(rival)]
     items, systems = [str(best.item), str(rival.item)], [str(best.system), str(rival.system)]
     described = (_describe_reading(facts.sheet, reading) for reading in (best, rival))
-    problem, choices = f"may be read with {' or with '.join(described)}", both
+    choices: list[Columns] = [*both]
+    problem = f"may be read with {' or with '.join(described)}"
     if "means" in shapes and shapes != {"means", "long"}:
         return _doubt_means(facts, str(best.system or rival.system))
     if "turned" in shapes:
@@ -212,10 +213,11 @@ def _doubt_between(facts: Facts, best: Reading, rival: Reading) -> Doubt:
         choices = [*({"item": name} for name in items), *both, *swapped]
     elif best.item == rival.item:
         problem = f"{quote_columns(facts.sheet, *systems)} could both be the systems"
-        # where both tell the scores of an item apart, they are joined
-        joined = {"system": systems}, *({"system": a, "repeat": b} for a, b in (systems, systems[::-1]))
-        alone = [{"system": name} for name in systems]
-        choices = [*(alone if best.unique or rival.unique else joined), *both]
+        choices = [*({"system": name} for name in systems), *both]
+        if not best.unique and not rival.unique:
+            # where both tell the scores of an item apart, they are joined
+            runs = ({"system": a, "repeat": b} for a, b in (systems, systems[::-1]))
+            choices = [{"system": systems}, *runs, *both]
     elif items == systems[::-1]:
         problem = f"{quote_columns(facts.sheet, *items)} could be items and systems"
         choices = [{"item": a, "system": b} for a, b in (items, systems)]
@@ -387,7 +389,7 @@ def _assign_roles(facts: Facts, reading: Reading) -> tuple[dict[str, str], dict[
     return roles, omitted
 
 
-def _settle_unpaired(facts: Facts, reading: Reading) -> Mapping[str, str]:
+def _settle_unpaired(facts: Facts, reading: Reading) -> dict[str, str]:
     """Return the roles of a table in which no item has scores of two systems; refuse it unless that is sure.
 
     It is sure where the caller names both columns, or items are people, who may see one system each. Where people have
