@@ -12,7 +12,7 @@ import numpy as np
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Answers, Log, Record, Row, make_log, parse_verdict
+from shardwise.io.logs.log import AnswerFields, Log, Record, Row, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 from shardwise.io.tables.words import list_roles
@@ -224,7 +224,7 @@ def _refuse_ranking(source: LogSource) -> list[Log]:
 
 
 _GRADED = ("model", "score", "turn")
-_GRADES = Answers(
+_GRADES = AnswerFields(
     item="question_id",
     scores=lambda line: {line.get("turn"): line.get("score")},
     task="MT-bench",
@@ -239,7 +239,7 @@ READERS = (
     Reader(
         "HumanEval results",
         _is_human_eval,
-        Answers(
+        AnswerFields(
             item="task_id",
             scores=lambda line: {"passed": line.get("passed")},
             task="HumanEval",
@@ -264,7 +264,7 @@ READERS = (
             {"instruction", "generator_1", "generator_2", "preference"} <= source.first_of_list.keys()
         ),
         # 0 never preferred to the baseline, 1 always, between as the annotator weighs it
-        Answers(
+        AnswerFields(
             item="instruction",
             scores=lambda line: {"win": parse_verdict(line.get("preference")) - 1.0},
             task="AlpacaEval",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Answers, Log, Record, Row, find_field, make_log, parse_verdict
+from shardwise.io.logs.log import AnswerFields, Log, Record, Row, find_field, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object, read_json_file
 from shardwise.io.tables.words import SYSTEMS, simplify_header
@@ -246,7 +246,7 @@ READERS = (
         lambda source: (
             "doc_id" in source.first and bool({"resps", "filtered_resps", "doc_hash"} & source.first.keys())
         ),
-        Answers(
+        AnswerFields(
             item="doc_id",
             scores="scores",
             records=_list_lm_eval,
@@ -265,7 +265,7 @@ READERS = (
             if source.columns
             else bool(_list_promptfoo(source))
         ),
-        Answers(
+        AnswerFields(
             item=_name_test,
             scores=_score_test,
             task="promptfoo",
@@ -279,7 +279,7 @@ READERS = (
     Reader(
         "deepeval test run",
         lambda source: isinstance(source.fields.get("testCases"), list) and "metricsScores" in source.fields,
-        Answers(
+        AnswerFields(
             item="input|name",
             scores=_score_case,
             task="deepeval",
@@ -299,7 +299,7 @@ READERS = (
     Reader(
         "lighteval details",
         lambda source: {"doc", "metric", "model_response"} <= set(source.columns),
-        Answers(
+        AnswerFields(
             item="doc.id",
             scores=_score_details,
             records=lambda source: source.list_rows("doc", "metric"),
@@ -317,7 +317,7 @@ READERS = (
             {"schema_version", "model_id", "evaluation_name", "sample_id", "evaluation"}
             <= source.first.keys()
         ),
-        Answers(
+        AnswerFields(
             item="sample_id",
             scores=lambda line: {
                 line.get("evaluation_result_id") or "score": find_field(line, "evaluation.score")
@@ -334,7 +334,7 @@ READERS = (
     Reader(
         "OpenAI evals record",
         lambda source: "completion_fns" in as_object(source.first.get("spec")),
-        Answers(
+        AnswerFields(
             item="sample_id",
             scores=_score_event,
             records=_list_events,

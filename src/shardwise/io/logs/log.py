@@ -155,7 +155,7 @@ def find_field(record: Record, field: Field) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class AnswerFields:
     """How a tool writes answers: a record is one answer, or a part of one, and these are its fields.
 
     Parameters
@@ -221,7 +221,7 @@ class Answers:
         one row.
 
         >>> answers = [{"id": "a", "right": 1}, {"id": "b", "right": 0}, {"id": "a", "right": 0}]
-        >>> tool = Answers(item="id", scores=lambda answer: {"right": answer.get("right")})
+        >>> tool = AnswerFields(item="id", scores=lambda answer: {"right": answer.get("right")})
         >>> [(row.item, row.repeat, row.scores["right"]) for row in tool.read_rows(Path("log.jsonl"), answers)]
         [('a', '1', 1.0), ('b', '1', 0.0), ('a', '2', 0.0)]
         >>> tool.read_rows(Path("log.jsonl"), [{"id": "a", "model": "x"}, {"id": "a", "model": "y"}])
