@@ -236,15 +236,6 @@ def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
     return tuple(plan)
 
 
-def interval_tail(n_looks: int, scenarios: int) -> float:
-    """Return the tail of each interval, so that those of all looks and scenarios hold together.
-
-    >>> interval_tail(4, 5)
-    0.00125
-    """
-    return TAIL / (n_looks * scenarios)
-
-
 def judge_interval(low: float, high: float, alpha: float) -> str:
     """Judge the interval of an error rate: it holds the level, it fails, or neither is clear.
 
@@ -456,8 +447,8 @@ class Trial:
         return members
 
     def interval_tail(self, claim: Claim) -> float:
-        """Return the tail of the intervals, for all looks at all scenarios of a claim."""
-        return interval_tail(len(self.looks), sum(about == claim for about, _, _ in self.group_cases()))
+        """Return the tail of each interval, so that those of all looks at all scenarios of a claim hold together."""
+        return TAIL / (len(self.looks) * sum(about == claim for about, _, _ in self.group_cases()))
 
     def find_unclear(self, tallies: Sequence[Sequence[Figures]]) -> set[int]:
         """Return numbers of the cases that have to go on, as they leave a verdict on a method open."""

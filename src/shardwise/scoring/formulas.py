@@ -189,29 +189,21 @@ def set_relative_p(ranked: Ranked) -> float:
     return count_relevant(ranked) / best if best else 0.0
 
 
-def interpolated_precisions(ranked: Ranked, levels: tuple[float, ...]) -> Floats:
-    """Highest precision at or below the rank where each level of recall is reached; 0 where it is not.
+def interpolated_precision(ranked: Ranked) -> float:
+    """Mean of the highest precisions at or below the ranks where levels of recall are reached; 0 where one is not.
 
-    A level r is reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one
-    nearest to r R as in version 10.
+    The level is that behind ``@``, or the levels are ``points``, eleven of them unless others are given. A level r is
+    reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one nearest to r R as
+    in version 10.
     """
+    of = ranked.parameters
+    levels = (of["points"] or ELEVEN_POINTS) if "points" in of else (ranked.recall,)
     ranks = np.flatnonzero(ranked.gains > 0) + 1.0
     precisions = np.arange(1, len(ranks) + 1) / ranks
     highest = np.append(np.maximum.accumulate(precisions[::-1])[::-1], 0.0)
-    nearest = ranked.parameters["reach"] == "nearest"
-    needed = np.array([int(level * ranked.n_relevant + (0.5 if nearest else 0.9)) for level in levels])
-    return np.asarray(highest[np.minimum(np.maximum(needed, 1) - 1, len(ranks))])
-
-
-def interpolated_precision(ranked: Ranked) -> float:
-    """Interpolated precision at one level of recall."""
-    return float(interpolated_precisions(ranked, (ranked.recall,))[0])
-
-
-def interpolated_average(ranked: Ranked) -> float:
-    """Mean interpolated precision at some levels of recall, eleven of them unless others are given."""
-    points = ranked.parameters["points"] or ELEVEN_POINTS
-    return float(np.mean(interpolated_precisions(ranked, points)))
+    more = 0.5 if of["reach"] == "nearest" else 0.9
+    needed = np.array([int(level * ranked.n_relevant + more) for level in levels])
+    return float(np.mean(highest[np.minimum(np.maximum(needed, 1) - 1, len(ranks))]))
 
 
 def multiple_r_precision(ranked: Ranked) -> float:
@@ -248,11 +240,6 @@ def normalized_g(ranked: Ranked) -> float:
     return float(np.sum(ranked.gains[counted] / np.log2(2.0 + behind[counted])) / np.sum(ideal))
 
 
-def _discounted_gains(gains: Floats) -> Floats:
-    """Discounted gain down to each rank."""
-    return np.cumsum(gains / np.log2(np.arange(2.0, len(gains) + 2.0)))
-
-
 def _both_dcg(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     """Ideal gains, and discounted gain of the ranking and of the ideal one, as deep as the deeper of both."""
     ideal = ranked.ideal_gains()
@@ -261,7 +248,8 @@ def _both_dcg(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     gained[: len(ranked.gains)] = ranked.gains
     best = np.zeros(room)
     best[: len(ideal)] = ideal
-    return ideal, _discounted_gains(gained), _discounted_gains(best)
+    discounts = np.log2(np.arange(2.0, room + 2.0))
+    return ideal, np.cumsum(gained / discounts), np.cumsum(best / discounts)
 
 
 def ndcg_at_relevant(ranked: Ranked) -> float:
@@ -366,11 +354,6 @@ def pair_accuracy(ranked: Ranked) -> float:
     return float(1.0 - np.sum(above) / (others * np.count_nonzero(relevant)))
 
 
-def _relevant_ranks(ranked: Ranked) -> Ints:
-    """Ranks of the documents with a gain."""
-    return np.asarray(np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1)
-
-
 def _blended_ratios(ranked: Ranked, ranks: Ints, beta: float) -> Floats:
     """(C + beta G) / (r + beta I) at each rank r of a relevant document."""
     ideal = np.cumsum(ranked.ideal_gains())
@@ -383,7 +366,7 @@ def _measure_blended(pick: Callable[[Floats, int], Any]) -> Callable[[Ranked], f
     """Make a formula of the blended ratios, and of how many stand down to the first of the highest gain retrieved."""
 
     def measure(ranked: Ranked) -> float:
-        ranks = _relevant_ranks(ranked)
+        ranks = np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1
         if not len(ranks):
             return 0.0
         ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
@@ -404,7 +387,7 @@ def cumulative_utility(ranked: Ranked) -> float:
     With ``stop='graded'`` users stop at documents of a grade in proportion to its gain, or to ``stops``; with
     ``'rank'`` at the nth relevant document in proportion to gamma^(n - 1). With beta = 0 the ratio is precision.
     """
-    ranks = _relevant_ranks(ranked)
+    ranks = np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1
     if not len(ranks):
         return 0.0
     of = ranked.parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import resources
@@ -117,15 +117,15 @@ def read_definitions() -> tuple[Definition, ...]:
         )
         for key, row in table["parameters"].items()
     }
-    return tuple(_make_definition(name, row, takes) for name, row in table["measures"].items())
-
-
-def _make_definition(name: str, row: dict[str, Any], takes: Mapping[str, MeasureParameter]) -> Definition:
-    """Return a definition by a row of the table, which names kernels, norms, functions and parameters."""
-    functions = {key: getattr(formulas, row[key]) for key in ("gain", "discount", "formula") if key in row}
-    numbers = {key: kind[row[key]] for key, kind in (("kernel", Kernel), ("norm", Norm)) if key in row}
-    parameters = tuple(takes[key] for key in row.get("parameters", ()))
-    return Definition(**{**row, **functions, **numbers, "name": name, "parameters": parameters})
+    definitions = []
+    for name, row in table["measures"].items():
+        # kernels, norms, functions and parameters go by their names
+        made = {key: getattr(formulas, row[key]) for key in ("gain", "discount", "formula") if key in row}
+        made |= {"kernel": Kernel[row["kernel"]]} if "kernel" in row else {}
+        made |= {"norm": Norm[row["norm"]]} if "norm" in row else {}
+        parameters = tuple(takes[key] for key in row.get("parameters", ()))
+        definitions.append(Definition(**{**row, **made, "name": name, "parameters": parameters}))
+    return tuple(definitions)
 
 
 DEFINITIONS = read_definitions()
