@@ -197,7 +197,7 @@ Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --
         table={"help": "Width of table.tex: narrow (one column) or wide (table*). Default: as it fits."},
     ),
     _define(
-        "gate", "gate:judge_systems",
+        "gate", "gate:judge_gate",
         f"{ASKING} {WRITTEN} random new sequential ledger reveal candidates base_of plan power",
         """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
