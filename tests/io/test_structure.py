@@ -181,3 +181,21 @@ def test_a_system_without_any_score_is_left_out_and_named(tmp_path: Path) -> Non
     scores = read_text(tmp_path, "\n".join(["topic,bm25,dense,weka", *rows]))
     assert scores["system"].values.tolist() == ["bm25", "dense"]
     assert "left out: weka (" in scores.attrs["read_as"]
+
+
+def test_numbers_that_describe_the_systems_are_no_items(tmp_path: Path) -> None:
+    sizes = {"llama": 7, "qwen": 7, "mistral": 13, "gemma": 13, "phi": 2.7, "yi": 34}
+    rows = [
+        f"{m},{size},{d},{RNG.random():.3f}" for m, size in sizes.items() for d in ("mmlu", "arc", "drop")
+    ]
+    scores = read_text(tmp_path, "\n".join(["model,#Params (B),dataset,accuracy", *rows]))
+    assert dict(scores.sizes) == {"topic": 3, "system": 6}
+    assert "left out: #Params (B) (no score)" in scores.attrs["read_as"]
+    rows = [
+        f"{size},{method},{RNG.random():.3f}" for size in (1, 3, 7, 13, 70) for method in ("lora", "full")
+    ]
+    text = "\n".join(["#Params (B),method,score", *rows])
+    with pytest.raises(InputError, match="could be items and systems"):
+        read_text(tmp_path, text)
+    named = {"item": "Params (B)", "system": "method"}
+    assert dict(read_text(tmp_path, text, columns=named).sizes) == {"topic": 5, "system": 2}

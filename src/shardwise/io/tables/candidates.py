@@ -83,7 +83,7 @@ def _rate_item(facts: Facts, column: Column) -> dict[str, float]:
     if "item, as the caller says" in by_header:
         return by_header
     if "numbers that no word names as item" in by_header:
-        return by_header | {"text or bookkeeping as item": float(column.is_beside)}
+        return by_header | {"numbers kept beside scores as item": float(column.is_beside)}
     named = "topic" in roles and column.header.endswith("id") and column.header not in words.NAMELESS
     return {
         "names of items look so": words.share_of_items(names) - words.share_of_models(names),
@@ -339,7 +339,8 @@ def _list_wide(facts: Facts) -> Iterator[Reading]:
         else:
             rows = _rate_item(facts, column)
             if item == facts.first and not column.roles:
-                rows |= {"first column as item": 1.0, "text or bookkeeping as item": 0.0}
+                kept = ("text or bookkeeping as item", "numbers kept beside scores as item")
+                rows |= {"first column as item": 1.0, **dict.fromkeys(kept, 0.0)}
         rows["several scores of one cell"] = float(not unique)
         rows["rows have names of their own"] = float(item is not None and unique)
         roles = {role: name for role, name in (("topic", item), ("task", task)) if name is not None}

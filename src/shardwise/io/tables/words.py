@@ -229,13 +229,13 @@ def is_score(header: str) -> bool:
 
 
 def is_bookkeeping(header: str) -> bool:
-    """Tell whether a header names a number that is kept beside scores: cost, latency_ms, year.
+    """Tell whether a header names a number that is kept beside scores: cost, latency_ms, year, #params.
 
-    >>> is_bookkeeping("latency_ms"), is_bookkeeping("n_docs"), is_bookkeeping("bm25"), is_bookkeeping("Kosten (EUR)")
+    >>> is_bookkeeping("latency_ms"), is_bookkeeping("n_docs"), is_bookkeeping("bm25"), is_bookkeeping("#Params (B)")
     (True, True, False, True)
     """
-    parts = split_words(header)
-    return not BOOKKEEPING.isdisjoint([simplify_header(header), *parts]) or parts[-1:] == ["id"]
+    parts, counted = split_words(header), header.startswith("#") and len(header.strip()) > 1
+    return counted or not BOOKKEEPING.isdisjoint([simplify_header(header), *parts]) or parts[-1:] == ["id"]
 
 
 def is_wordy(header: str) -> bool:
