@@ -59,16 +59,11 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
     unknown: dict[str, str] = {}
     for role, given in (columns or {}).items():
         word = SAME_ROLES.get(simplify_header(role), simplify_header(role))
-        if word not in ROLES or not isinstance(given, str):
-            continue
-        match = find_column(sheet, given)
-        parts = [find_column(sheet, part.strip()) for part in given.split("-", 1)]
-        if match is None and word == "grade" and len(parts) == 2 and None not in parts:
-            match = GRADES.join(map(str, parts))
-        if match is None:
-            unknown[word] = given
-        else:
-            named[word] = match
+        if word in ROLES and isinstance(given, str):
+            parts = [find_column(sheet, part.strip()) for part in given.split("-", 1)]
+            both = GRADES.join(map(str, parts)) if len(parts) == 2 and None not in parts else None
+            match = find_column(sheet, given) or (both if word == "grade" else None)
+            (unknown if match is None else named)[word] = given if match is None else match
     opponents = _find_opponents(sheet, named, columns or {})
     if unknown and (opponents is not None or unknown.keys() - SHARED_ROLES):
         raise refuse_column(sheet, next(iter(unknown.values())))
@@ -86,8 +81,8 @@ def read_votes(sheet: Sheet, columns: Columns | None = None, categories: Sequenc
         if name:
             taken.add(name)
             labels, word = sheet.columns[name].labels, clean_noun(simplify_header(name))
-            noun = word if word and not word.startswith("#") else noun
-            ways[role] = Way(labels.codes.astype(np.int64), tuple(labels.names), noun)
+            named_so = word if word and not word.startswith("#") else noun
+            ways[role] = Way(labels.codes.astype(np.int64), tuple(labels.names), named_so)
     turned = _find_order(sheet, named.get("order", ""), taken)
     if turned is not None:
         first, second = np.where(turned, second, first), np.where(turned, first, second)
@@ -204,12 +199,13 @@ def _find_outcome(
     if "grade" in named:
         # one column of grades, or the difference of two
         columns = named["grade"].split(GRADES)
-        for name in columns:
-            for row in np.flatnonzero(np.isinf(sheet.columns[name].values)).tolist():
-                raise InputError(
-                    f"{name}: a grade is not a number", where=sheet.place(row), remedy="correct or remove it"
-                )
         grades = [sheet.columns[name].values for name in columns]
+        for name, values in zip(columns, grades, strict=True):
+            if np.isinf(values).any():
+                where = sheet.place(int(np.argmax(np.isinf(values))))
+                raise InputError(
+                    f"{name}: a grade is not a number", where=where, remedy="correct or remove it"
+                )
         return grades[0] - grades[1] if len(grades) > 1 else grades[0], True, columns
     opposed = [both for both, by in _list_sides(sheet) if by == ends]
     numeric = [both for both in opposed if all(sheet.columns[name].is_numeric for name in both)]
@@ -219,8 +215,7 @@ def _find_outcome(
         return sheet.columns[flags[0][0]].values - sheet.columns[flags[0][1]].values, False, [*flags[0]]
     chosen = named.get("winner") or _find_header(sheet, words.WINNERS, pair)
     column = sheet.columns[chosen] if chosen else None
-    typed = column is not None and column.is_text
-    if column is not None and typed and not all(is_number(n) or not n for n in column.labels.names):
+    if column is not None and column.is_text and not all(is_number(n) or not n for n in column.labels.names):
         outcome = _parse_winners(sheet, pair, chosen, systems, sides)
         tie = _find_header(sheet, words.TIE_COLUMNS, (chosen,))
         if tie:
@@ -230,15 +225,16 @@ def _find_outcome(
         values = column.values
         if np.isin(values[np.isfinite(values)], (1.0, 2.0)).all():
             return np.where(np.isnan(values), np.nan, 3.0 - 2.0 * values), False, [chosen]
-    grade = "-".join(numeric[0]) if numeric else chosen or "…"
+    choice = {
+        "first": pair[0],
+        "second": pair[1],
+        "grade": "-".join(numeric[0]) if numeric else chosen or "…",
+    }
+    add = "add a column winner with the name of the winner or tie, or name a column of grades"
     raise InputError(
         f"holds votes on {pair[0]!r} and {pair[1]!r}, and no column says in words which won",
         where=sheet.source,
-        remedy=(
-            "add a column winner with the name of the winner or tie, or name a column of grades, positive where the"
-            " first is better: ",
-            Option("columns", Choice({"first": pair[0], "second": pair[1], "grade": grade})),
-        ),
+        remedy=(f"{add}, positive where the first is better: ", Option("columns", Choice(choice))),
         argument="columns",
     )
 
