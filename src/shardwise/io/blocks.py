@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.dataset
 import xarray as xr
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.extras import require_for_files
@@ -272,45 +273,41 @@ def _convert_floats(column: Any, source: str) -> Floats:
 
 def _read_long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Block]:
     """Yield items of a long table, the rows of each next to each other; an item may run on into the next batch."""
-    column_of = {name: k for k, name in enumerate(systems)}
     kept: list[Any] = []
     for batch in batches:
-        items = batch.column(0).to_numpy(zero_copy_only=False)
-        if not len(items):
-            continue
-        changes = np.flatnonzero(items[1:] != items[:-1]) + 1
-        if not changes.size:
-            kept.append(batch)
-            continue
-        last = int(changes[-1])
-        table = pa.Table.from_batches([*kept, batch.slice(0, last)])
-        yield partial(_hold_block, _pivot_rows(table, column_of, source))
-        kept = [batch.slice(last)]
+        changes = _find_changes(batch.column(0))
+        last = int(changes[-1]) if len(changes) else 0
+        if last:
+            table = pa.Table.from_batches([*kept, batch.slice(0, last)])
+            yield partial(_hold_block, _pivot_rows(table, systems, source))
+            kept = []
+        kept.append(batch.slice(last))
     if kept:
-        yield partial(_hold_block, _pivot_rows(pa.Table.from_batches(kept), column_of, source))
+        yield partial(_hold_block, _pivot_rows(pa.Table.from_batches(kept), systems, source))
 
 
-def _pivot_rows(table: Any, column_of: dict[str, int], source: str) -> Floats:
-    names = [str(name) for name in table.column(0).to_pylist()]
-    which = [column_of.get(str(name), -1) for name in table.column(1).to_pylist()]
-    if -1 in which:
-        name = table.column(1)[which.index(-1)]
-        raise InputError(
-            f"system {name} does not occur among the first rows",
-            where=source,
-            remedy="sort the table by item",
-        )
-    changes = [before != after for before, after in pairwise(names)]
-    rows = np.cumsum([0, *changes])
-    out = np.full((len(column_of), int(rows[-1]) + 1), np.nan)
-    taken = np.zeros(out.shape, dtype=np.int64)
-    np.add.at(taken, (np.array(which), rows), 1)
-    if (taken > 1).any():
-        system, row = (int(k[0]) for k in np.nonzero(taken > 1))
-        raise InputError(
-            f"item {names[int(np.flatnonzero(rows == row)[0])]} has two scores of {list(column_of)[system]}",
-            where=source,
-            remedy="give one a pair of item and system",
-        )
-    out[which, rows] = _convert_floats(table.column(2), source)
+def _find_changes(names: Any) -> Ints:
+    """Return the rows whose item is another than that of the row before."""
+    items = names.to_numpy(zero_copy_only=False)
+    return np.flatnonzero(items[1:] != items[:-1]) + 1
+
+
+def _pivot_rows(table: Any, systems: tuple[str, ...], source: str) -> Floats:
+    """Return the scores of some items, a row a system."""
+    items, named = table.column(0).combine_chunks(), table.column(1).cast(pa.string())
+    which = pa.compute.index_in(named, value_set=pa.array(systems))
+    if which.null_count:
+        problem = f"system {named.filter(which.is_null())[0]} does not occur among the first rows"
+        raise InputError(problem, where=source, remedy="sort the table by item")
+    starts = np.zeros(table.num_rows, dtype=np.int64)
+    starts[_find_changes(items)] = 1
+    codes, rows = which.to_numpy(), np.cumsum(starts)
+    out = np.full((len(systems), int(rows[-1]) + 1), np.nan)
+    order = np.lexsort((codes, rows))
+    again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(rows[order]) == 0))
+    if len(again):
+        row = int(order[again[0]])
+        problem = f"item {items[row]} has two scores of {systems[codes[row]]}"
+        raise InputError(problem, where=source, remedy="give one a pair of item and system")
+    out[codes, rows] = _convert_floats(table.column(2), source)
     return out

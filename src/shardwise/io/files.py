@@ -318,6 +318,19 @@ def read_text(path: Path, *, table: bool = False) -> bytes:
     return text.removeprefix(_MARK)
 
 
+def read_start(path: Path, most: int) -> bytes:
+    """Return the first bytes of a file, uncompressed; none where it is damaged, which whoever reads it says."""
+    with path.open("rb") as stream:
+        start = stream.read(most)
+        ending = next((known for magic, known in _MAGIC.items() if start.startswith(magic)), "")
+        try:
+            return SUFFIXES[ending](start + stream.read(), most)[:most] if ending else start
+        except InputError:
+            raise
+        except _DAMAGE:
+            return b""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
     """Text of a file, and newlines behind it that kernels may read."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from shardwise.core.errors import InputError
-from shardwise.core.extras import import_extra
+from shardwise.io.files import read_start
 from shardwise.io.logs.registry import holds_means
 from shardwise.io.scores import are_score_files
 
@@ -18,14 +14,6 @@ Kind = Literal["qrels", "run", "report", "results", "scores"]
 
 START = 4096
 """Bytes that tell what a file is."""
-
-
-OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda path: import_extra("zst", path)[0].open(path),
-}
 
 
 def kind_of(path: Path) -> Kind:
@@ -41,7 +29,7 @@ def kind_of(path: Path) -> Kind:
     str
         Its kind; scores where nothing else is recognised.
     """
-    start = _read_start(path)
+    start = read_start(path, START)
     if b"<html" in start[:500].lower():
         return "report"
     if path.suffix == ".json" and holds_means(path):
@@ -78,19 +66,3 @@ def put_qrels_first(paths: Sequence[Path]) -> tuple[Path, ...]:
     if len(qrels) != 1:
         return tuple(paths)
     return (qrels[0], *(path for path in paths if path != qrels[0]))
-
-
-def _read_start(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        start = stream.read(START)
-    opener = next((function for magic, function in OPENERS.items() if start.startswith(magic)), None)
-    if opener is None:
-        return start
-    try:
-        with opener(path) as stream:
-            return bytes(stream.read(START))
-    except InputError:
-        raise
-    except Exception:
-        # Whoever reads the file says what is wrong with it.
-        return b""

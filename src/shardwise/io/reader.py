@@ -347,25 +347,19 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
                 choices=NAMINGS,
             )
         tags = Counter(run.label for run in parsed)
-        systems, by_file = [], []
-        for run, file in zip(parsed, files, strict=True):
-            if names == "tag" and run.label is None:
-                raise InputError(
-                    "has more than one run tag", where=run.source, remedy=("use ", Option("names", "file"))
-                )
-            single = run.label is not None and (names == "tag" or tags[run.label] == 1)
-            if names == "file" or not single:
-                by_file.append(file)
-                systems.append(file)
-            else:
-                systems.append(str(run.label))
+        mixed = next((run for run in parsed if run.label is None), None)
+        if names == "tag" and mixed is not None:
+            remedy = ("use ", Option("names", "file"))
+            raise InputError("has more than one run tag", where=mixed.source, remedy=remedy)
+        single = [run.label is not None and (names == "tag" or tags[run.label] == 1) for run in parsed]
+        tagged = [alone and names != "file" for alone in single]
+        systems = [str(r.label) if tag else file for r, file, tag in zip(parsed, files, tagged, strict=True)]
+        by_file = [file for file, tag in zip(files, tagged, strict=True) if not tag]
         if names == "auto" and any(run.label is not None for run in parsed):
             notes.append(_describe_naming(len(systems) - len(by_file), "run tag"))
-        if names == "auto" and by_file and any(run.label is not None for run in parsed):
-            notes.append(
-                f"{_describe_naming(len(by_file), 'file name')}, as the run tag is not single or not"
-                f" unique: {_list_some(by_file)}"
-            )
+            why = "as the run tag is not single or not unique"
+            if by_file:
+                notes.append(f"{_describe_naming(len(by_file), 'file name')}, {why}: {_list_some(by_file)}")
     elif callable(names):
         systems = [names(run.source) for run in parsed]
     elif isinstance(names, Mapping):
@@ -438,43 +432,32 @@ def _choose_topics(
             notes.append(
                 f"{format_count(len(others - wanted), 'topic')} {why}, left out: {_list_some(others - wanted)}"
             )
-    lacking = {}
-    for system, run in zip(systems, parsed, strict=True):
-        without = wanted - set(run.topics)
-        if without:
-            lacking[system] = without
-            if missing == "refuse":
-                raise InputError(
-                    f"system '{system}' has no documents for {len(without)} of {format_count(len(wanted), 'topic')}:"
-                    f" {_list_some(without)}",
-                    where=run.source,
-                    remedy=(
-                        *("choose ", Option("missing", "zero"), " (nothing retrieved), "),
-                        *(Option("missing", "leave"), " (no score for that run) or "),
-                        *(Option("missing", "drop"), " (leave these topics out)"),
-                    ),
-                )
-    cells = sum(map(len, lacking.values()))
-    if lacking and missing == "leave":
-        notes.append(
-            f"{format_count(cells, 'ranking')} without documents, left out of the means of their run:"
-            f" {_list_some(lacking)}"
+    held = {system: set(run.topics) for system, run in zip(systems, parsed, strict=True)}
+    lacking = {system: wanted - topics for system, topics in held.items() if not wanted <= topics}
+    if lacking and missing == "refuse":
+        system, without = next(iter(lacking.items()))
+        of = f"{len(without)} of {format_count(len(wanted), 'topic')}"
+        raise InputError(
+            f"system '{system}' has no documents for {of}: {_list_some(without)}",
+            where=parsed[systems.index(system)].source,
+            remedy=(
+                *("choose ", Option("missing", "zero"), " (nothing retrieved), "),
+                *(Option("missing", "leave"), " (no score for that run) or "),
+                *(Option("missing", "drop"), " (leave these topics out)"),
+            ),
         )
-    if lacking and missing == "zero":
-        notes.append(
-            f"{format_count(cells, 'ranking')} without documents, scored as nothing retrieved: {_list_some(lacking)}"
-        )
-    if lacking and missing == "drop":
+    became = {"leave": "left out of the means of their run", "zero": "scored as nothing retrieved"}
+    if lacking and missing in became:
+        rankings = format_count(sum(map(len, lacking.values())), "ranking")
+        notes.append(f"{rankings} without documents, {became[missing]}: {_list_some(lacking)}")
+    elif lacking:
         gone = set().union(*lacking.values())
         wanted -= gone
-        notes.append(
-            f"{format_count(len(gone), 'topic')} dropped for want of documents in some run: {_list_some(gone)}"
-        )
+        dropped = format_count(len(gone), "topic")
+        notes.append(f"{dropped} dropped for want of documents in some run: {_list_some(gone)}")
         if not wanted:
-            raise InputError(
-                "every topic is missing from some run",
-                remedy=("choose ", Option("missing", "zero"), ", or leave runs out"),
-            )
+            remedy = ("choose ", Option("missing", "zero"), ", or leave runs out")
+            raise InputError("every topic is missing from some run", remedy=remedy)
     return tuple(sorted(wanted, key=natural_key)), notes
 
 
