@@ -499,16 +499,20 @@ def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
 def _several_tables(sheets: Sequence[Sheet], wishes: Wishes, names: Sequence[str]) -> list[Records]:
     """Return the scores of several tables: a file a system, or systems and items spread over files."""
     heads = [set(sheet.columns) for sheet in sheets]
-    parts = [make_records(sheet, wishes, name) for sheet, name in zip(sheets, names, strict=True)]
-    named = any(names)
-    if (all(head == heads[0] for head in heads) or named) and all(part.wide for part in parts):
-        same = all(list(p.labels["system"].names) == list(parts[0].labels["system"].names) for p in parts)
+
+    def make_parts(*, single: bool) -> list[Records]:
+        return [
+            make_records(sheet, wishes, name, single=single)
+            for sheet, name in zip(sheets, names, strict=True)
+        ]
+
+    parts, named = make_parts(single=False), any(names)
+    if (named or all(head == heads[0] for head in heads)) and all(part.wide for part in parts):
+        systems = [list(part.labels["system"].names) for part in parts]
         shared = set(parts[0].labels["topic"].names) & set(parts[1].labels["topic"].names)
+        same = all(held == systems[0] for held in systems)
         if named or (same and (shared or parts[0].numbered)):
-            parts = [
-                make_records(sheet, wishes, name, single=True)
-                for sheet, name in zip(sheets, names, strict=True)
-            ]
+            parts = make_parts(single=True)
     _refuse_unpaired(parts, wishes)
     return parts
 

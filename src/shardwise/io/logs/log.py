@@ -338,17 +338,12 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
     bare = (measure or "").removesuffix(",none")
     if any(name == measure or name.split(",")[0] == bare for known in names for name in known):
         return list(logs), ()
-    joined = [
-        replace(
-            log,
-            rows=[
-                replace(row, scores={MAIN: row.scores.get(main[log.task], np.nan), **row.scores})
-                for row in log.rows
-            ],
-            primary=MAIN,
-        )
-        for log in logs
-    ]
+    joined = []
+    for log in logs:
+        own = [row.scores.get(main[log.task], np.nan) for row in log.rows]
+        scores = [{MAIN: score, **row.scores} for score, row in zip(own, log.rows, strict=True)]
+        rows = [replace(row, scores=held) for row, held in zip(log.rows, scores, strict=True)]
+        joined.append(replace(log, rows=rows, primary=MAIN))
     shown = ", ".join(f"{name} ({task})" for task, name in main.items())
     return joined, (f"{MAIN} is each task's own: {shown}",)
 
@@ -382,26 +377,22 @@ def _make_part(
     log: Log, system: str, repeated: bool, key: str, asked: bool, notes: tuple[str, ...]
 ) -> Records:
     names = list(dict.fromkeys(name for row in log.rows for name in row.scores))
-    count = len(log.rows)
+    count, times = len(log.rows), len(names)
     labels = {
         "task": Labels.repeat_name(log.task, count),
-        "topic": code_labels(row.item for row in log.rows),
+        "topic": Labels.of_texts(row.item for row in log.rows),
         "system": Labels.repeat_name(system, count),
     }
+    nouns = {"topic": log.item, "system": log.system, "instance": log.repeats}
     if repeated:
-        labels["instance"] = code_labels(row.repeat for row in log.rows)
+        labels["instance"] = Labels.of_texts(row.repeat for row in log.rows)
     if key:
-        labels["cluster"] = code_labels(shorten_label(row.about.get(key)) for row in log.rows)
-    nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | (
-        {"cluster": key.lower()} if key else {}
-    )
+        labels["cluster"] = Labels.of_texts(shorten_label(row.about.get(key)) for row in log.rows)
+        nouns["cluster"] = key.lower()
     return Records(
         source=log.source,
-        labels={
-            role: Labels(np.tile(role_labels.codes, len(names)), role_labels.names)
-            for role, role_labels in labels.items()
-        },
-        measures=Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names),
+        labels={role: Labels(np.tile(entry.codes, times), entry.names) for role, entry in labels.items()},
+        measures=Labels(np.repeat(np.arange(times, dtype=np.int32), count), names),
         values=np.array([row.scores.get(name, np.nan) for name in names for row in log.rows]),
         place=lambda k: log.place(k % count),
         nouns={dim: word for dim, word in nouns.items() if word != dim},
@@ -411,19 +402,6 @@ def _make_part(
         repeats_kind="samples",
         what=log.what,
     )
-
-
-def code_labels(labels: Iterable[str]) -> Labels:
-    """Give labels codes in the order they first appear.
-
-    Parameters
-    ----------
-    labels
-        A label for each row.
-    """
-    names: dict[str, int] = {}
-    codes = np.array([names.setdefault(label, len(names)) for label in labels], dtype=np.int32)
-    return Labels(codes, list(names))
 
 
 def _name_models(logs: Sequence[Log]) -> list[str]:
