@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
-from shardwise.io.files import most_inside
+from shardwise.io.files import FRAME, inflate_zstd, most_inside
 
 Array = npt.NDArray[Any]
 KEY = "shardwise_sha256"
@@ -48,6 +48,9 @@ def save_arrays(
 def _inflate_arrays(blob: bytes) -> dict[str, Array]:
     """Return the arrays of an npz by name; refuse a damaged one, or one made to fill the memory."""
     most = most_inside(len(blob))
+    if blob.startswith(FRAME):
+        # as earlier versions wrote it
+        blob = inflate_zstd(blob, most)
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         if len(blob) > most or sum(member.file_size for member in archive.infolist()) > most:
             raise ValueError("arrays of no credible size")
