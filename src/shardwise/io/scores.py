@@ -297,35 +297,32 @@ def write_scores(
         # any number can be written, one that no analysis would take too
         if "votes" in measured.attrs:
             as_scores(measured, needs=()).require_items("a file of scores")
-    target = Path(path)
+    target, data = Path(path), _to_dataset(scores)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
-    kind = ending.lower().split(".")[1] if ending else ""
+    kind = f".{ending.lower().split('.')[1]}" if ending else ""
     if not target.parent.is_dir():
         raise InputError("no such folder", where=str(target.parent), remedy="make it first")
     require_for_files([target])
-    if f".{kind}" == ENDING:
+    if kind == ENDING:
         if layout == "wide":
             raise InputError("a store has no layout", remedy="leave it out", argument="layout")
-        write_store(_to_dataset(scores), target)
+        write_store(data, target)
         return
     if target.is_dir():
         raise InputError("is a folder, not a file", where=str(target), remedy="name a file in it")
-    if f".{kind}" not in (".csv", ".tsv", *_PARQUET, *_NETCDF):
-        raise InputError(
-            f"unknown extension {ending!r}",
-            where=str(target),
-            remedy="use .csv, .tsv, .parquet, .nc or .zarr",
-        )
-    if f".{kind}" in _NETCDF:
-        content = _load_netcdf().netcdf_bytes(_to_dataset(scores))
+    if kind not in (".csv", ".tsv", *_PARQUET, *_NETCDF):
+        remedy = "use .csv, .tsv, .parquet, .nc or .zarr"
+        raise InputError(f"unknown extension {ending!r}", where=str(target), remedy=remedy)
+    if kind in _NETCDF:
+        write_atomically(target, _load_netcdf().netcdf_bytes(data))
+        return
+    frame = _to_wide(data) if layout == "wide" else _to_long(data)
+    if kind in _PARQUET:
+        content = import_module("shardwise.io.tables.arrow").parquet_bytes(frame)
     else:
-        frame = _to_wide(scores) if layout == "wide" else _to_long(scores)
-        if f".{kind}" in _PARQUET:
-            content = import_module("shardwise.io.tables.arrow").parquet_bytes(frame)
-        else:
-            lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
-            text = write_csv(frame.assign(**lost), "\t" if kind == "tsv" else ",")
-            content = compress_text(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
+        lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
+        text = write_csv(frame.assign(**lost), "\t" if kind == ".tsv" else ",")
+        content = compress_text(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
     write_atomically(target, content)
 
 
@@ -584,20 +581,17 @@ def _to_dataset(scores: xr.DataArray | xr.Dataset) -> xr.Dataset:
     return scores if isinstance(scores, xr.Dataset) else scores.to_dataset(name=scores.name or "score")
 
 
-def _to_long(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    data = _to_dataset(scores)
+def _to_long(data: xr.Dataset) -> pd.DataFrame:
     order = [str(dim) for dim in next(iter(data.data_vars.values())).dims]
     labels = [name for name in ITEM_LABELS if name in data.coords and name not in order]
     return data.to_dataframe(dim_order=order).reset_index()[[*order, *labels, *data.data_vars]]
 
 
-def _to_wide(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    data = _to_dataset(scores)
+def _to_wide(data: xr.Dataset) -> pd.DataFrame:
     values = next(iter(data.data_vars.values()))
     if len(data.data_vars) > 1 or "system" not in values.dims:
-        raise InputError(
-            "a wide table holds one measure of several systems", remedy="pick one, or write it long"
-        )
+        remedy = "pick one, or write it long"
+        raise InputError("a wide table holds one measure of several systems", remedy=remedy)
     others = [str(dim) for dim in values.dims if dim != "system"]
     frame = values.transpose(*others, "system")
     rows = pd.MultiIndex.from_product([frame[dim].values for dim in others], names=others)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.errors import InputError, refuse_unknown
@@ -16,50 +18,11 @@ Comments = Literal["skip", "data"]
 Topics = Literal["common", "judged"]
 Order = Literal["score", "ascending", "rank"]
 
-_CHOICES: dict[str, tuple[Any, str]] = {
-    "no_relevant": (NoRelevant, "policy for topics without relevant documents"),
-    "missing": (Missing, "policy for topics that a run lacks"),
-    "precision": (Precision, "precision"),
-    "topics": (Topics, "choice of topics"),
-    "order": (Order, "order of documents"),
-    "unjudged": (Unjudged, "policy for unjudged documents"),
-    "comments": (Comments, "policy for comment lines"),
-}
-_SENTENCES: dict[str, dict[str, str]] = {
-    "precision": {
-        "single": "ties in single precision",
-        "double": "ties in double precision",
-    },
-    "order": {
-        "score": "tied documents in descending order of their names",
-        "ascending": "tied documents in ascending order of their names",
-        "rank": "documents in the order of the rank column",
-    },
-    "no_relevant": {
-        "zero": "topics without relevant documents count 0",
-        "undefined": "topics without relevant documents are undefined",
-        "drop": "topics without relevant documents are left out",
-        "refuse": "topics without relevant documents are refused",
-    },
-    "missing": {
-        "refuse": "topics that a run lacks are refused",
-        "leave": "topics that a run lacks are left out for that run",
-        "zero": "topics that a run lacks count 0",
-        "drop": "topics that a run lacks are left out for all runs",
-    },
-    "topics": {
-        "common": "judged topics of which some run has documents count",
-        "judged": "all judged topics count",
-    },
-    "unjudged": {
-        "nonrelevant": "unjudged documents are not relevant",
-        "removed": "unjudged documents are removed from rankings",
-    },
-    "comments": {
-        "skip": "lines that begin with # are comments",
-        "data": "lines that begin with # are data",
-    },
-}
+_TABLE: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    Path(__file__).with_name("conventions.toml").read_text(encoding="utf-8")
+)
+_FIELDS = {name: dict(clauses) for name, clauses in _TABLE["fields"].items()}
+_WHAT = {name: clauses.pop("what") for name, clauses in _FIELDS.items()}
 _ALWAYS_SAID = ("precision", "no_relevant")
 
 
@@ -110,8 +73,8 @@ class Conventions:
     tool: str | None = None
 
     def __post_init__(self) -> None:
-        for field, (choices, what) in _CHOICES.items():
-            validate_choice(getattr(self, field), field, get_args(choices), what=what)
+        for field, clauses in _FIELDS.items():
+            validate_choice(getattr(self, field), field, tuple(clauses), what=_WHAT[field])
         if self.depth is not None:
             object.__setattr__(self, "depth", validate_count(self.depth, "depth", what="documents deep"))
 
@@ -119,8 +82,8 @@ class Conventions:
     def sentence(self) -> str:
         """What was done: ties, topics without relevant documents, and what differs from the default."""
         clauses = [
-            sentences[getattr(self, field)]
-            for field, sentences in _SENTENCES.items()
+            clauses[getattr(self, field)]
+            for field, clauses in _FIELDS.items()
             if field in _ALWAYS_SAID or getattr(self, field) != getattr(DEFAULT, field)
         ]
         if self.depth is not None:
@@ -150,23 +113,8 @@ class Conventions:
 DEFAULT = Conventions()
 """What pytrec_eval and ir_measures compute; a topic that a run lacks has to be decided on."""
 
-PRESETS: dict[str, Conventions] = {
-    preset.name: preset
-    for preset in (
-        DEFAULT,
-        Conventions("trec_eval-10", precision="double", missing="leave", tool="trec_eval-10"),
-        Conventions("trec_eval-9", missing="leave", tool="trec_eval"),
-        Conventions("pytrec_eval", missing="leave", tool="trec_eval"),
-        Conventions("ir_measures", missing="zero", topics="judged", tool="ir_measures"),
-        Conventions("ranx", precision="double", missing="zero", topics="judged", tool="ranx"),
-        Conventions("gdeval", no_relevant="drop", precision="double", missing="leave", tool="gdeval"),
-        Conventions("ndeval", precision="double", order="rank", missing="leave", tool="ndeval"),
-        Conventions("sample_eval", precision="double", missing="leave", tool="sample_eval"),
-        Conventions("NTCIREVAL", precision="double", missing="leave", tool="NTCIREVAL"),
-        Conventions("cwl_eval", precision="double", missing="leave", tool="cwl_eval"),
-        Conventions("undefined", no_relevant="undefined", comments="data"),
-    )
-}
+_CHANGES: dict[str, dict[str, Any]] = dict(_TABLE["presets"])
+PRESETS = {name: Conventions(name, **changes) for name, changes in _CHANGES.items()}
 """Conventions by name; ``undefined`` leaves topics without relevant documents without a score."""
 
 
