@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.claim import Claim
-from shardwise.lab.trial import TOLERANCE, interval_tail, judge_interval, plan_looks
+from shardwise.lab.trial import TAIL, TOLERANCE, estimate_rate, judge_interval, plan_looks
 from shardwise.lab.verdict import (
     FIGURE,
     PROMISES,
@@ -215,7 +215,7 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
     12 % is found out, and one in 3 % is seen to hold, nearly always.
     """
     n, scenarios, plan = int(2000 * repetitions), 5, plan_looks(None, None)
-    ends = interval_tail(len(plan), scenarios)
+    ends = TAIL / (len(plan) * scenarios)
     rng = np.random.default_rng(3)
     shares: dict[float, dict[str, float]] = {}
     for truth in (0.03, 0.05, 0.055, 0.12):
@@ -241,9 +241,8 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
 
 
 def one_state(hits: int, n: int, ends: float) -> str:
-    from shardwise.lab.trial import exact_interval
-
-    return judge_interval(*exact_interval(hits, n, ends), 0.05)
+    found = estimate_rate((np.arange(n) < hits).astype(float), ends)
+    return judge_interval(found.low, found.high, 0.05)
 
 
 @pytest.mark.calibration

@@ -357,9 +357,16 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
         return [_parse_variance(text, len(stated)) for text in stated], ()
     each = [_score_runs(reader) for reader in _list_readers(options)]
     wanted = named or variance_for(method or "moderated")
-    estimates = pool_variances(estimate(scores, wanted) for scores in each)
-    compared = wanted == "residual" and not method
-    unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
+
+    def pool(method: str) -> dict[str, VarianceEstimate]:
+        """Variance of each measure over the collections."""
+        return {
+            name: pool_variances(estimate(scores, method, measure=name) for scores in each)
+            for name in map(str, each[0].data_vars)
+        }
+
+    estimates = pool(wanted)
+    unpaired = pool("two-way") if wanted == "residual" and not method else {}
     nouns = as_scores(next(iter(each[0].data_vars.values())), needs=()).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())

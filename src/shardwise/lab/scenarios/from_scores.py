@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats, Ints, make_generator
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.lab.scenarios.base import Scenario, check_layout
@@ -36,23 +36,19 @@ SHARE = (
 )
 
 
-def _draw_permuted(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
-    """Shuffle the systems within each topic, then move them to their true means."""
-    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
+def draw_rows(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Shuffle the systems within each topic, or draw topics with replacement; then move systems to their true means."""
+    axes = scenario.dims.index("topic"), scenario.dims.index("system")
+    y = np.moveaxis(scenario.facts["scores"], axes, (0, 1))
     t, r = y.shape[:2]
     out = np.empty((count, *y.shape))
-    rows = np.arange(t)[:, None]
     for k in range(count):
-        order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
-        out[k] = y[rows, order]
-    return _add_effects(scenario, _restore_axes(out, scenario.dims))
-
-
-def draw_resampled(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
-    """Draw topics with replacement from scores whose system means are alike, then move them to their true means."""
-    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
-    drawn = np.stack([make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
-    return _add_effects(scenario, _restore_axes(y[drawn], scenario.dims))
+        rng = make_generator(seed, first + k)
+        if scenario.kind == "permute":
+            out[k] = y[np.arange(t)[:, None], rng.permuted(np.tile(np.arange(r), (t, 1)), axis=1)]
+        else:
+            out[k] = y[rng.integers(t, size=t)]
+    return _add_effects(scenario, np.moveaxis(out, (1, 2), (1 + axes[0], 1 + axes[1])))
 
 
 def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
@@ -122,11 +118,11 @@ def data_null(
             remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
-        return Scenario(kind, dims, scores.shape, claim, truth, _draw_permuted, {"scores": scores})
+        return Scenario(kind, dims, scores.shape, claim, truth, draw_rows, {"scores": scores})
     others = tuple(axis for axis in range(scores.ndim) if axis != system)
     level = scores - scores.mean(axis=others, keepdims=True) + scores.mean()
     if kind == "resample":
-        return Scenario(kind, dims, scores.shape, claim, truth, draw_resampled, {"scores": level})
+        return Scenario(kind, dims, scores.shape, claim, truth, draw_rows, {"scores": level})
     fixed, flipped = _split_effects(level, dims, claim)
     facts = {"fixed": fixed, "flipped": flipped}
     return Scenario(kind, dims, scores.shape, claim, truth, _draw_flipped, facts)
@@ -200,16 +196,6 @@ def _undo_centring(levels: int) -> float:
     return float(np.sqrt(levels / (levels - 1)))
 
 
-def _find_axes(dims: tuple[str, ...]) -> tuple[int, int]:
-    return dims.index("topic"), dims.index("system")
-
-
-def _restore_axes(batch: Floats, dims: tuple[str, ...]) -> Floats:
-    """Move (B, T, R, …) back to (B, *dims)."""
-    topic, system = _find_axes(dims)
-    return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
-
-
 def _add_effects(scenario: Scenario, batch: Floats) -> Floats:
     """Add to (B, *dims) scores what the true means differ by."""
     effects = scenario.truth - scenario.truth.mean()
@@ -251,11 +237,9 @@ def tilted_scenario(
     shift = shift - shift.mean()
     weights = tilted_weights(by_topic, shift)
     if weights is None:
-        kept = similar_systems(by_topic) if not shift.any() else np.empty(0, dtype=np.int64)
-        advice = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
         raise InputError(
-            f"no chances of these {len(y)} topics give these {r} systems the means asked for{advice}",
-            remedy="choose with similar_systems(scores), or use more topics or another scenario",
+            f"no chances of these {len(y)} topics give these {r} systems the means asked for",
+            remedy="use fewer systems of similar means, more topics or another scenario",
         )
     centre = float(weights @ by_topic.mean(axis=1))
     facts = {"scores": y, "weights": weights}
@@ -327,30 +311,3 @@ def _tilt_weights(x: Floats, steer: Floats) -> tuple[Floats, float]:
 def effective_topics(weights: Floats) -> float:
     """Return as how many equally likely topics those with these chances count: the exponential of their entropy."""
     return float(np.exp(special.entr(weights).sum()))
-
-
-def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
-    """Return the largest set of systems of neighbouring means that chances of topics can make equal.
-
-    >>> rng = np.random.default_rng(2)
-    >>> y = rng.normal([0.0, 0.9, 0.5, 0.05, 0.1], 0.2, (60, 5))
-    >>> similar_systems(y).tolist()
-    [0, 3, 4]
-    """
-    r = scores.shape[1]
-    top = r if most is None else min(validate_count(most, "most", least=2), r)
-    order = np.argsort(scores.mean(axis=0), kind="stable")
-    best, end = order[:1], 0
-
-    def are_equalized(some: Floats) -> bool:
-        weights = tilted_weights(some)
-        return weights is not None and effective_topics(weights) >= SHARE * len(some)
-
-    # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
-    for start in range(r):
-        end = max(end, start + 1)
-        while end < r and end - start < top and are_equalized(scores[:, order[start : end + 1]]):
-            end += 1
-        if end - start > len(best):
-            best = order[start:end]
-    return np.sort(best)
