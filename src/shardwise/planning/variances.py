@@ -28,7 +28,7 @@ from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
 from shardwise.stats.moderation import pair_variances
-from shardwise.stats.units import additive_residuals
+from shardwise.stats.units import residual_mean_square
 
 TWO_WAY = ("topic", "system")
 
@@ -335,10 +335,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
             "no system has a second sample of an item", remedy="give several samples of each item"
         )
     within = float(squares / df)
-    known = count > 0
-    rest = additive_residuals(means)
-    df_rest = known.sum() - known.any(axis=1).sum() - known.any(axis=0).sum() + 1
-    between = float((rest**2).sum() / max(int(df_rest), 1)) - within * float((1.0 / count[known]).mean())
+    between = residual_mean_square(means) - within * float((1.0 / count[count > 0]).mean())
     variances = {"topic:system": max(between, 0.0), "system:instance": 0.0, "error": within}
     negative = ("topic:system",) if between < 0 else ()
     return VarianceComponents(variances, negative=negative, where="samples within items"), kind
