@@ -13,21 +13,21 @@ import pytest
 
 from command_line import shardwise
 from shardwise.cli import commands, inputs, options, parsing
-from shardwise.cli import conditions as when
 from shardwise.cli.inputs import InputReader, pick_measure
-from shardwise.cli.options import INPUT, TABLE, Param
+from shardwise.cli.options import TABLE, make_param
 from shardwise.cli.output import Result
 from shardwise.io.scores import read_scores
 
 ROWS = "".join(f"q{k},{(k * 7 % 11) / 11:.3f},{(k * 5 % 13) / 13:.3f}\n" for k in range(30))
-SHOUT = Param(
+SHOUT = make_param(
     "shout",
-    INPUT,
-    default=False,
-    kind=bool,
-    only_with=(when.SCORES,),
-    call="read",
-    help="names of systems in capitals",
+    {
+        "panel": "Input",
+        "kind": "flag",
+        "only_with": ["scores"],
+        "call": "read",
+        "help": "names of systems in capitals",
+    },
 )
 
 
@@ -100,9 +100,8 @@ def test_a_command_is_a_file_and_a_row(table: Path, monkeypatch: pytest.MonkeyPa
     module = ModuleType("shardwise.cli.counting")
     module.__dict__.update(SimpleNamespace(count_systems=count_systems).__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    names = f"{commands.READING} {commands.WRITTEN}"
-    row = commands._define("count", "counting:count_systems", names, "Count the systems.")
-    monkeypatch.setitem(commands.COMMANDS, "count", row)
+    row = {"function": "counting:count_systems", "options": "READING WRITTEN", "help": "Count the systems."}
+    monkeypatch.setitem(commands.COMMANDS, "count", commands.make_command("count", row))
 
     assert shardwise("count", table, "-q").stdout.splitlines() == [
         "2 systems", "what    count", "topic      30", "system      2"

@@ -474,9 +474,7 @@ def make_options(
             given = given.union(value) if name in given else given
     options = Options(command, every, given, tuple(typed))
     for row in command.every.values():
-        value = options.values[row.name]
-        if row.check is not None and value is not None:
-            row.check(value)
+        row.check_value(options.values[row.name])
     if "format" in command.rows:
         options.chosen_format  # noqa: B018  (refuses a format that conflicts with the file)
     return options
@@ -537,8 +535,7 @@ def parse_texts(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[st
             values[name] = row.parse_texts(given)
         except ValueError as reason:
             raise InputError(str(reason), where=name.replace("_", " ")) from None
-        if row.check is not None:
-            row.check(values[name])
+        row.check_value(values[name])
     return values
 
 
