@@ -46,8 +46,8 @@ def calibrate_methods(options: Options) -> Result:
         options.quiet,
     )
     inputs.parse_fill(options.fill)  # refused before the long work
-    read = inputs.InputReader(options).check().one_measure().read_input()
-    scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
+    read = inputs.InputReader(options).check().read_input(one=True)
+    scores, gaps = inputs.fill_gaps(read.pick_measure(), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.select(split=0)
     chosen = _list_methods(options.model, options.method, scores)
@@ -179,9 +179,9 @@ def compare_splits(options: Options) -> Result:
         )
     method = words["correction"] if words else check_correction(options.method or "hsd")
     inputs.parse_fill(options.fill)
-    read = inputs.InputReader(options).check().one_measure().read_input()
+    read = inputs.InputReader(options).check().read_input(one=True)
     scores, gaps = inputs.fill_gaps(
-        inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
+        read.pick_measure(), "leave" if options.table == "fills" else options.fill
     )
     how: dict[str, Any] = {}
     if words:

@@ -20,7 +20,7 @@ from shardwise.cli.analyzing import (
     test_margin,
 )
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, parse_columns, pick_measure
+from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, parse_columns
 from shardwise.cli.options import MOMENTS, Format, parse_words
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
@@ -75,15 +75,14 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
         return compare_streamed(options, reader)
     page = options.chosen_format is Format.html
     shows_items = options.table.partition(":")[0] == "items"
-    if options.report is not None or options.chart is not None or page or shows_items:
-        reader.one_measure()
-    read = reader.read_input()
+    one = options.report is not None or options.chart is not None or page or shows_items
+    read = reader.read_input(one=one)
     if not options.measure and len(read.measures) > 1:
         # Refuses to choose.
-        pick_measure(read)
+        read.pick_measure()
     if options.random:
-        return _show_factors(options, pick_measure(read), read.notes)
-    names = pick_measure(read).systems if shows_items else ()
+        return _show_factors(options, read.pick_measure(), read.notes)
+    names = read.pick_measure().systems if shows_items else ()
     pair = parse_pair(options.table.partition(":")[2], names) if shows_items else None
     if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
@@ -140,7 +139,7 @@ def _check_pairs(options: Options, read: Read) -> None:
     """Refuse to write millions of pairs unasked, before the long work."""
     if not _shows_pairs(options) or options.table == "pairs":
         return
-    systems = len(options.only) or read.scores.sizes["system"]
+    systems = len(options.only) or read.first.sizes["system"]
     pairs = systems * (len(options.baseline) or (systems - 1) / 2)
     if pairs > MOST_PAIRS:
         raise InputError(
@@ -476,14 +475,14 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     from shardwise.comparing.compare import compare
     from shardwise.methods.names import parse_procedure
 
-    options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
+    options.check_effects(reader.describe_situation(streamed=True), str(options.inputs[0]))
     if not reader.is_table:
         raise InputError(
             "moments are kept of tables of scores only", where=str(options.out), remedy="write .json"
         )
     method = options.method or "moderated"
     marginal = parse_procedure(method).method.name == MARGINAL and not options.keeps_moments
-    total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
+    total = reduce(add, [_read_moments(path, options, marginal) for path in options.inputs])
     lower_is_better = reader.declared["lower_is_better"]
     if lower_is_better is None:
         # The column of the scores, or else the only file, may have the name of such a measure.

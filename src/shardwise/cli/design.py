@@ -13,14 +13,14 @@ import numpy as np
 
 from shardwise import plot
 from shardwise.cli.conditions import Situation, split_variances
-from shardwise.cli.inputs import InputReader, Read, pick_measure
+from shardwise.cli.inputs import InputReader, Read
 from shardwise.cli.options import Format
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import pd, xr
-from shardwise.core.scores import Scores, as_scores
+from shardwise.core.libraries import pd
+from shardwise.core.scores import Scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.design import (
@@ -48,7 +48,6 @@ from shardwise.planning.variances import (
     variance_components,
 )
 from shardwise.planning.variances import variance as estimate
-from shardwise.scoring.scoring import score
 from shardwise.writing.planning import REPEAT_NOUNS, write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")
@@ -209,7 +208,7 @@ def plan_budget(options: Options) -> Result:
     if read is None:
         plan, notes = _judge_pools(options, judgments=options.budget, topic_cost=options.topic_cost)
         return Result(tuple(plan.lines), plan.table, notes, facts=facts, chart=plan.plot)
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     parts, kind = repeat_components(scores)
     if "systems" not in options.given:
         facts["systems"] = scores.sizes["system"]
@@ -217,7 +216,7 @@ def plan_budget(options: Options) -> Result:
     frame = split_budget(parts, options.budget, kind=kind, **how)
     frame = frame.drop(columns=["se", "df"]).rename(columns={"cost": "answers"})
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
-    nouns = by_units(as_scores(scores))[0].nouns
+    nouns = by_units(scores)[0].nouns
     title = write_answers_plan(best, nouns, kind, options.budget, options.power)
     frame = _use_words(frame, {**nouns, "instance": REPEAT_NOUNS[kind]}, options)
     return Result((title,), frame, read.notes, facts=facts)
@@ -265,7 +264,7 @@ def _plan_power(options: Options, read: Read) -> Result:
         )
     values = {name: getattr(options, name)[0] for name in asked}
     values["systems"] = values["systems"] if "systems" in options.given else None
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     return _show_repeat_plan(plan_repeats(scores, **values), scores, options, read.notes, False)
 
 
@@ -273,7 +272,7 @@ def _show_repeat_plan(
     plan: RepeatPlan, scores: Scores, options: Options, notes: tuple[str, ...], priced: bool
 ) -> Result:
     """Return the plans, the sentences first."""
-    nouns = by_units(as_scores(scores))[0].nouns
+    nouns = by_units(scores)[0].nouns
     frame = _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options)
     now = plan.now
     facts = {
@@ -296,13 +295,13 @@ def _find_repeats(options: Options) -> Read | None:
         return None
     # The measure of runs that nobody named has no meaning in a table.
     read = (reader if "measure" in options.given else reader.change(measure=[])).read_input()
-    return read if "instance" in read.dims else None
+    return read if "instance" in read.first.dims else None
 
 
 def _read_repeats(options: Options) -> tuple[Scores, tuple[str, ...]]:
     """Read scores with repeats, and what was decided on the way."""
-    read = InputReader(options).check().one_measure().read_input()
-    scores = pick_measure(read)
+    read = InputReader(options).check().read_input(one=True)
+    scores = read.pick_measure()
     if "instance" not in scores.dims:
         raise InputError(
             "has one score of each system on each topic, so repeats cannot be planned",
@@ -355,24 +354,19 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
             problem = (Option("variance", named), " has no effect with a stated variance")
             raise InputError(problem, remedy="remove one of the two")
         return [_parse_variance(text, len(stated)) for text in stated], ()
-    each = [_score_runs(reader) for reader in _list_readers(options)]
+    each = [reader.read_input().tables for reader in _list_readers(options)]
     wanted = named or variance_for(method or "moderated")
-    estimates = pool_variances(estimate(scores, wanted) for scores in each)
+    estimates = pool_variances(_estimate_each(tables, wanted) for tables in each)
     compared = wanted == "residual" and not method
-    unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
-    nouns = as_scores(next(iter(each[0].data_vars.values())), needs=()).nouns
+    unpaired = pool_variances(_estimate_each(tables, "two-way") for tables in each) if compared else {}
+    nouns = next(iter(each[0].values())).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())
 
 
-def _score_runs(source: InputReader) -> xr.Dataset:
-    """Scores of all measures of one collection."""
-    if source.is_table:
-        return source.read_input().scores
-    collection = source.read_collection()
-    with show_progress("scoring", source.options.quiet) as bar:
-        measures = list(source.options.measure or ("AP",))
-        return score(collection, measures, jobs=source.options.jobs, progress=bar)
+def _estimate_each(tables: Mapping[str, Scores], method: str) -> dict[str, VarianceEstimate]:
+    """Return the variance by each measure."""
+    return {name: estimate(table, method) for name, table in tables.items()}
 
 
 def split_paths(also: str) -> list[Path]:

@@ -11,13 +11,12 @@ from shardwise.analysis.ledger import load_ledger
 from shardwise.analysis.requirements import judge_requirements
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
+from shardwise.cli.inputs import InputReader, Read, add_people, fill_gaps
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import xr
 from shardwise.core.scores import Scores
 from shardwise.writing.gate import write_ledger
 
@@ -41,7 +40,7 @@ def judge_systems(options: Options) -> Result:
         )
     margin = float(options.margin)
     scores = (
-        fill_gaps(pick_measure(read), options.fill)[0] if ("fill" in options.given) else pick_measure(read)
+        fill_gaps(read.pick_measure(), options.fill)[0] if ("fill" in options.given) else read.pick_measure()
     )
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
     how |= {"repeats": options.repeats}
@@ -98,14 +97,14 @@ def _judge_by_ledger(options: Options) -> Result:
         )
     alone = len(options.inputs) == 1 and not options.baseline
     if alone:
-        reader = InputReader(options).check().one_measure()
-        read = replace(reader.read_input(), notes=())
-        names = options.new or pick_measure(read).systems
+        reader = InputReader(options).check()
+        read = replace(reader.read_input(one=True), notes=())
+        names = options.new or read.pick_measure().systems
         base, new = None, names[0] if len(names) == 1 else tuple(names)
     else:
         _, read, base, names = _read_systems(options)
         new = names[0] if len(names) == 1 else names
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     if "fill" in options.given:
         scores = fill_gaps(scores, options.fill)[0]
     asked = {name: getattr(options, name) for name in ("repeats", "reveal", "candidates", "base_of")}
@@ -131,7 +130,7 @@ def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str,
             (Option(chosen[0]), " takes one measure and no slices"),
             remedy="remove it, or run the gate once for each",
         )
-    tables = {name: read.scores_of(name) for name in read.measures}
+    tables = dict(read.tables)
     if "fill" in options.given:
         tables = {name: fill_gaps(table, options.fill)[0] for name, table in tables.items()}
     margins = {name: options.for_measure(name).margin for name in tables}
@@ -171,7 +170,7 @@ def _compare_systems(
         return None
     two = options.change(only=[base, *new], baseline=[base])
     if options.random:
-        return compare_by_factors(pick_measure(read), two, [base])[1]
+        return compare_by_factors(read.pick_measure(), two, [base])[1]
     with on_cluster(options.cluster, options.quiet) as executor:
         (analysis,) = analyze_measures(two, reader, read, executor=executor)
     return analysis.comparisons
@@ -191,7 +190,7 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
         read = reader.read_input()
         if not options.measure:
             # refuses to choose
-            pick_measure(read)
+            read.pick_measure()
         return reader, replace(read, notes=()), options.baseline[0], tuple(options.new)
     if options.baseline or options.new:
         raise InputError(
@@ -212,21 +211,16 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
         joined[table.measure.name], dropped = table, max(dropped, lost)
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
     base, *new = next(iter(joined.values())).systems
-    read = Read(
-        xr.Dataset({name: table.to_xarray() for name, table in joined.items()}),
-        notes,
-        tuple(paths),
-        human=options.human,
-    )
+    read = Read(joined, notes, tuple(paths))
+    read = read if options.human is None else add_people(read, options.human)
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
 def _read_one(options: Options, path: Path) -> list[Scores]:
     """Scores of one system, from its own file, by each measure asked for."""
-    read = InputReader(options.change(inputs=[path])).check().read_input()
     # People's scores are of both systems, and are added to both.
-    read = replace(read, human=None)
-    tables = [read.scores_of(name) for name in options.measure[1:] and read.measures] or [pick_measure(read)]
+    read = InputReader(options.change(inputs=[path], human=None)).check().read_input()
+    tables = list(read.tables.values()) if options.measure[1:] else [read.pick_measure()]
     scores = tables[0]
     if scores.sizes["system"] != 1:
         raise InputError(

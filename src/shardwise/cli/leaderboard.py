@@ -17,7 +17,7 @@ from shardwise.cli.analyzing import (
 )
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
-from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
+from shardwise.cli.inputs import InputReader, fill_gaps
 from shardwise.cli.options import Format
 from shardwise.cli.output import Result, render_table
 from shardwise.cli.parsing import Options
@@ -40,7 +40,7 @@ def rank_systems(options: Options) -> Result:
     read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
-        scores = pick_measure(read)
+        scores = read.pick_measure()
         _, pairs = compare_by_factors(scores, options)
         baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
         result = PairResult(pairs=pairs, alpha=options.alpha)

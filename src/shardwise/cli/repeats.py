@@ -13,7 +13,7 @@ import numpy as np
 from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import Read, fill_gaps, pick_measure
+from shardwise.cli.inputs import Read, fill_gaps
 from shardwise.cli.options import Format, Margin, parse_words
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
@@ -45,7 +45,7 @@ def show_repeats(options: Options, read: Read) -> Result:
     read : Read
         The input.
     """
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     if "instance" not in scores.dims:
         raise InputError(
             "has one score of each system on each topic",

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader
-from shardwise.cli.output import Result
+from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import is_lower
+from shardwise.io.collection import Collection
+from shardwise.io.files import SUFFIXES, raise_limit
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
+from shardwise.scoring.scoring import describe_conventions
+from shardwise.scoring.streamed import score_runs as score_in_blocks
+from shardwise.sharding.splits import Splits
+
+GROWTH_OF_RUNS = 5
+"""How many times its size a compressed run has in memory."""
 
 
 def score_runs(options: Options) -> Result:
@@ -22,9 +33,12 @@ def score_runs(options: Options) -> Result:
     reader = InputReader(options, tables=False, unfinished=True).check()
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
-        in_parts = executor is not None or reader.exceeds_memory
-        read = reader.score_in_parts(executor, store) if in_parts else reader.read_input()
-    scores = read.scores
+        in_parts = executor is not None or exceeds_memory(reader)
+        if in_parts:
+            scores, notes = score_in_parts(reader, executor, store)
+        else:
+            with raise_limit(reader.memory) if options.max_memory else nullcontext():
+                scores, notes, _ = reader.score_runs()
     if options.out is not None and not (in_parts and store):
         write_scores(scores, options.out)
     sizes = scores.sizes
@@ -42,7 +56,43 @@ def score_runs(options: Options) -> Result:
         if count
     )
     written = () if options.out is None else (options.out,)
-    return Result((title,), table, read.notes, lasting, written=written)
+    return Result((title,), table, notes, lasting, written=written)
+
+
+def exceeds_memory(reader: InputReader) -> bool:
+    """Return whether runs would not fit into memory together."""
+    sizes = ((path, path.stat().st_size) for path in reader.list_files()[1:])
+    return sum(GROWTH_OF_RUNS * n if path.suffix in SUFFIXES else n for path, n in sizes) > reader.memory
+
+
+def score_in_parts(
+    reader: InputReader, executor: Executor | None, store: Path | None
+) -> tuple[xr.Dataset, tuple[str, ...]]:
+    """Score run files a few at a time, here or where an executor works, into a store if there is one."""
+    options = reader.options
+    notes: list[str] = []
+
+    def split(collection: Collection) -> Splits:
+        splits = reader.split_documents(collection)
+        assert splits is not None, "asked for where there are shards"
+        notes.extend(splits.notes)
+        return splits
+
+    sharded = options.shards > 1 or options.kind.startswith(("uneven", "attribute"))
+    qrels, *runs = map(str, reader.list_files())
+    with show_progress("scoring files", options.quiet) as bar:
+        scores = score_in_blocks(
+            runs,
+            qrels,
+            list(options.measure or ("AP",)),
+            split if sharded else None,
+            executor=executor,
+            out=store,
+            progress=bar,
+            **reader.choose_conventions(),
+        )
+    read = filter(None, scores.attrs["notes"].split("; "))
+    return scores, (*read, *notes, *describe_conventions(scores))
 
 
 def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
