@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -256,7 +257,7 @@ def render_page(request: Request, name: str, status: int = 200, **content: Any) 
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-def answer_entry(
+async def answer_entry(
     request: Request, name: str = "stage.html", status: int = 200, id: str = "", problem: str = ""
 ) -> Response:
     """Return an analysis as it stands: a template of it for people, JSON for programs."""
@@ -300,18 +301,14 @@ def _redirect(request: Request, path: str) -> Response:
 
 async def _read_body(request: Request) -> dict[str, Any]:
     """The object that a request holds; an empty one for an empty request."""
-
-    def refuse_constant(name: str) -> None:
-        # NaN and infinities, which Python reads and JSON does not have
-        raise ValueError(name)
-
     held = b""
     async for part in request.stream():
         held += part
         if len(held) > MOST_BODY:
             raise HTTPException(413, "The request is too long.")
     try:
-        body = json.loads(held or b"{}", parse_constant=refuse_constant)
+        # NaN and infinities, which Python reads and JSON does not have, are no numbers
+        body = json.loads(held or b"{}", parse_constant=int)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
@@ -340,7 +337,7 @@ async def create_analysis(request: Request) -> Response:
     kind = (await _read_body(request)).get("kind", "compare")
     if not isinstance(kind, str) or kind not in ALLOWED:
         raise HTTPException(400, f"An analysis is one of {', '.join(ALLOWED)}.")
-    return answer_entry(request, status=201, id=desk_of(request).store.create_entry(kind).id)
+    return await answer_entry(request, status=201, id=desk_of(request).store.create_entry(kind).id)
 
 
 async def create_example(request: Request) -> Response:
@@ -371,16 +368,6 @@ async def copy_entry(request: Request) -> Response:
     return _redirect(request, f"/a/{made.id}")
 
 
-async def show_entry(request: Request) -> Response:
-    """Return one analysis at its own address: what it shows depends on how it stands."""
-    return answer_entry(request, "entry.html")
-
-
-async def show_stage(request: Request) -> Response:
-    """Return the part of an analysis' page that changes with its state."""
-    return answer_entry(request)
-
-
 async def put_file(request: Request) -> Response:
     """Take one file, streamed to the disk, for an analysis that has not been read."""
     desk, length = desk_of(request), request.headers.get("content-length", "0")
@@ -404,7 +391,7 @@ async def submit_choices(request: Request) -> Response:
     desk, lane = desk_of(request), READ if request.url.path.endswith("/read") else RUN
     if is_program(request.scope):
         desk.submit_choices(id_of(request), await _read_body(request), lane)
-        return answer_entry(request, status=202)
+        return await answer_entry(request, status=202)
     entry, problem = desk.find_entry(id_of(request)), ""
     form = await request.form(max_files=0, max_fields=500)
     fields = [(name, str(value)) for name, value in form.multi_items()]
@@ -415,13 +402,13 @@ async def submit_choices(request: Request) -> Response:
         problem = describe_error(error)
     except HTTPException as refusal:
         problem = refusal.detail
-    return answer_entry(request, problem=problem)
+    return await answer_entry(request, problem=problem)
 
 
 async def cancel_entry(request: Request) -> Response:
     """Stop an analysis."""
     await desk_of(request).cancel_entry(id_of(request))
-    return answer_entry(request)
+    return await answer_entry(request)
 
 
 async def delete_entry(request: Request) -> Response:
@@ -444,7 +431,7 @@ async def show_trust(request: Request) -> Response:
         if desk.describe_trust(entry) != NO_TRUST:
             raise HTTPException(409, "The error rates of this analysis are simulated already.")
         desk.queue.submit_entry(entry, TRUST)
-    return answer_entry(request, "trust.html")
+    return await answer_entry(request, "trust.html")
 
 
 async def show_items(request: Request) -> Response:
@@ -482,22 +469,13 @@ async def send_archive(request: Request) -> Response:
     results = desk.list_results(entry.id)
     if not results:
         raise HTTPException(404, "There are no results yet.")
-
-    def pack() -> bytes:
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, path in results.items():
-                archive.write(path, name)
-        return packed.getvalue()
-
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in results.items():
+            await run_in_threadpool(archive.write, path, name)
     name = f"shardwise-{entry.kind}-{entry.id[:6]}.zip"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(await run_in_threadpool(pack), media_type="application/zip", headers=headers)
-
-
-async def show_partial(request: Request) -> Response:
-    """Return the rates of a calibration under way, as far as there are."""
-    return answer_entry(request, "partial.html")
+    return Response(packed.getvalue(), media_type="application/zip", headers=headers)
 
 
 async def stream_events(request: Request) -> Response:
@@ -568,20 +546,10 @@ async def send_static(request: Request) -> Response:
     return Response(read_packaged(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
-async def send_no_icon(request: Request) -> Response:
-    """Return no picture."""
-    return Response(status_code=204)
-
-
-async def get_description(request: Request) -> Response:
-    """Return the OpenAPI description of the API."""
-    return PlainJSON(describe_api())
-
-
 ACTS = {
     "list_analyses": list_analyses,
     "create_analysis": create_analysis,
-    "get_status": show_stage,
+    "get_status": answer_entry,
     "delete_analysis": delete_entry,
     "put_file": put_file,
     "read_files": submit_choices,
@@ -589,7 +557,7 @@ ACTS = {
     "cancel_analysis": cancel_entry,
     "get_result": get_result,
     "get_result_file": get_result_file,
-    "get_description": get_description,
+    "get_description": lambda request: PlainJSON(describe_api()),
 }
 """Handlers of the requests of programs."""
 PAGES = (
@@ -598,15 +566,15 @@ PAGES = (
     ("GET", "/compare", show_compared),
     ("POST", "/examples/{key}", create_example),
     ("GET", "/static/{name}", send_static),
-    ("GET", "/favicon.ico", send_no_icon),
-    ("GET", "/a/{id}", show_entry),
-    ("GET", "/a/{id}/stage", show_stage),
+    ("GET", "/favicon.ico", lambda request: Response(status_code=204)),
+    ("GET", "/a/{id}", partial(answer_entry, name="entry.html")),
+    ("GET", "/a/{id}/stage", answer_entry),
     ("GET", "/a/{id}/trust", show_trust),
     ("POST", "/a/{id}/trust", show_trust),
     ("POST", "/a/{id}/trust/stop", show_trust),
     ("GET", "/a/{id}/items", show_items),
     ("GET", "/a/{id}/download", send_archive),
-    ("GET", "/a/{id}/partial", show_partial),
+    ("GET", "/a/{id}/partial", partial(answer_entry, name="partial.html")),
     ("GET", "/a/{id}/events", stream_events),
     ("GET", "/a/{id}/files/{name}", get_result_file),
     ("POST", "/a/{id}/cancel", cancel_entry),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shardwise.cli.options import DATA, TABLE, Param, make_param
-
-if TYPE_CHECKING:
-    from shardwise.cli.output import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +33,6 @@ class Command:
     def every(self) -> dict[str, Param]:
         """Its options by name, and the words of those that take words."""
         return self.rows | {word.name: word for row in self.rows.values() for word in row.words}
-
-    def load_function(self) -> Callable[[Any], Result | Sequence[Result]]:
-        """Return the function that makes its results; its module is loaded now, so that help comes at once."""
-        module, name = self.function.split(":")
-        function: Callable[[Any], Result | Sequence[Result]]
-        function = getattr(importlib.import_module(f"shardwise.cli.{module}"), name)
-        return function
 
 
 def list_options(names: str) -> list[str]:
@@ -77,16 +66,10 @@ WITHOUT_CONFIG = frozenset({"repeat", "serve"})
 """Commands that do no analysis of their own."""
 
 
-def add_command(command: Command) -> None:
-    """Make a command known by its words."""
-    known: dict[str, Any] = COMMANDS
-    for word in command.words[:-1]:
-        known = known.setdefault(word, {})
-    known[command.words[-1]] = command
-
-
 for _title, _row in DATA["commands"].items():
-    add_command(make_command(_title, _row))
+    *_groups, _name = _title.split()
+    _members: dict[str, Any] = COMMANDS.setdefault(_groups[0], {}) if _groups else COMMANDS  # type: ignore[assignment]
+    _members[_name] = make_command(_title, _row)
 
 
 def list_commands() -> dict[tuple[str, ...], Command]:

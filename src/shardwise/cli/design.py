@@ -20,7 +20,6 @@ from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
-from shardwise.core.scores import Scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.design import (
@@ -33,7 +32,6 @@ from shardwise.planning.design import (
 )
 from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
-    RepeatPlan,
     design_curve,
     design_table,
     plan_equivalence,
@@ -89,7 +87,18 @@ class VarianceSource:
 def plan_power(options: Options) -> Result:
     """Return the topics needed to find a difference, or what a number of topics finds."""
     if (repeated := _find_repeats(options)) is not None:
-        return _plan_power(options, repeated)
+        asked = ("min_diff", "alpha", "power", "systems")
+        if several := [name for name in asked if len(getattr(options, name)) > 1]:
+            problem = (Option(several[0]), " takes one value for scores with repeats")
+            raise InputError(problem, remedy="run it once for each")
+        if options.topics or options.method not in ("", "moderated"):
+            raise InputError(
+                (Option("topics" if options.topics else "method"), " has no effect on scores with repeats"),
+                remedy="remove it, or give a table of means over the repeats",
+            )
+        values = {name: getattr(options, name)[0] for name in asked}
+        values["systems"] = values["systems"] if "systems" in options.given else None
+        return _show_repeat_plan(options, repeated, **values)
     known, notes = _estimate_variances(options, options.method or None)
     rows, sentences = [], []
     each = product(known, options.systems, options.alpha, options.min_diff, options.power)
@@ -119,7 +128,7 @@ def plan_power(options: Options) -> Result:
     topics = pluralize_noun(known[0].nouns.get("topic", "topic"))
     title = f"{shown}: what the {topics} reach" if options.topics else f"{shown}: {topics} needed"
     return Result(
-        _list_lines(sentences, title),
+        (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title),
         _use_words(pd.DataFrame(rows), known[0].nouns, options),
         notes,
         facts={"method": shown},
@@ -146,7 +155,7 @@ def plan_intervals(options: Options) -> Result:
     systems = pluralize_noun(known[0].nouns.get("system", "system"))
     title = f"expected width of the confidence interval of a difference of two {systems}"
     return Result(
-        _list_lines(sentences, title),
+        (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title),
         _use_words(pd.DataFrame(rows), known[0].nouns, options),
         notes,
         facts={"method": title},
@@ -235,55 +244,37 @@ def _judge_pools(options: Options, **goals: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _list_readers(options: Options, *, tables: bool = True) -> list[InputReader]:
-    """Return what reads the first collection and each further one."""
+    """Return what reads the first collection and each further one, whose files stand between commas."""
     first = InputReader(options, tables=tables).check()
     return [first, *(first.change(inputs=split_paths(also)) for also in options.also)]
 
 
 def print_repeat_plan(options: Options) -> Result:
     """Return how many more items or repeats detect a difference, and what they cost."""
-    scores, notes = _read_repeats(options)
     asked = ("min_diff", "power", "alpha", "systems", "topic_cost", "answer_cost")
-    plan = plan_repeats(scores, kind=options.repeats, **{name: getattr(options, name) for name in asked})
-    priced = bool(options.topic_cost) or options.answer_cost != 1.0
-    return _show_repeat_plan(plan, scores, options, notes, priced)
+    values = {name: getattr(options, name) for name in asked}
+    return _show_repeat_plan(options, _read_repeats(options), kind=options.repeats, **values)
 
 
-def _plan_power(options: Options, read: Read) -> Result:
-    """Return the plans for scores with repeats."""
-    asked = ("min_diff", "alpha", "power", "systems")
-    for name in asked:
-        if len(getattr(options, name)) > 1:
-            raise InputError(
-                (Option(name), " takes one value for scores with repeats"), remedy="run it once for each"
-            )
-    if options.topics or options.method not in ("", "moderated"):
-        raise InputError(
-            (Option("topics" if options.topics else "method"), " has no effect on scores with repeats"),
-            remedy="remove it, or give a table of means over the repeats",
-        )
-    values = {name: getattr(options, name)[0] for name in asked}
-    values["systems"] = values["systems"] if "systems" in options.given else None
+def _show_repeat_plan(options: Options, read: Read, **asked: Any) -> Result:
+    """Return the plans for scores with repeats, the sentences first."""
     scores = read.pick_measure()
-    return _show_repeat_plan(plan_repeats(scores, **values), scores, options, read.notes, False)
-
-
-def _show_repeat_plan(
-    plan: RepeatPlan, scores: Scores, options: Options, notes: tuple[str, ...], priced: bool
-) -> Result:
-    """Return the plans, the sentences first."""
-    nouns = by_units(scores)[0].nouns
-    frame = _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options)
-    now = plan.now
-    facts = {
-        "components": dict(now.variance),
-        "repeats": plan.kind,
-        "systems": now.systems,
-        "min_diff": now.min_diff,
-        "alpha": now.alpha,
-    }
-    lines = tuple(write_repeat_plan(plan, nouns, priced))
-    return Result(lines, frame, notes, facts=facts, chart=partial(now.variance.plot, "instances"))
+    plan = plan_repeats(scores, **asked)
+    nouns, now = by_units(scores)[0].nouns, plan.now
+    priced = bool(options.topic_cost) or options.answer_cost != 1.0
+    return Result(
+        tuple(write_repeat_plan(plan, nouns, priced)),
+        _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options),
+        read.notes,
+        facts={
+            "components": dict(now.variance),
+            "repeats": plan.kind,
+            "systems": now.systems,
+            "min_diff": now.min_diff,
+            "alpha": now.alpha,
+        },
+        chart=partial(now.variance.plot, "instances"),
+    )
 
 
 def _find_repeats(options: Options) -> Read | None:
@@ -298,17 +289,16 @@ def _find_repeats(options: Options) -> Read | None:
     return read if "instance" in read.first.dims else None
 
 
-def _read_repeats(options: Options) -> tuple[Scores, tuple[str, ...]]:
-    """Read scores with repeats, and what was decided on the way."""
+def _read_repeats(options: Options) -> Read:
+    """Read scores with repeats."""
     read = InputReader(options).check().read_input(one=True)
-    scores = read.pick_measure()
-    if "instance" not in scores.dims:
+    if "instance" not in read.pick_measure().dims:
         raise InputError(
             "has one score of each system on each topic, so repeats cannot be planned",
             where=str(read.files[0]),
             remedy="give repeated scores of each system, or name their column: --columns instance=sample",
         )
-    return scores, read.notes
+    return read
 
 
 def plan_candidates(options: Options) -> Result:
@@ -321,19 +311,16 @@ def plan_candidates(options: Options) -> Result:
 
 def plan_margin(options: Options) -> Result:
     """Return the instances that each number of topics needs to show equivalence."""
-    scores, notes = _read_repeats(options)
-    gaps = scores.has_gaps
-    parts, nouns = (
-        mixed(scores).variance_components if gaps else variance_components(scores),
-        scores.nouns,
-    )
+    read = _read_repeats(options)
+    scores, nouns = read.first, read.first.nouns
+    parts = mixed(scores).variance_components if scores.has_gaps else variance_components(scores)
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     return Result(
         (title, parts.describe_components(nouns)),
         _use_words(rows, nouns, options),
-        notes,
+        read.notes,
         facts={"components": dict(parts), **how},
         chart=partial(parts.plot, "instances"),
     )
@@ -353,20 +340,30 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
         if named:
             problem = (Option("variance", named), " has no effect with a stated variance")
             raise InputError(problem, remedy="remove one of the two")
-        return [_parse_variance(text, len(stated)) for text in stated], ()
+        sources = []
+        for text in stated:
+            name, _, number = text.rpartition("=")
+            try:
+                # one alone need not have a name
+                sources.append(
+                    VarianceSource(name or ("topics" if len(stated) == 1 else text), float(number))
+                )
+            except ValueError:
+                raise InputError(
+                    f"--variance {text!r} is not a number", remedy="write 0.053, or AP=0.053"
+                ) from None
+        return sources, ()
     each = [reader.read_input().tables for reader in _list_readers(options)]
     wanted = named or variance_for(method or "moderated")
-    estimates = pool_variances(_estimate_each(tables, wanted) for tables in each)
-    compared = wanted == "residual" and not method
-    unpaired = pool_variances(_estimate_each(tables, "two-way") for tables in each) if compared else {}
+    kinds = [wanted, *(["two-way"] if wanted == "residual" and not method else [])]
+    estimates, *others = (
+        pool_variances({name: estimate(table, kind) for name, table in tables.items()} for tables in each)
+        for kind in kinds
+    )
+    unpaired = others[0] if others else {}
     nouns = next(iter(each[0].values())).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())
-
-
-def _estimate_each(tables: Mapping[str, Scores], method: str) -> dict[str, VarianceEstimate]:
-    """Return the variance by each measure."""
-    return {name: estimate(table, method) for name, table in tables.items()}
 
 
 def split_paths(also: str) -> list[Path]:
@@ -397,20 +394,6 @@ def _describe_plan(source: VarianceSource, row: Mapping[str, Any], method: str) 
         plain = int(np.asarray(topics_for_power(variance=source.unpaired, method="exact", **asked)))
         sentence += f"; {plain:,} if they were not compared {each}"
     return sentence
-
-
-def _list_lines(sentences: list[str], title: str) -> tuple[str, ...]:
-    """The answers in words, where they are few, above what the table holds."""
-    return (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title)
-
-
-def _parse_variance(text: str, count: int) -> VarianceSource:
-    """Return a stated variance, perhaps with the name of its measure, which one alone need not have."""
-    name, _, number = text.rpartition("=")
-    try:
-        return VarianceSource(name or ("topics" if count == 1 else text), float(number))
-    except ValueError:
-        raise InputError(f"--variance {text!r} is not a number", remedy="write 0.053, or AP=0.053") from None
 
 
 def _draw_curve(known: Iterable[VarianceSource], options: Options, goal: str) -> Any:

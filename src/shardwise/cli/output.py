@@ -80,7 +80,7 @@ class Result:
     notes: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    chart: Callable[[], Any] | None = None
+    chart: Callable[..., Any] | None = None
     answers: bool = False
     page: str = ""
     written: tuple[Path, ...] = ()
@@ -93,7 +93,10 @@ def emit(result: Result, options: Options) -> int:
         # Loaded here, since most results are not drawn.
         from shardwise.plot.saving import save_chart
 
-        save_chart(_draw_chart(result.chart, options.chart.kind), options.chart.path)
+        kind = options.chart.kind
+        if kind and "kind" not in signature(result.chart).parameters:
+            raise InputError("has one chart only", remedy=("write ", Option("chart", "FILE")))
+        save_chart(result.chart(kind=kind) if kind else result.chart(), options.chart.path)
     for path in result.written:
         announce_file(path, quiet=options.quiet)
     title = "\n".join(line for line in result.lines if line)
@@ -122,15 +125,6 @@ def emit(result: Result, options: Options) -> int:
         answer = title if result.answers else ""
         write_text(text, out, quiet=options.quiet, answer=answer, styled=styled)
     return result.code
-
-
-def _draw_chart(draw: Callable[..., Any], kind: str) -> Any:
-    """Return the chart of a result, of the kind that was asked for."""
-    if not kind:
-        return draw()
-    if "kind" not in signature(draw).parameters:
-        raise InputError("has one chart only", remedy=("write ", Option("chart", "FILE")))
-    return draw(kind=kind)
 
 
 def write_text(

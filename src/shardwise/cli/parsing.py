@@ -316,16 +316,10 @@ def _format_toml(value: Any) -> str:
         line = f"[{', '.join(items)}]"
         return line if len(line) <= 100 else "[\n" + "".join(f"  {item},\n" for item in items) + "]"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    shown = "".join(c if c.isprintable() else _escape_character(c) for c in escaped)
-    return f'"{shown}"'
-
-
-def _escape_character(character: str) -> str:
-    number = ord(character)
-    if 0xD800 <= number < 0xE000:
-        # A byte of a file name that is not UTF-8: no TOML can hold it.
-        return "\\uFFFD"
-    return f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
+    # A byte of a file name that is not UTF-8 no TOML can hold.
+    held = re.sub("[\ud800-\udfff]", "\ufffd", escaped)
+    codes = (f"\\u{ord(c):04X}" if ord(c) < 0x10000 else f"\\U{ord(c):08X}" for c in held)
+    return f'"{"".join(c if c.isprintable() else code for c, code in zip(held, codes, strict=True))}"'
 
 
 def _locate_keys(text: str) -> dict[tuple[str, ...], int]:

@@ -14,6 +14,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
+from shardwise.core.claim import format_count
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import is_lower
 from shardwise.io.collection import Collection
@@ -42,10 +43,10 @@ def score_runs(options: Options) -> Result:
     if options.out is not None and not (in_parts and store):
         write_scores(scores, options.out)
     sizes = scores.sizes
-    title = f"{_format_count(sizes['system'], 'system')}, {_format_count(sizes['topic'], 'topic')}"
+    title = f"{format_count(sizes['system'], 'system')}, {format_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
-        split = _format_count(sizes.get("split", 1), f"{options.kind.partition(':')[0]} split")
-        title += f", {split} into {_format_count(sizes['shard'], 'shard')}"
+        split = format_count(sizes.get("split", 1), f"{options.kind.partition(':')[0]} split")
+        title += f", {split} into {format_count(sizes['shard'], 'shard')}"
     table, holes = average_scores(scores)
     # A run that lacks a topic has its own note.
     counts = {name: int(scores[name].attrs.get("undefined", n)) for name, n in holes.items()}
@@ -102,38 +103,20 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     frames = []
     for some in _count_held_systems(scores):
         held = scores.isel(system=some).load()
-        frames.append(summarize_topics(held, others).to_dataframe()[list(scores.data_vars)])
+        # Means, sums of counts and geometric means of logarithms, as measures say.
+        means = held.mean(others)
         for name, values in held.data_vars.items():
+            kind = values.attrs.get("summary", "mean")
+            if kind == "sum":
+                means[name] = values.sum(others)
+            elif kind == "geometric mean":
+                means[name] = np.exp(means[name])
             holes[str(name)] += int(values.isnull().sum())
+        frames.append(means.to_dataframe()[list(scores.data_vars)])
     frame = pd.concat(frames)
     first = str(frame.columns[0])
     lower = is_lower(scores[first])
     return frame.sort_values(first, ascending=lower, kind="stable").reset_index(), holes
-
-
-def summarize_topics(scores: xr.Dataset, over: list[str]) -> xr.Dataset:
-    """Return scores summed up as their measures say: means, sums of counts, geometric means of logarithms.
-
-    Parameters
-    ----------
-    scores : Dataset
-        Scores of some measures.
-    over : list of str
-        Dimensions to sum up over.
-
-    Returns
-    -------
-    Dataset
-        One number a system.
-    """
-    means = scores.mean(over)
-    for name, values in scores.data_vars.items():
-        kind = values.attrs.get("summary", "mean")
-        if kind == "sum":
-            means[name] = values.sum(over)
-        elif kind == "geometric mean":
-            means[name] = np.exp(means[name])
-    return means
 
 
 def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
@@ -147,7 +130,3 @@ def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
     step = max(2, HELD // (4 * each))
     edges = [0, *range(step, systems - 1, step), systems]
     yield from (slice(a, b) for a, b in pairwise(edges))
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
