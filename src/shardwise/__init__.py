@@ -19,7 +19,7 @@ late.bind_names(
     report="shardwise.writing.html:save_report",
     summary="shardwise.writing.answer:write_summary",
     gate_sentence="shardwise.writing.gate:write_verdict",
-    requirements_text="shardwise.writing.gate:write_requirements",
+    gates_text="shardwise.writing.gate:write_gates",
     gate_text="shardwise.writing.gate:write_gate",
     ledger_gate_text="shardwise.writing.gate:write_ledger_gate",
     sequential_gate_text="shardwise.writing.gate:write_sequential_gate",

@@ -14,7 +14,15 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import shardwise as sw
-from shardwise.analysis.gate import Gate, Gates, gate, gate_sequentially, side_by_side
+from shardwise.analysis.gate import (
+    Gate,
+    Gates,
+    Question,
+    SequentialGate,
+    gate,
+    gate_sequentially,
+    side_by_side,
+)
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, as_scores
 from shardwise.planning.design import topics_for_margin
@@ -248,36 +256,40 @@ def batch(first: int, count: int, wrong: int = 0) -> xr.DataArray:
     return answers("1" * count, new).assign_coords(topic=[f"q{k}" for k in range(first, first + count)])
 
 
+def look_again(path: Path, scores: xr.DataArray, margin: float = 0.01) -> SequentialGate:
+    return gate_sequentially("old", ["new"], Question(as_scores(scores), margin), path)
+
+
 def test_a_sequential_gate_adds_up_its_batches(tmp_path: Path) -> None:
     state = tmp_path / "gate.json"
-    looks = [gate_sequentially("old", "new", state, scores=batch(50 * k, 50), margin=0.05) for k in range(3)]
+    looks = [look_again(state, batch(50 * k, 50), 0.05) for k in range(3)]
     assert [look.verdict for look in looks] == ["continue", "continue", "no worse"]
     assert looks[-1].state.units == 150
-    again = gate_sequentially("old", "new", state, scores=batch(0, 50), margin=0.05)
+    again = look_again(state, batch(0, 50), 0.05)
     assert (again.added, again.verdict) == (0, "no worse")
     assert "PASS" in str(again)
 
 
 def test_a_sequential_gate_refuses_what_it_cannot_count(tmp_path: Path) -> None:
     state = tmp_path / "gate.json"
-    gate_sequentially("old", "new", state, scores=batch(0, 20), margin=0.05)
+    look_again(state, batch(0, 20), 0.05)
     with pytest.raises(InputError, match=r"was begun with margin 0.05, and now it is 0.1"):
-        gate_sequentially("old", "new", state, scores=batch(20, 20), margin=0.1)
+        look_again(state, batch(20, 20), 0.1)
     with pytest.raises(InputError, match="independent given the seeds"):
-        gate_sequentially("old", "new", tmp_path / "x.json", scores=seeded())
+        look_again(tmp_path / "x.json", seeded())
     with pytest.raises(InputError, match="needs bounded scores"):
-        gate_sequentially("old", "new", tmp_path / "x.json", scores=table(0.0, scale=100.0))
+        look_again(tmp_path / "x.json", table(0.0, scale=100.0))
     state.write_text('{"format": "something"}')
     with pytest.raises(InputError, match="is not the state of a sequential gate"):
-        gate_sequentially("old", "new", state, scores=batch(0, 20), margin=0.05)
+        look_again(state, batch(0, 20), 0.05)
 
 
 def test_clusters_count_once_in_a_sequential_gate(tmp_path: Path) -> None:
     state = tmp_path / "gate.json"
     scores = batch(0, 40).assign_coords(cluster=("topic", np.repeat(np.arange(10), 4)))
-    look = gate_sequentially("old", "new", state, scores=scores, margin=0.05)
+    look = look_again(state, scores, 0.05)
     assert look.state.units == 10
-    assert gate_sequentially("old", "new", state, scores=scores, margin=0.05).added == 0
+    assert look_again(state, scores, 0.05).added == 0
 
 
 def test_grades_and_percent_are_judged_as_shares_are() -> None:
@@ -368,8 +380,8 @@ def test_a_sequential_gate_says_that_a_loss_within_the_margin_is_significant(tmp
     slower = xr.DataArray(
         np.tile([0.9, 0.8], (2000, 1)), dims=("topic", "system"), coords={"system": ["old", "new"]}
     )
-    look = gate_sequentially("old", "new", tmp_path / "gate.json", scores=slower, margin=0.15)
+    look = look_again(tmp_path / "gate.json", slower, 0.15)
     assert (look.verdict, set(look.state.shown)) == ("no worse", {"no worse", "worse"})
     assert "significantly worse, but by less than the margin" in str(look)
-    even = gate_sequentially("old", "new", tmp_path / "even.json", scores=batch(0, 200), margin=0.05)
+    even = look_again(tmp_path / "even.json", batch(0, 200), 0.05)
     assert "significantly" not in str(even)

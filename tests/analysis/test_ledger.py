@@ -14,7 +14,7 @@ import shardwise as sw
 from shardwise.analysis.ledger import LedgerGate, load_ledger
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.stats.loops import differences_p, look_level, sign_p
+from shardwise.stats.loops import Answers, answers_p, differences_p, look_level, sign_p
 
 RNG = np.random.default_rng(11)
 BASE = (RNG.random(400) < 0.6).astype(float)
@@ -216,6 +216,108 @@ def test_seeds_and_several_candidates_are_refused(path: Path) -> None:
         judge(("b", "c"), path, base="a", scores=three)
 
 
+LABELS = np.array(["code", "math", "qa", "rare"])[np.minimum(np.arange(400) // 133, 2)]
+SAFE = (np.arange(400) % 20 > 0).astype(float)
+
+
+def tabulate(answers: Floats, safe: Floats, name: str) -> xr.Dataset:
+    """Right answers and safe ones of one system, on items of three categories."""
+    labels = {"system": [name], "category": ("topic", LABELS)}
+    both = {"answers": answers, "safe": safe}
+    return xr.Dataset({k: (("topic", "system"), x[:, None]) for k, x in both.items()}, coords=labels)
+
+
+MARGINS = {"answers": 0.0, "safe": 0.06}
+
+
+def test_several_measures_must_all_pass_at_the_level_of_the_candidate(path: Path) -> None:
+    base = tabulate(BASE, SAFE, "old")
+    accepted = 0
+    for t, (gains, losses, harm) in enumerate([(40, 10, 0), (40, 10, 30), (12, 10, 0), (60, 9, 4)], 1):
+        found = judge(
+            tabulate(improved(gains, losses), improved(0, harm, SAFE), f"c{t}"), path, base, margin=MARGINS
+        )
+        level = float(look_level(t, accepted, 0.025))
+        better = sign_p(np.array(float(gains)), np.array(float(losses))) <= level
+        safe = answers_p(Answers(np.array(0.0), np.array(float(harm)), 400.0), 0.06, level) <= level
+        assert found.passes == bool(better and safe)
+        assert found.level == pytest.approx(level)
+        accepted += found.passes
+    assert accepted == 2
+    # one bit: which measure failed is not told
+    table = found.to_frame()
+    assert table["measure"].tolist() == ["answers", "safe"]
+    assert set(table["verdict"]) == {found.verdict}
+    assert {"p", "difference", "passes"}.isdisjoint(table.columns)
+    assert "is better than old by answers and at most 0.06 worse by safe (97.5% confidence" in str(found)
+    assert not {"p", "difference", "met"} & entries(path)[-1].keys()
+    again = judge(
+        tabulate(improved(60, 9), improved(0, 4, SAFE), "c4"),
+        path,
+        base,
+        margin=dict(reversed(MARGINS.items())),
+    )
+    assert (again.repeated, again.candidates) == (True, 4)
+    shown = judge(
+        tabulate(improved(60, 9), improved(0, 4, SAFE), "c4"), path, base, margin=MARGINS, reveal=True
+    )
+    assert shown.to_frame()["difference"].tolist() == pytest.approx([51 / 400, -0.01])
+    with pytest.raises(InputError, match=r"was begun with margin of safe 0\.06, and now it is 0\.1"):
+        judge(tabulate(BASE, SAFE, "x"), path, base, margin={"answers": 0.0, "safe": 0.1})
+    with pytest.raises(InputError, match="was begun with measure answers, safe, and now it is answers"):
+        judge(tabulate(BASE, SAFE, "x"), path, base, margin={"answers": 0.0})
+
+
+def test_a_slice_that_is_significantly_worse_fails_a_candidate(path: Path) -> None:
+    base, first = tabulate(BASE, SAFE, "old"), np.arange(400) < 133
+    worse = first & (BASE == 1) & (np.arange(400) % 2 > 0)
+    lopsided = np.where(first, BASE * ~worse, 1.0)
+    even = improved(80, 20)
+    for name, answers, passes in (("lopsided", lopsided, False), ("even", even, True)):
+        whole = judge(
+            tabulate(answers, SAFE, name), path.with_name(f"{name}.jsonl"), base, margin={"answers": 0.0}
+        )
+        assert whole.passes
+        found = judge(tabulate(answers, SAFE, name), path, base, margin={"answers": 0.0}, by="category")
+        assert found.passes == passes
+        assert "slice" in found.to_frame()
+        assert {"p", "difference"}.isdisjoint(found.to_frame().columns)
+    assert "; significantly worse on no category." in str(found)
+    shown = judge(
+        tabulate(lopsided, SAFE, "lopsided"), path, base, margin={"answers": 0.0}, by="category", reveal=True
+    )
+    table = shown.to_frame().set_index("slice")
+    assert table.loc["code", "difference"] == pytest.approx(-worse.sum() / 133)
+    assert table.loc["code", "p"] < 0.025 / 3 < table.loc["math", "p"]
+    with pytest.raises(InputError, match="was begun with slices category, and now it is None"):
+        judge(tabulate(even, SAFE, "x"), path, base, margin={"answers": 0.0})
+    moved = tabulate(even, SAFE, "x").assign_coords(category=("topic", LABELS[::-1]))
+    with pytest.raises(InputError, match="was begun with other items"):
+        judge(
+            moved,
+            path,
+            base.assign_coords(category=("topic", LABELS[::-1])),
+            margin={"answers": 0.0},
+            by="category",
+        )
+
+
+def test_measures_of_other_scales_are_tested_by_their_bets(path: Path) -> None:
+    rng = np.random.default_rng(3)
+    length = np.round(rng.uniform(20.0, 60.0, 400), 1)
+
+    def table(name: str, answers: Floats, words: Floats) -> xr.Dataset:
+        both = tabulate(answers, words, name).rename(safe="words")
+        return both.assign(words=both["words"].assign_attrs(range=(0.0, 100.0), lower_is_better=True))
+
+    margins = {"answers": 0.0, "words": 5.0}
+    base = table("old", BASE, length)
+    assert judge(table("shorter", improved(50, 2), length - 3.0), path, base, margin=margins).passes
+    longer = judge(table("longer", improved(50, 2), length + 8.0), path, base, margin=margins, reveal=True)
+    assert not longer.passes
+    assert longer.to_frame()["difference"].tolist() == pytest.approx([0.12, 8.0])
+
+
 def test_clusters_count_once(path: Path) -> None:
     scores = xr.DataArray(
         np.stack([BASE, improved(100, 0)], axis=1), dims=("topic", "system"),
@@ -280,7 +382,7 @@ def test_options_of_a_ledger_need_one() -> None:
 
 def test_worn_out_hold_outs_say_so(path: Path) -> None:
     found = [judge(improved(60, k), path) for k in range(16)][-1]
-    assert found.worn
+    assert found.each[0].worn
     assert "worn out" in str(found)
     assert "take fresh topics" in str(found)
     plan = load_ledger(path).plan(0.8)

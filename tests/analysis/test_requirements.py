@@ -11,8 +11,6 @@ import pytest
 
 import shardwise as sw
 from command_line import shardwise
-from shardwise.analysis.requirements import judge_requirements
-from shardwise.core.scores import as_scores
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +84,11 @@ def test_a_slice_that_gets_worse_fails_and_is_named_in_the_comment(files: Path) 
 
 
 def test_slices_share_one_level(frame: pd.DataFrame) -> None:
-    scores = as_scores(frame, measure="correct")
-    found = judge_requirements("old", ["new"], {"correct": scores}, {"correct": 0.1}, by=["category"])
+    found = sw.gate("old", "new", scores=frame, margin={"correct": 0.1}, by="category")
     of_slices = [one for one in found.each if one.slice]
     assert [one.slice for one in of_slices] == ["code", "math", "qa"]
-    assert {round(one.gate.alpha, 6) for one in of_slices} == {round(0.05 / 3, 6)}
-    assert found.each[0].gate.alpha == 0.05
+    assert {round(one.alpha, 6) for one in of_slices} == {round(0.05 / 3, 6)}
+    assert found.each[0].alpha == 0.05
     assert found.untested == ("rare",)
     assert [one.passes for one in of_slices] == [False, True, True]
 
@@ -103,8 +100,7 @@ def test_equal_systems_rarely_fail_on_a_slice() -> None:
         y = rng.random((160, 2)) < 0.7
         table = pd.DataFrame({"item": range(160), "category": np.repeat(list("abcd"), 40)})
         table[["old", "new"]] = y.astype(float)
-        scores = as_scores(table)
-        found = judge_requirements("old", ["new"], {"score": scores}, {"score": 0.05}, by=["category"])
+        found = sw.gate("old", "new", scores=table, margin=0.05, by="category")
         fails += any(not one.passes for one in found.each if one.slice)
     assert fails <= 6
 

@@ -72,7 +72,7 @@ def test_a_loop_on_the_command_line(folder: Path) -> None:
             ("good.csv", "--base-of", "absent.jsonl"),
             "absent.jsonl: cannot be read (No such file or directory)",
         ),
-        (("base.csv", "good.csv", "-m", "a", "-m", "b"), "--measure: a ledger judges by one measure"),
+        (("base.csv", "good.csv", "-m", "a", "-m", "b"), "has no measure 'a'; it has correct"),
         (("good.csv", "--base-of", "base.csv"), "base.csv: is not a ledger; name another file"),
     ],
 )
@@ -99,6 +99,59 @@ def test_hold_outs_for_loops_are_planned() -> None:
     assert (rows[0]["accepted"], rows[0]["candidates"]) == (0, 100)
     counts = [row["candidates"] for row in rows]
     assert counts == sorted(counts, reverse=True)
+
+
+MEASURED = "question,category,correct,polite\n"
+
+
+def test_several_measures_and_slices_on_the_command_line(folder: Path) -> None:
+    """The question of the first candidate holds for the next ones; which measure failed is not told."""
+    right = np.arange(ITEMS) % 10 < 6
+    for name, correct, harm in (
+        ("old", right, 0),
+        ("new", right | (np.arange(ITEMS) % 10 < 8), 0),
+        ("rash", right, 9),
+    ):
+        rows = (f"q{k},{'abc'[k % 3]},{int(x)},{int(k % 10 >= harm)}\n" for k, x in enumerate(correct))
+        (folder / f"{name}.csv").write_text(MEASURED + "".join(rows))
+    asked = ("-m", "correct", "-m", "polite", "--margin", "correct=0,polite=0.1", "--by", "category")
+    first = judge("old.csv", "new.csv", *asked, "-f", "markdown")
+    assert first.returncode == 0, first.stderr
+    words = "new is better than old by correct and at most 0.1 worse by polite (97.5% confidence over all candidates"
+    assert first.stdout.startswith(f"✅ PASS: {words} of this ledger); significantly worse on no category.")
+    second = judge("rash.csv", "-f", "json")
+    facts = json.loads(second.stdout)
+    assert (second.returncode, facts["passes"], facts["measure"]) == (3, False, "correct, polite")
+    assert [row["verdict"] for row in facts["rows"]] == ["fail", "fail"]
+    assert facts["rows"][0].keys().isdisjoint({"p", "difference", "passes"})
+    plan = json.loads(judge("--plan", "-f", "json").stdout)
+    assert {row["measure"] for row in plan["rows"]} == {"correct", "polite"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+def test_a_full_disk_counts_nothing_and_is_said_in_one_line(folder: Path) -> None:
+    """A limit on the size of files cuts a line off in the middle, as a full disk does."""
+    import resource
+
+    words = ["base.csv", "good.csv", "--margin", "0", "--ledger", "gate.jsonl"]
+    line = [sys.executable, "-m", "shardwise", "gate", *words]
+
+    def call(limit: int | None) -> subprocess.CompletedProcess[str]:
+        def restrict() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        return subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=restrict)
+
+    assert judge("base.csv", "same.csv", "--margin", 0).returncode == 3
+    before = (folder / "gate.jsonl").read_bytes()
+    for room in (0, 1, 200):
+        done = call(len(before) + room)
+        assert (done.returncode, len(done.stderr.splitlines()), done.stdout) == (2, 1, "")
+        assert "gate.jsonl: cannot be written (File too large); check" in done.stderr
+        assert (folder / "gate.jsonl").read_bytes() == before
+    assert call(None).returncode == 0
+    assert [look["name"] for look in load_ledger(folder / "gate.jsonl").looks] == ["same", "good"]
 
 
 def start(folder: Path, name: str) -> subprocess.Popen[bytes]:

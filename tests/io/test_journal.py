@@ -80,6 +80,14 @@ def test_other_files_are_left_alone(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null"])
+def test_devices_are_refused(device: str) -> None:
+    for call in (read_journal, lambda path: add(path, 1)):
+        with pytest.raises(InputError, match="is not a ledger; name another file"):
+            call(Path(device))
+
+
 @pytest.mark.parametrize("call", ["write", "fsync"])
 def test_a_full_disk_leaves_what_was_there(
     tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch

@@ -5,22 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from shardwise.analysis.slices import label_items
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import validate_level
+from shardwise.core.arrays import Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
-from shardwise.core.scores import Scores, as_scores, is_labelled, join_systems
+from shardwise.core.measure import DECLARED
+from shardwise.core.scores import TASK, Scores, as_scores, is_labelled, join_systems
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
+from shardwise.io.natural_order import natural_order
 from shardwise.methods.intervals import BoundedScores, bound_scores
 from shardwise.methods.repeats.unified import infer_repeats
 from shardwise.planning.design import topics_for_margin
@@ -28,11 +32,50 @@ from shardwise.stats import intervals
 from shardwise.stats.evidence import follow_test
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import SequentialState, update_state
+from shardwise.stats.slices import FEWEST_ITEMS
 from shardwise.stats.student import student_critical
 
 PASSING = ("better", "no worse")
 MOST_TOPICS = 1e7
 """Numbers of items beyond these are not worth printing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked of new systems by one measure.
+
+    The scores know the measure, its direction and the items.
+    """
+
+    scores: Scores
+    margin: float = 0.01
+    alpha: float = 0.05
+    power: float = 0.8
+    repeats: str | None = None
+    no_rare_failures: bool = False
+    # among which alpha is divided
+    candidates: int = 1
+    # of which the scores are; empty for all items
+    slice: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a margin below 0, and levels that are none."""
+        if not (np.isfinite(self.margin) and self.margin >= 0.0):
+            raise InputError(
+                f"a margin of {self.margin} cannot be met", remedy="give 0 or more", argument="margin"
+            )
+        validate_level(self.alpha)
+        validate_level(self.power, "power")
+
+    @property
+    def share(self) -> float:
+        """The level of one candidate."""
+        return self.alpha / self.candidates
+
+    @property
+    def measure(self) -> str:
+        """Name of the measure."""
+        return self.scores.measure.name
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,11 +127,13 @@ class Gate(Shown):
     uninformative: bool = False
     # systems that are tried against the same base
     candidates: int = 1
+    # empty for all items
+    slice: str = ""
 
     @property
     def passes(self) -> bool:
-        """Whether the new system is better or no worse."""
-        return self.verdict in PASSING
+        """Whether the new system is better or no worse; on a slice, whether it is not worse."""
+        return self.verdict in PASSING or (bool(self.slice) and self.verdict != "worse")
 
     @property
     def error_rate(self) -> float:
@@ -141,38 +186,49 @@ class Gate(Shown):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gates(Shown):
-    """Verdicts on several new systems; the error rates of all of them together are those of one gate."""
+    """Verdicts that must all pass: on several new systems, by several measures, or on slices of the items.
+
+    Each measure is tested at the full level, new systems and slices at that of one gate together.
+    """
 
     each: tuple[Gate, ...]
+    # columns that make the slices, and slices with too few items
+    by: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
-        """Whether every new system passes."""
+        """Whether every requirement is met."""
         return all(gate.passes for gate in self.each)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all figures, one row a new system.
+        """Return all figures, one row a requirement.
 
         Returns
         -------
         DataFrame
-            As of `Gate.to_frame`.
+            As of `Gate.to_frame`; with several measures or slices `measure`, `slice` and `passes` before them.
         """
-
-        return pd.concat([gate.to_frame() for gate in self.each], ignore_index=True)
+        figures = pd.concat([gate.to_frame() for gate in self.each], ignore_index=True)
+        names = ["measure", *(["slice"] if self.by else []), "passes"]
+        if not self.by and len({gate.measure for gate in self.each}) == 1:
+            return figures
+        named = pd.DataFrame([{name: getattr(gate, name) for name in names} for gate in self.each])
+        return pd.concat([named, figures], axis=1)
 
     def __repr__(self) -> str:
         return f"<Gates of {len(self.each)}: {', '.join(gate.verdict for gate in self.each)}>"
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.each))
+        text: str = late.call_bound("gates_text", self)
+        return text
 
 
 def gate(
     base: Any,
     new: Any,
     *,
-    margin: float = 0.01,
+    margin: float | Mapping[str, float] = 0.01,
     scores: Any = None,
     power: float = 0.8,
     alpha: float = 0.05,
@@ -181,6 +237,7 @@ def gate(
     lower_is_better: bool | None = None,
     no_rare_failures: bool = False,
     comparisons: Comparisons | None = None,
+    by: str | Sequence[str] = (),
     ledger: str | os.PathLike[str] | None = None,
     reveal: bool = False,
     candidates: int | None = None,
@@ -198,8 +255,9 @@ def gate(
         Scores of the system in use and of the one that may replace it, in any form that `as_scores` takes or as one
         score an item; with ``scores``, their names there. Several names, or scores of several new systems, are
         tried at alpha divided by their number.
-    margin : float
-        The largest loss that does not matter, above 0.
+    margin : float or mapping of str to float
+        The largest loss that does not matter, above 0; of several measures by name, all of which must pass, each at
+        alpha (intersection–union).
     scores : scores, optional
         Scores that hold all systems.
     power : float
@@ -218,10 +276,13 @@ def gate(
     comparisons : Comparisons, optional
         Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
         default method's.
+    by : str or sequence of str
+        Labels of items, one column or two to be crossed: on no slice may the new system be significantly worse and
+        lose more than the margin, at alpha divided by the number of slices and measures.
     ledger : path, optional
         A file that records all candidates tried on these items, one after another: the probability of ever passing
         one that is not better (with a margin above 0: that loses the margin or more) is at most alpha/2 for all of them
-        together, whatever they were made from, if only verdicts are seen. Then the verdict is "pass" or "fail", a
+        together, however they were made, if only verdicts are seen. Then the verdict is "pass" or "fail", a
         margin of 0 is allowed, and no base stands for the last accepted candidate.
     reveal : bool
         With a ledger, whether to show difference, interval and p, and to record that.
@@ -233,7 +294,7 @@ def gate(
     Returns
     -------
     Gate, Gates or LedgerGate
-        `Gates` for several new systems, `LedgerGate` with a ledger.
+        `Gates` for several new systems, measures or slices, `LedgerGate` with a ledger.
 
     >>> old = np.linspace(0.2, 0.8, 300)
     >>> found = gate(old, old + 0.05 * np.sin(np.arange(300)), margin=0.02)
@@ -243,38 +304,109 @@ def gate(
     >>> gate(ten_right, ten_right).verdict
     'inconclusive'
     """
+    questions = []
+    for measure, loss in (margin if isinstance(margin, Mapping) else {None: margin}).items():
+        table, base_name, names = arrange_systems(base, new, scores, measure)
+        table = table.declare(range=range, lower_is_better=lower_is_better)
+        questions.append(Question(table, loss, alpha, power, repeats, no_rare_failures))
+    columns = (by,) if isinstance(by, str) else tuple(by)
     if ledger is not None:
         # it builds on this module
         from shardwise.analysis.ledger import gate_by_ledger
 
         return gate_by_ledger(
-            base, new, ledger, margin=margin, scores=scores, power=power, alpha=alpha, repeats=repeats, range=range,
-            lower_is_better=lower_is_better, reveal=reveal, candidates=candidates, base_of=base_of,
-        )  # fmt: skip
+            base_name,
+            names,
+            questions,
+            ledger,
+            by=columns,
+            reveal=reveal,
+            candidates=candidates,
+            base_of=base_of,
+        )
     if reveal or candidates is not None or base_of is not None:
         raise InputError(
             "reveal, candidates and base_of have no effect without a ledger", remedy="name a ledger"
         )
-    if not (np.isfinite(margin) and margin > 0.0):
-        raise InputError(
-            f"a margin of {margin} cannot be met", remedy="give a small positive number", argument="margin"
-        )
-    validate_level(alpha)
-    validate_level(power, "power")
-    table, base_name, names = arrange_systems(base, new, scores)
-    table = table.declare(range=range, lower_is_better=lower_is_better)
-    question = GateQuestion(margin, alpha, len(names), power, no_rare_failures)
-    each = tuple(_judge_candidate(table, base_name, name, question, repeats, comparisons) for name in names)
-    return each[0] if len(each) == 1 else Gates(each)
+    return judge_systems(base_name, names, questions, by=columns, comparisons=comparisons)
 
 
-def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[Scores, str, tuple[str, ...]]:
+def judge_systems(
+    base: str,
+    new: Sequence[str],
+    questions: Sequence[Question],
+    *,
+    by: Sequence[str] = (),
+    comparisons: Comparisons | None = None,
+) -> Gate | Gates:
+    """Judge new systems by one measure or several, and by each on slices of the items.
+
+    Parameters
+    ----------
+    base : str
+        The system in use.
+    new : sequence of str
+        The new systems.
+    questions : sequence of Question
+        One a measure.
+    by : sequence of str
+        Columns that make the slices.
+    comparisons : Comparisons, optional
+        By another method, for one measure.
+
+    Returns
+    -------
+    Gate or Gates
+        `Gates` where there are several requirements.
+    """
+    each: list[Gate] = []
+    untested: list[str] = []
+    columns: tuple[str, ...] = ()
+    for question in questions:
+        if question.margin == 0.0:
+            raise InputError(
+                "a margin of 0.0 cannot be met", remedy="give a small positive number", argument="margin"
+            )
+        asked = replace(question, candidates=len(new))
+        each += [_judge_candidate(asked, base, name, comparisons) for name in new]
+        if not by:
+            continue
+        columns, slices, few = split_items(question.scores, by)
+        untested += few
+        level = question.alpha / max(len(slices) * len(questions), 1)
+        part = replace(question.scores, slices={}, tasks=None if TASK in columns else question.scores.tasks)
+        for label, items in slices.items():
+            asked = replace(asked, scores=part.select(topic=items), alpha=level, slice=label)
+            try:
+                each += [_judge_candidate(asked, base, name, None) for name in new]
+            except InputError:
+                # gaps leave too little
+                untested.append(label)
+    if len(each) == 1 and not by:
+        return each[0]
+    return Gates(tuple(each), columns, tuple(dict.fromkeys(untested)))
+
+
+def split_items(scores: Scores, by: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Ints], list[str]]:
+    """Return the columns that make the slices, the places of the items of each slice, and slices with too few."""
+    columns, labels = label_items(scores, by)
+    names = list(dict.fromkeys(labels))
+    every = {names[k]: np.flatnonzero(np.array(labels) == names[k]) for k in natural_order(names).tolist()}
+    tested = {name: items for name, items in every.items() if items.size >= FEWEST_ITEMS}
+    return columns, tested, [name for name in every if name not in tested]
+
+
+def arrange_systems(
+    base: Any, new: Any, scores: Any, measure: str | None = None
+) -> tuple[Scores, Any, tuple[str, ...]]:
     """Put the base and all candidates into one table.
 
     Parameters
     ----------
     base, new, scores
-        As for `gate`.
+        As for `gate`; no base for candidates alone.
+    measure : str, optional
+        Which measure to take, where there are several.
 
     Returns
     -------
@@ -282,7 +414,10 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[Scores, str, tupl
         The scores, the name of the base, and those of the candidates.
     """
     if scores is None:
-        first, second = _single_systems(base, "base"), _single_systems(new, "new")
+        second = _single_systems(new, "new", measure)
+        if base is None:
+            return second, None, second.systems
+        first = _single_systems(base, "base", measure)
         if first.sizes["system"] != 1:
             raise InputError(
                 f"base has {first.sizes['system']} systems",
@@ -291,10 +426,10 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[Scores, str, tupl
         table, _ = side_by_side(first, second, ("base", "new"))
         names = table.systems
         return table, names[0], names[1:]
-    table = as_scores(scores)
+    table = as_scores(scores, measure=measure)
     names = table.systems
     wanted = (new,) if isinstance(new, str) else tuple(new)
-    for name in (base, *wanted):
+    for name in (*wanted, *([] if base is None else [base])):
         if name not in names:
             raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(names[:5])}")
     if base in wanted:
@@ -302,7 +437,7 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[Scores, str, tupl
     return table, base, wanted
 
 
-def _single_systems(data: Any, name: str) -> Scores:
+def _single_systems(data: Any, name: str, measure: str | None) -> Scores:
     """Scores of one system or several; one score an item will do."""
     if type(data).__name__ == "Series" and data.index.is_unique:
         # not read as a table: any name is a system's, and items without names are numbered as those of an array
@@ -317,36 +452,14 @@ def _single_systems(data: Any, name: str) -> Scores:
         return replace(counted, labels={**counted.labels, "system": (name,)})
     elif is_labelled(data) and "system" not in data.dims and getattr(data, "ndim", 0) == 1:
         data = data.expand_dims(system=[name], axis=1)
-    return as_scores(data)
+    return as_scores(data, measure=measure)
 
 
-class GateQuestion(NamedTuple):
-    """What is asked of every candidate."""
-
-    margin: float
-    alpha: float
-    candidates: int
-    power: float
-    no_rare_failures: bool
-
-    @property
-    def share(self) -> float:
-        """The level of one candidate."""
-        return self.alpha / self.candidates
-
-
-def _judge_candidate(
-    scores: Scores,
-    base: str,
-    new: str,
-    question: GateQuestion,
-    repeats: str | None,
-    comparisons: Comparisons | None = None,
-) -> Gate:
+def _judge_candidate(question: Question, base: str, new: str, comparisons: Comparisons | None) -> Gate:
     """The verdict on one candidate, at alpha divided by their number."""
-    two = scores.select_systems((new, base))
+    two = question.scores.select_systems((new, base))
     seeded = "instance" in two.dims
-    kind = (repeats or infer_repeats(two)) if seeded else ""
+    kind = (question.repeats or infer_repeats(two)) if seeded else ""
     # the default method's test: difference, standard error and degrees of freedom for this layout
     pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
     share, margin = question.share, question.margin
@@ -398,18 +511,18 @@ def _judge_candidate(
     nouns = two.nouns
     values = dict(zip(pairs.estimates.labels, np.ravel(pairs.estimates.values), strict=True))
     return Gate(
-        verdict, base, new, scores.measure.name, float(values[base]), float(values[new]), difference,
+        verdict, base, new, question.measure, float(values[base]), float(values[new]), difference,
         lower, upper, p_loss if of_margin else p_default, margin, question.alpha,
         question.power, items, needed, clusters, kind, nouns.get("topic", "topic"),
         nouns.get("instance", "instance"), pairs.claim, pairs.procedure, significant,
         assumes_seen=not bool(evidence.in_range[pair]),
         passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
-        uninformative=uninformative, candidates=question.candidates,
+        uninformative=uninformative, candidates=question.candidates, slice=question.slice,
     )  # fmt: skip
 
 
 def _count_needed(
-    scores: Scores, bounded: BoundedScores | None, kind: str, se: float, question: GateQuestion
+    scores: Scores, bounded: BoundedScores | None, kind: str, se: float, question: Question
 ) -> float:
     """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
     margin, alpha, power = question.margin, question.share, question.power
@@ -540,23 +653,6 @@ class SequentialGate(Shown):
             row[f"evidence_{name.replace(' ', '_')}"] = value
         return pd.DataFrame([row])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state, for the next look.
-
-        Parameters
-        ----------
-        path : path
-            A JSON file.
-        """
-        content = {
-            "format": FORMAT,
-            **{name: getattr(self, name) for name in ("base", "new", "measure", "noun")},
-            "range": list(self.bounds),
-            "state": self.state.to_dict(),
-            "seen": sorted(self.seen),
-        }
-        write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
-
     def __repr__(self) -> str:
         return f"<SequentialGate: {self}>"
 
@@ -566,16 +662,7 @@ class SequentialGate(Shown):
 
 
 def gate_sequentially(
-    base: Any,
-    new: Any,
-    path: str | os.PathLike[str],
-    *,
-    margin: float = 0.01,
-    scores: Any = None,
-    alpha: float = 0.05,
-    repeats: str | None = None,
-    range: tuple[float, float] | None = None,
-    lower_is_better: bool | None = None,
+    base: str, new: Sequence[str], question: Question, path: str | os.PathLike[str]
 ) -> SequentialGate:
     """Add new items to a gate that may be asked again and again, and keep its state in a small file.
 
@@ -584,35 +671,35 @@ def gate_sequentially(
 
     Parameters
     ----------
-    base, new, scores, alpha, lower_is_better
-        As for `gate`; one new system.
+    base : str
+        The system in use.
+    new : sequence of str
+        One new system.
+    question : Question
+        The same at all looks; seeds are refused, as items are not independent given the seeds, and so are scores
+        without a range.
     path : path
         JSON file of the state; made at the first look.
-    margin : float
-        The largest loss that does not matter; the same at all looks.
-    repeats : str, optional
-        "samples"; seeds are refused, as items are not independent given the seeds.
-    range : (float, float), optional
-        As for `gate`; scores without known bounds are refused.
 
     Returns
     -------
     SequentialGate
         The verdict so far.
     """
-    two = select_one(base, new, scores, repeats, "a sequential gate")
+    two = select_one(base, new, question, "a sequential gate")
     previous = _load_state(Path(path)) if Path(path).exists() else None
-    if previous is not None and range is None:
-        range = (previous.bounds.low, previous.bounds.high)
-    base_name, new_name = reversed(two.systems)
-    bounded = bound_scores(two.declare(range=range, lower_is_better=lower_is_better))
+    if previous is not None:
+        two = keep_range(two, previous.bounds)
+    bounded = bound_scores(two)
     if bounded is None:
         raise InputError("a sequential gate needs bounded scores", remedy=("give ", Option("range")))
-    scaled = margin / bounded.bounds.width
+    scaled = question.margin / bounded.bounds.width
     if not 0.0 < scaled < 1.0:
-        raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
+        raise InputError(
+            f"a margin of {question.margin} cannot be met", remedy="give a small positive number"
+        )
     started = SequentialGate(
-        base_name, new_name, two.measure.name, SequentialState(scaled, alpha), bounded.bounds, frozenset(), 0,
+        base, new[0], question.measure, SequentialState(scaled, question.alpha), bounded.bounds, frozenset(), 0,
         two.nouns.get("topic", "topic"),
     )  # fmt: skip
     if previous is not None:
@@ -646,36 +733,37 @@ def gate_sequentially(
         seen=started.seen | set(digests),
         added=int(fresh.sum()),
     )
-    state.save(path)
+    content = {
+        "format": FORMAT,
+        **{name: getattr(state, name) for name in ("base", "new", "measure", "noun")},
+        "range": list(state.bounds),
+        "state": state.state.to_dict(),
+        "seen": sorted(state.seen),
+    }
+    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
     return state
 
 
-def select_one(base: Any, new: Any, scores: Any, repeats: str | None, what: str) -> Scores:
-    """Return the scores of one new system and the base, in this order; without a base of the new one alone.
+def select_one(base: str | None, new: Sequence[str], question: Question, what: str) -> Scores:
+    """Return the scores of one new system, and of the base behind it unless a ledger has them.
 
     Repeats may be samples, not seeds: items are not independent given the seeds.
     """
-    if base is None:
-        table = _single_systems(new, "new") if scores is None else as_scores(scores)
-        candidates = table.systems if scores is None else (new,) if isinstance(new, str) else new
-        wanted = tuple(candidates)
-    else:
-        table, base_name, candidates = arrange_systems(base, new, scores)
-        wanted = (*candidates, base_name)
-    if len(candidates) != 1:
+    if len(new) != 1:
         raise InputError(f"{what} tries one new system", remedy="give one at a time")
-    names = table.systems
-    if missing := set(wanted) - set(names):
-        raise InputError(
-            f"unknown system {missing.pop()!r}", remedy=f"the systems are {', '.join(names[:5])}"
-        )
-    chosen = table.select_systems(wanted)
-    if "instance" in chosen.dims and (repeats or infer_repeats(chosen)) == "seeds":
+    chosen = question.scores.select_systems((*new, *([] if base is None else [base])))
+    if "instance" in chosen.dims and (question.repeats or infer_repeats(chosen)) == "seeds":
         raise InputError(
             f"items are not independent given the seeds, so that {what} cannot count them",
             remedy=("use a gate on fixed items, or ", Option("repeats", "samples")),
         )
     return chosen
+
+
+def keep_range(scores: Scores, bounds: Sequence[float]) -> Scores:
+    """Return scores of the range that held before, unless another one is declared."""
+    declared = scores.measure.range_from == DECLARED
+    return scores if declared else scores.declare(range=bounds[:2])
 
 
 def _load_state(path: Path) -> SequentialGate:

@@ -6,12 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shardwise.analysis.gate import Gate, Gates, SequentialGate, gate, gate_sequentially, side_by_side
-from shardwise.analysis.ledger import load_ledger
-from shardwise.analysis.requirements import judge_requirements
+from shardwise.analysis.gate import (
+    Gate,
+    Gates,
+    Question,
+    SequentialGate,
+    gate_sequentially,
+    judge_systems,
+    side_by_side,
+)
+from shardwise.analysis.ledger import Ledger, LedgerGate, gate_by_ledger, load_ledger
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, add_people, fill_gaps
+from shardwise.cli.options import Margin
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
@@ -22,144 +30,81 @@ from shardwise.writing.gate import write_ledger
 
 NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
+FACTS = ("margin", "alpha", "power", "claim", "procedure", "repeats", "revealed", "repeated", "digest",
+         "candidates_declared")  # fmt: skip
+"""What JSON says of verdicts that have it."""
 
 
-def judge_systems(options: Options) -> Result:
-    """Compare two systems; the verdict comes with the exit code that says whether it passes."""
+def judge_gate(options: Options) -> Result:
+    """Compare new systems with the one in use; the verdict comes with the exit code that says whether it passes."""
     check_choices(options)
-    if options.ledger is not None:
-        return _judge_by_ledger(options)
-    reader, read, base, new = _read_systems(options)
-    if options.by or len(read.measures) > 1:
-        return _judge_requirements(options, read, base, new)
-    options = options.for_measure(read.measures[0])
-    if options.margin is None:
-        raise InputError(
-            f"{read.measures[0]} has no margin",
-            remedy=("add one: ", Option("margin", f"{read.measures[0]}=0.01")),
-        )
-    margin = float(options.margin)
-    scores = (
-        fill_gaps(read.pick_measure(), options.fill)[0] if ("fill" in options.given) else read.pick_measure()
-    )
-    how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
-    how |= {"repeats": options.repeats}
-    facts: dict[str, Any] = {"margin": margin, "alpha": options.alpha}
-    verdict: Gate | Gates | SequentialGate
-    if options.sequential is not None:
-        verdict = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
-        facts["measure"] = verdict.measure
-    else:
-        comparisons = _compare_systems(options, reader, read, base, new)
-        how |= {"power": options.power, "no_rare_failures": options.margin.no_rare_failures}
-        verdict = gate(base, new, comparisons=comparisons, **how)
-        first = verdict.each[0] if isinstance(verdict, Gates) else verdict
-        facts |= {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
-        facts["power"] = options.power
-    return Result(
-        (str(verdict),),
-        verdict.to_frame(),
-        read.notes,
-        facts={"passes": verdict.passes, **facts},
-        answers=True,
-        code=0 if verdict.passes else NOT_PASSED,
-    )
-
-
-def _judge_by_ledger(options: Options) -> Result:
-    """Judge one candidate of a loop and record it, or show what the next ones need."""
-    chosen = sorted(name for name in options.given if options.command.every[name].chooses)
-    if chosen or options.margin.no_rare_failures:
-        raise InputError(
-            (Option(chosen[0] if chosen else "margin", None if chosen else str(options.margin)),
-             " has no effect with a ledger, whose tests hold at any level"),
-            remedy="remove it",
-        )  # fmt: skip
-    several = ["measure"] if len(options.measure) > 1 else ["by"] if options.values.get("by") else []
-    if several:
-        raise InputError(
-            (Option(several[0]), ": a ledger judges by one measure, over all items"),
-            remedy="name one measure, and no slices",
-        )
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("alpha", "power")}
-    how["margin"] = float(options.margin)
-    if options.ledger.exists() and options.ledger.stat().st_size:
+    ledger = None
+    if options.ledger is not None and options.ledger.exists() and options.ledger.stat().st_size:
         ledger = load_ledger(options.ledger)
-        # what was asked at the beginning holds unless something else is said
-        how |= {name: ledger.head[name] for name in ("margin", "alpha") if name not in options.given}
+        options = _recall_question(options, ledger)
     if options.plan:
-        ledger = load_ledger(options.ledger)
+        ledger = load_ledger(options.ledger) if ledger is None else ledger
         return Result(
             tuple(write_ledger(ledger, options.power)),
             ledger.plan(options.power),
             facts={"candidates": len(ledger.looks), "accepted": ledger.accepted, "spent": ledger.spent},
             answers=True,
         )
-    alone = len(options.inputs) == 1 and not options.baseline
-    if alone:
-        reader = InputReader(options).check()
-        read = replace(reader.read_input(one=True), notes=())
-        names = options.new or read.pick_measure().systems
-        base, new = None, names[0] if len(names) == 1 else tuple(names)
+    reader, read, base, new = _read_systems(options)
+    _check_methods(options, read)
+    questions = []
+    for name in read.measures:
+        margin, scores = options.for_measure(name).margin, read.tables[name]
+        if margin is None:
+            raise InputError(f"{name} has no margin", remedy=("add one: ", Option("margin", f"{name}=0.01")))
+        if "fill" in options.given:
+            scores = fill_gaps(scores, options.fill)[0]
+        how = (options.alpha, options.power, options.repeats, margin.no_rare_failures)
+        questions.append(Question(scores, float(margin), *how))
+    verdict: Gate | Gates | SequentialGate | LedgerGate
+    if options.ledger is not None:
+        asked = {name: getattr(options, name) for name in ("by", "reveal", "candidates", "base_of")}
+        verdict = gate_by_ledger(base, new, questions, options.ledger, **asked)
+    elif options.sequential is not None:
+        verdict = gate_sequentially(base, new, questions[0], options.sequential)
     else:
-        _, read, base, names = _read_systems(options)
-        new = names[0] if len(names) == 1 else names
-    scores = read.pick_measure()
-    if "fill" in options.given:
-        scores = fill_gaps(scores, options.fill)[0]
-    asked = {name: getattr(options, name) for name in ("repeats", "reveal", "candidates", "base_of")}
-    verdict = gate(base, new, scores=scores, ledger=options.ledger, **asked, **how)
-    shown = ("passes", "measure", "margin", "alpha", "power", "revealed", "repeated", "digest")
+        comparisons = _compare_systems(options, reader, read, base, new)
+        verdict = judge_systems(base, new, questions, by=options.by, comparisons=comparisons)
+    first = verdict.each[0] if isinstance(verdict, Gates) else verdict
+    facts = {name: getattr(first, name) for name in FACTS if hasattr(first, name)}
     return Result(
         (str(verdict),),
         verdict.to_frame(),
         read.notes,
-        facts={name: getattr(verdict, name) for name in shown} | {"candidates_declared": verdict.declared},
+        facts={"passes": verdict.passes, "measure": ", ".join(read.measures), **facts},
         answers=True,
         code=0 if verdict.passes else NOT_PASSED,
     )
 
 
-def _judge_requirements(options: Options, read: Read, base: str, new: tuple[str, ...]) -> Result:
-    """Judge by several measures, or on slices; all must pass."""
-    chosen = sorted(
-        name for name in options.given if options.command.every[name].chooses or name == "sequential"
-    )
+def _recall_question(options: Options, ledger: Ledger) -> Options:
+    """The options with what was asked when the ledger was begun, unless something else is said."""
+    head, measures = ledger.head, ledger.measures
+    margins = ",".join(f"{name}={asked['margin']!r}" for name, asked in measures.items())
+    recalled = {"alpha": head["alpha"], "by": head["by"], "margin": Margin(margins)}
+    if len(measures) > 1:
+        recalled["measure"] = list(measures)
+    return options.change(**{name: value for name, value in recalled.items() if name not in options.given})
+
+
+def _check_methods(options: Options, read: Read) -> None:
+    """Refuse a method, which a ledger does not take, nor several measures or slices."""
+    chosen = sorted(name for name in options.given if options.command.every[name].chooses)
+    several = bool(options.by) or len(read.measures) > 1
+    if options.ledger is not None:
+        chosen += ["margin"] if options.margin.no_rare_failures else []
+        problem, remedy = " has no effect with a ledger, whose tests are valid at any level", "remove it"
+    else:
+        chosen = [*chosen, *(["sequential"] if options.sequential is not None else [])] if several else []
+        problem, remedy = " takes one measure and no slices", "remove it, or run the gate once for each"
     if chosen:
-        raise InputError(
-            (Option(chosen[0]), " takes one measure and no slices"),
-            remedy="remove it, or run the gate once for each",
-        )
-    tables = dict(read.tables)
-    if "fill" in options.given:
-        tables = {name: fill_gaps(table, options.fill)[0] for name, table in tables.items()}
-    margins = {name: options.for_measure(name).margin for name in tables}
-    for name, margin in margins.items():
-        if margin is None:
-            raise InputError(f"{name} has no margin", remedy=("add one: ", Option("margin", f"{name}=0.01")))
-    rare = any(margin.no_rare_failures for margin in margins.values())
-    how = {
-        "alpha": options.alpha,
-        "power": options.power,
-        "repeats": options.repeats,
-        "no_rare_failures": rare,
-    }
-    plain = {name: float(margin) for name, margin in margins.items()}
-    requirements = judge_requirements(base, new, tables, plain, by=options.by, **how)
-    first = requirements.each[0].gate
-    facts = {
-        "passes": requirements.passes,
-        "measure": ", ".join(tables),
-        "alpha": options.alpha,
-        "power": options.power,
-    }
-    facts |= {name: getattr(first, name) for name in ("claim", "procedure", "repeats")} | {
-        "margin": plain[first.measure]
-    }
-    code = 0 if requirements.passes else NOT_PASSED
-    return Result(
-        (str(requirements),), requirements.to_frame(), read.notes, facts=facts, answers=True, code=code
-    )
+        value = str(options.margin) if chosen[0] == "margin" else None
+        raise InputError((Option(chosen[0], value), problem), remedy=remedy)
 
 
 def _compare_systems(
@@ -176,15 +121,19 @@ def _compare_systems(
     return analysis.comparisons
 
 
-def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, ...]]:
-    """The input with what was left out, and the names of the system in use and of the new ones."""
-    named = bool(options.baseline) and bool(options.new)
-    if named or len(options.inputs) == 1:
+def _read_systems(options: Options) -> tuple[InputReader, Read, Any, tuple[str, ...]]:
+    """The input with what was left out, and the names of the system in use and of the new ones.
+
+    With a ledger one file may have new systems alone, and the base is None.
+    """
+    paths, named = options.inputs, bool(options.baseline) and bool(options.new)
+    alone = options.ledger is not None and len(paths) == 1 and not options.baseline
+    if not alone and (named or len(paths) == 1):
         reader = InputReader(options).check()
         if not named or len(options.baseline) != 1:
             raise InputError(
                 "the two systems are not named",
-                where=str(options.inputs[0]),
+                where=str(paths[0]),
                 remedy="add --baseline (the system in use) and --new",
             )
         read = reader.read_input()
@@ -192,39 +141,40 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, str, tuple[str, 
             # refuses to choose
             read.pick_measure()
         return reader, replace(read, notes=()), options.baseline[0], tuple(options.new)
-    if options.baseline or options.new:
+    if not alone and (options.baseline or options.new):
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
         )
-    if len(options.inputs) != 2:
+    if not alone and len(paths) != 2:
         raise InputError(
-            f"{len(options.inputs)} files, but a gate compares two systems",
+            f"{len(paths)} files, but a gate compares two systems",
             remedy="give BASE and NEW, or name the systems with --baseline and --new",
         )
-    paths = options.inputs
-    alike = paths[0].stem == paths[1].stem
-    names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
-    first, second = (_read_one(options, path) for path in paths)
-    joined, dropped = {}, 0
-    for sheet, other in zip(first, second, strict=True):
-        table, lost = side_by_side(sheet, other, (names[0], names[1]))
-        joined[table.measure.name], dropped = table, max(dropped, lost)
+    tables, dropped, base = _read_measures(options, paths[-1]), 0, None
+    new = tuple(options.new) or tables[0].systems
+    if not alone:
+        alike = paths[0].stem == paths[1].stem
+        names = [str(path.parent / path.stem) if alike else path.stem for path in paths]
+        pairs = zip(_read_measures(options, paths[0]), tables, strict=True)
+        joined = [side_by_side(first, second, (names[0], names[1])) for first, second in pairs]
+        tables, dropped = [table for table, _ in joined], max(lost for _, lost in joined)
+        base, new = tables[0].systems[0], tables[0].systems[1:]
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    base, *new = next(iter(joined.values())).systems
-    read = Read(joined, notes, tuple(paths))
+    read = Read({table.measure.name: table for table in tables}, notes, tuple(paths))
+    # people's scores are of both systems, and are added to both
     read = read if options.human is None else add_people(read, options.human)
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
-def _read_one(options: Options, path: Path) -> list[Scores]:
-    """Scores of one system, from its own file, by each measure asked for."""
-    # People's scores are of both systems, and are added to both.
-    read = InputReader(options.change(inputs=[path], human=None)).check().read_input()
-    tables = list(read.tables.values()) if options.measure[1:] else [read.pick_measure()]
-    scores = tables[0]
-    if scores.sizes["system"] != 1:
+def _read_measures(options: Options, path: Path) -> list[Scores]:
+    """Scores of a file by each measure asked for; each is read alone, so that one system needs no name."""
+    tables = []
+    for measure in options.measure or [None]:
+        asked = options.change(inputs=[path], measure=[] if measure is None else [measure], human=None)
+        tables.append(InputReader(asked).check().read_input().pick_measure())
+    if tables[0].sizes["system"] != 1 and not (options.ledger and options.new):
         raise InputError(
-            f"has {format_count(scores.sizes['system'], 'system')}, but a gate compares two",
+            f"has {format_count(tables[0].sizes['system'], 'system')}, but a gate compares two",
             where=str(path),
             remedy="give a file per system, or one file with --baseline and --new",
         )

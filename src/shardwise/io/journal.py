@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -74,6 +75,8 @@ def _hash_line(previous: str, body: bytes) -> str:
 def read_journal(path: str | os.PathLike[str]) -> Journal:
     """Read the entries of a file that is there; nothing is locked."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise _refuse_other(Path(path))
         return _parse_lines(Path(path), Path(path).read_bytes())
     except OSError as error:
         raise InputError(
@@ -85,6 +88,9 @@ def read_journal(path: str | os.PathLike[str]) -> Journal:
 def open_journal(path: str | os.PathLike[str]) -> Iterator[Journal]:
     """Open a file, made if it is not there, and keep all others out of it; yields its entries."""
     with refuse_unwritable(path):
+        # a device may have no end
+        if Path(path).exists() and not Path(path).is_file():
+            raise _refuse_other(Path(path))
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with refuse_unwritable(path):

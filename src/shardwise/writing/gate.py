@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.analysis.gate import MOST_TOPICS, Gate, SequentialGate
-from shardwise.analysis.ledger import Ledger, LedgerGate
-from shardwise.analysis.requirements import Requirements
+from shardwise.analysis.gate import MOST_TOPICS, Gate, Gates, SequentialGate
+from shardwise.analysis.ledger import Ledger, LedgerGate, Requirement
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.text import shorten_name, shorten_names
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
@@ -150,30 +149,37 @@ def write_ledger_gate(gate: LedgerGate) -> str:
         Two lines; more where figures were revealed.
     """
     new, base = shorten_names((gate.new, gate.base)).values()
-    question = (
-        f"{new} is better than {base}"
-        if gate.margin == 0.0
-        else f"{new} is at most {gate.margin:g} worse than {base}"
-    )
+    parts = [
+        ("better" if asked.margin == 0.0 else f"at most {asked.margin:g} worse")
+        + f" than {base}" * (asked is gate.measures[0])
+        + _name_measure(gate, asked, "by")
+        for asked in gate.measures
+    ]
+    question = f"{new} is {' and '.join(parts)}"
     confidence = f"{format_percent(1.0 - gate.alpha / 2.0)} confidence over all candidates of this ledger"
-    verdict = (
-        f"✅ PASS: {question} ({confidence})." if gate.passes else f"❌ FAIL: cannot show that {question}."
-    )
+    slices = " × ".join(gate.by)
+    if gate.passes:
+        verdict = (
+            f"✅ PASS: {question} ({confidence}){f'; significantly worse on no {slices}' * bool(slices)}."
+        )
+    else:
+        worse = f", or it is significantly worse on a {slices}" * bool(slices)
+        verdict = f"❌ FAIL: cannot show that {question}{worse}."
     again = " judged before, and not counted again" if gate.repeated else ""
-    of = f" of {gate.declared:,}" if gate.declared else ""
+    of = f" of {gate.candidates_declared:,}" if gate.candidates_declared else ""
     so_far = f"{gate.candidates:,} judged and {gate.accepted:,} accepted so far"
     state = f"Candidate {gate.candidate:,}{of}{again}; {so_far}."
-    lines = [verdict, f"{state} Level of this test: {gate.level:.2g}. {describe_left(gate)}"]
-    if (
-        gate.p is not None
-        and gate.difference is not None
-        and gate.lower is not None
-        and gate.upper is not None
-    ):
-        limits = format_interval(gate.lower, gate.upper, 3, significant=False)
-        figures = f"difference {format_signed(gate.difference, 3)} (95% CI {limits}), p = {gate.p:.2g}"
-        figures = figures.replace("95%", format_percent(1.0 - gate.alpha))
-        lines.append(f"Revealed: {figures}, as if it were the only candidate.")
+    lines = [verdict, f"{state} Level of this test: {gate.level:.2g}. {_describe_left(gate)}"]
+    for asked in gate.each:
+        if asked.figures is not None:
+            _, difference, lower, upper, p = asked.figures
+            limits = format_interval(lower, upper, 3, significant=False)
+            about = f"{_name_measure(gate, asked, 'of')}{f' on {asked.slice}' * bool(asked.slice)}"
+            interval = f"{format_percent(1.0 - gate.alpha)} CI {limits}"
+            tail = " of being worse" if asked.slice else ", as if it were the only candidate"
+            lines.append(
+                f"Revealed: difference{about} {format_signed(difference, 3)} ({interval}), p = {p:.2g}{tail}."
+            )
     if gate.revealed:
         count = format_count(gate.revealed, "candidate")
         lines.append(
@@ -183,39 +189,35 @@ def write_ledger_gate(gate: LedgerGate) -> str:
     return "\n".join(lines)
 
 
-def describe_left(gate: LedgerGate) -> str:
-    """Say what the next candidate needs to pass.
+def _name_measure(gate: LedgerGate, asked: Requirement, word: str) -> str:
+    """The name of a measure after a word, where there are several."""
+    return f" {word} {shorten_name(asked.measure)}" if len(gate.measures) > 1 else ""
 
-    Parameters
-    ----------
-    gate : LedgerGate
-        The verdict.
 
-    Returns
-    -------
-    str
-        One or two sentences.
-    """
+def _describe_left(gate: LedgerGate) -> str:
+    """What the next candidate needs to pass."""
     items, power = format_count(gate.items, gate.noun), f"{format_percent(gate.power)} power"
     fresh = f"take fresh {pluralize_noun(gate.noun)}."
-    if gate.declared is not None and gate.candidates >= gate.declared:
+    if gate.candidates_declared is not None and gate.candidates >= gate.candidates_declared:
         return f"All candidates that were declared are judged: {fresh}"
-    if not np.isfinite(gate.detectable):
+    if any(not np.isfinite(asked.detectable) for asked in gate.measures):
         return f"These {items} can show nothing more: {fresh}"
-    start = f"The hold-out of {items} is worn out" if gate.worn else f"These {items}"
-    if gate.detectable <= 0.0:
-        what = (
-            f"pass candidates that lose up to {-gate.detectable:.2g}"
-            if gate.detectable < 0.0
-            else "pass equal ones"
-        )
-        shown = f"still {what} with {power}"
-    else:
-        shown = f"can still show a gain of {gate.detectable:.2g} with {power}"
-    assumed = (
-        "if the two differ on 20% of them" if gate.right_wrong else "if differences vary by 0.2 of the range"
-    )
-    return f"{start}: it {shown} ({assumed}); {fresh}" if gate.worn else f"{start} {shown} ({assumed})."
+    worn = any(asked.worn for asked in gate.measures)
+    start = f"The hold-out of {items} is worn out: it" if worn else f"These {items}"
+    shown = [
+        (f"show a gain of {asked.detectable:.2g}" if asked.detectable > 0.0
+         else f"pass a loss of {-asked.detectable:.2g}" if asked.detectable < 0.0 else "pass an equal system")
+        + _name_measure(gate, asked, "in")
+        for asked in gate.measures
+    ]  # fmt: skip
+    each = " each" if len(shown) > 1 else ""
+    kinds = {
+        "the two differ on 20% of them" if asked.right_wrong else "differences vary by 0.2 of the range"
+        for asked in gate.measures
+    }
+    gains = " and ".join(shown).replace(" and show ", " and ")
+    left = f"{start} can still {gains} with {power}{each} (if {' and '.join(sorted(kinds))})"
+    return f"{left}; {fresh}" if worn else f"{left}."
 
 
 def write_ledger(ledger: Ledger, power: float) -> list[str]:
@@ -245,47 +247,44 @@ def write_ledger(ledger: Ledger, power: float) -> list[str]:
     ]
 
 
-def write_requirements(requirements: Requirements) -> str:
+def write_gates(gates: Gates) -> str:
     """Write one verdict on several requirements, those that fail by name, and the figures of each measure.
 
     Parameters
     ----------
-    found : Requirements
+    gates : Gates
         Verdicts that must all pass.
 
     Returns
     -------
     str
-        The verdict, two lines a measure, and a line on slices.
+        The verdict, two lines a system and measure, and a line on slices.
     """
-    failed = [requirement for requirement in requirements.each if not requirement.passes]
-    total = f"{len(requirements.each):,} requirements"
+    failed = [gate for gate in gates.each if not gate.passes]
+    total = f"{len(gates.each):,} requirements"
+    several_systems, several = (
+        len({getattr(gate, name) for gate in gates.each}) > 1 for name in ("new", "measure")
+    )
+    lines = [f"✅ PASS: all {total} met."]
     if failed:
+        word = "FAIL" if any(gate.verdict == "worse" for gate in failed) else "INCONCLUSIVE"
         named = [
-            f"{shorten_name(requirement.gate.measure)}{f' on {requirement.slice}' * bool(requirement.slice)}"
-            for requirement in failed
+            [shorten_name(gate.new)] * several_systems
+            + [shorten_name(gate.measure)] * (several or not several_systems)
+            + [f"on {gate.slice}"] * bool(gate.slice)
+            for gate in failed
         ]
-        word = (
-            "FAIL" if any(requirement.gate.verdict == "worse" for requirement in failed) else "INCONCLUSIVE"
-        )
-        lines = [f"❌ {word}: {len(failed):,} of {total} not met: {', '.join(dict.fromkeys(named))}."]
-    else:
-        lines = [f"✅ PASS: all {total} met."]
-    lines += [write_gate(requirement.gate) for requirement in requirements.each if not requirement.slice]
-    slices = [requirement for requirement in requirements.each if requirement.slice]
-    several = len({requirement.gate.measure for requirement in requirements.each}) > 1
-    for requirement in slices:
-        if not requirement.passes:
-            about = f", {shorten_name(requirement.gate.measure)}" if several else ""
-            lines.append(f"On {requirement.slice}{about}: {write_verdict(requirement.gate)}")
-    if requirements.by:
-        left = (
-            f"; not tested (too few items): {', '.join(requirements.untested)}"
-            if requirements.untested
-            else ""
-        )
+        lines = [f"❌ {word}: {len(failed):,} of {total} not met: {', '.join(map(' '.join, named))}."]
+    lines += [write_gate(gate) for gate in gates.each if not gate.slice]
+    slices = [gate for gate in gates.each if gate.slice]
+    for gate in slices:
+        if not gate.passes:
+            about = f", {shorten_name(gate.measure)}" if several else ""
+            lines.append(f"On {gate.slice}{about}: {write_verdict(gate)}")
+    if gates.by:
+        left = f"; not tested (too few items): {', '.join(gates.untested)}" if gates.untested else ""
         lines.append(
-            f"Every {' × '.join(requirements.by)} must not be significantly worse ({len(slices):,} tests corrected"
+            f"Every {' × '.join(gates.by)} must not be significantly worse ({len(slices):,} tests corrected"
             f" together){left}."
         )
     return "\n".join(lines)
