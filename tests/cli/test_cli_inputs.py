@@ -42,7 +42,7 @@ def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
     with pytest.raises(InputError, match="has 2 measures; choose one with measure: AP, RR"):
         table.pick_measure()
     chosen = reader_of(INPUTS / "long.csv", measure=["RR"]).read_input()
-    named = as_scores(table.scores["RR"])
+    named = table.tables["RR"]
     assert chosen.pick_measure() == replace(named, read_as=chosen.pick_measure().read_as)
 
 

@@ -205,7 +205,7 @@ class Desk:
 
     def describe_trust(self, entry: Entry) -> str:
         """Return whether the error rates of an analysis are there, being simulated, or neither."""
-        if self.queue.is_simulating(entry.id):
+        if self.queue.describe_progress(entry.id).get("lane") == TRUST:
             return SIMULATING
         return SIMULATED if self.read_summary(entry.id).get("trust") else NO_TRUST
 

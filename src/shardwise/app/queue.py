@@ -148,11 +148,6 @@ class Queue:
         self._news[lane].set()
         self._notify_listeners(entry.id)
 
-    def is_simulating(self, id: str) -> bool:
-        """Return whether the error rates of an analysis are being simulated, or will be."""
-        job = self._jobs.get(id)
-        return job is not None and job.lane == TRUST
-
     def cancel_entry(self, id: str) -> None:
         """Stop an analysis: one that waits is taken out, one that is worked on loses its worker."""
         job = self._jobs.get(id)
@@ -175,7 +170,7 @@ class Queue:
         ahead = waiting.index(job) if job in waiting else 0
         some = self.store.entry_folder(id) / "partial.json"
         seen = some.stat().st_mtime if some.is_file() else 0
-        return {**job.told, "ahead": ahead, "partial": seen}
+        return {**job.told, "lane": job.lane, "ahead": ahead, "partial": seen}
 
     async def stream_events(self, id: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the state and progress of an analysis, at once and whenever they change, until no worker has it."""

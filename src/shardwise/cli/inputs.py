@@ -169,7 +169,13 @@ class InputReader:
                 value=options.measure,
             )
         with raise_limit(self.memory) if options.max_memory else nullcontext():
-            read = self._read_scores() if self.is_table else self._read_runs()
+            if self.is_table:
+                read = self._read_scores()
+            else:
+                scores, notes, collection = self.score_runs()
+                each = {str(name): scores[name] for name in scores.data_vars}
+                scored = {name: as_scores(table, needs=(), **self.declared) for name, table in each.items()}
+                read = Read(scored, notes, self.list_files(), collection)
         tables, where = dict(read.tables), str(read.files[0])
         for name, table in tables.items():
             if options.deterministic and "instance" in table.dims and self.is_table:
@@ -182,12 +188,6 @@ class InputReader:
         read = replace(read, tables=tables)
         options.check_effects(self.describe_situation(read), where)
         return read if options.human is None else add_people(read, options.human)
-
-    def _read_runs(self) -> Read:
-        """Read runs, of which several may be repeats of one system, and score them."""
-        scores, notes, collection = self.score_runs()
-        tables = {str(name): as_scores(scores[name], needs=(), **self.declared) for name in scores.data_vars}
-        return Read(tables, notes, self.list_files(), collection)
 
     def score_runs(self) -> tuple[xr.Dataset, tuple[str, ...], Collection]:
         """Return the scores of runs by all measures, what was decided on the way, and what was scored."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from itertools import pairwise
+from itertools import pairwise, starmap
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,9 @@ def score_runs(options: Options) -> Result:
     reader = InputReader(options, tables=False, unfinished=True).check()
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
-        in_parts = executor is not None or exceeds_memory(reader)
+        packed = [(path.suffix in SUFFIXES, path.stat().st_size) for path in reader.list_files()[1:]]
+        needed = sum(GROWTH_OF_RUNS * size if compressed else size for compressed, size in packed)
+        in_parts = executor is not None or needed > reader.memory
         if in_parts:
             scores, notes = score_in_parts(reader, executor, store)
         else:
@@ -58,12 +59,6 @@ def score_runs(options: Options) -> Result:
     )
     written = () if options.out is None else (options.out,)
     return Result((title,), table, notes, lasting, written=written)
-
-
-def exceeds_memory(reader: InputReader) -> bool:
-    """Return whether runs would not fit into memory together."""
-    sizes = ((path, path.stat().st_size) for path in reader.list_files()[1:])
-    return sum(GROWTH_OF_RUNS * n if path.suffix in SUFFIXES else n for path, n in sizes) > reader.memory
 
 
 def score_in_parts(
@@ -101,7 +96,12 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     others = [str(dim) for dim in scores.dims if dim != "system"]
     holes = dict.fromkeys(map(str, scores.data_vars), 0)
     frames = []
-    for some in _count_held_systems(scores):
+    # Where scores are read when they are looked at, a few systems are held at a time; never one by itself, as a mean
+    # over dimensions between which systems lie adds in another order then. Means are taken of copies.
+    systems = scores.sizes["system"]
+    each = max(1, sum(values.size for values in scores.data_vars.values()) // systems)
+    edges = [0, *range(step := max(2, HELD // (4 * each)), systems - 1, step), systems]
+    for some in starmap(slice, pairwise(edges)):
         held = scores.isel(system=some).load()
         # Means, sums of counts and geometric means of logarithms, as measures say.
         means = held.mean(others)
@@ -117,16 +117,3 @@ def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     first = str(frame.columns[0])
     lower = is_lower(scores[first])
     return frame.sort_values(first, ascending=lower, kind="stable").reset_index(), holes
-
-
-def _count_held_systems(scores: xr.Dataset) -> Iterator[slice]:
-    """Systems that are held at a time where scores are read when they are looked at; never one by itself.
-
-    A mean over dimensions between which systems lie adds in another order where there is one system alone.
-    """
-    systems = scores.sizes["system"]
-    each = max(1, sum(values.size for values in scores.data_vars.values()) // systems)
-    # Means are taken of copies.
-    step = max(2, HELD // (4 * each))
-    edges = [0, *range(step, systems - 1, step), systems]
-    yield from (slice(a, b) for a, b in pairwise(edges))
