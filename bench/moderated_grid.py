@@ -36,7 +36,7 @@ from shardwise.io.scores import read_scores
 from shardwise.lab.recorded import FILE, exceeds_level
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.bounded import vine_scenario
-from shardwise.lab.scenarios.from_scores import data_null, draw_resampled, similar_systems, tilted_scenario
+from shardwise.lab.scenarios.from_scores import data_null, draw_rows, similar_systems, tilted_scenario
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
 from shardwise.lab.trial import SAME, Truth, count_errors, estimate_rate
@@ -148,7 +148,7 @@ def draw_again(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
     """Topics drawn with replacement from all that there are, however many are wanted."""
     topics = scenario.shape[0]
     times = -(-topics // len(scenario.facts["scores"]))
-    drawn = [draw_resampled(scenario, first, count, seed + 7919 * k) for k in range(times)]
+    drawn = [draw_rows(scenario, first, count, seed + 7919 * k) for k in range(times)]
     return np.ascontiguousarray(np.concatenate(drawn, axis=1)[:, :topics])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from shardwise.lab.cases import ScenarioKind as ScenarioKind
 from shardwise.lab.cases import register_scenario as register_scenario
 from shardwise.lab.scenarios.base import Scenario as Scenario
-from shardwise.lab.scenarios.j15 import j15_preset as j15_preset
 from shardwise.lab.scenarios.j15 import j15_scenario as j15_scenario
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
 from shardwise.lab.simulate_collection import simulate_collection as collection
@@ -21,7 +20,6 @@ __all__ = [
     "StatementCheck",
     "check_statements",
     "collection",
-    "j15_preset",
     "j15_scenario",
     "p_values",
     "register_scenario",

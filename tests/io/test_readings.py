@@ -106,13 +106,13 @@ def test_rows_that_are_just_enough(tmp_path: Path, rows: list[str], items: int |
         assert read_scores(path).sizes["topic"] == items
 
 
-@pytest.mark.parametrize(("rows", "items"), [(1 << 16, (1 << 16) - 1), ((1 << 16) + 1, (1 << 16) + 1)])
-def test_long_tables_are_searched_for_plain_words_only(rows: int, items: int) -> None:
+def test_summaries_of_many_rows_are_found() -> None:
+    rows = (1 << 16) + 1
     rng = np.random.default_rng(1)
     names = [*(f"q{k}" for k in range(rows - 1)), "Mean ± SD"]
     values = rng.random((rows - 1, 2))
     table = pd.DataFrame(np.vstack([values, values.mean(axis=0)]), columns=["a", "b"])
-    assert read_scores(table.assign(question=names)[["question", "a", "b"]]).sizes["topic"] == items
+    assert read_scores(table.assign(question=names)[["question", "a", "b"]]).sizes["topic"] == rows - 1
 
 
 @pytest.mark.parametrize("layout", ["wide", "long"])
@@ -157,12 +157,12 @@ def test_means_of_four_in_five_systems_are_enough(agreeing: int, items: int | No
         assert read_scores(table).sizes["topic"] == items
 
 
-@pytest.mark.parametrize(("count", "items"), [(1999, 1998), (2000, 2000)])
-def test_long_tables_of_many_items_are_searched_for_plain_words_only(count: int, items: int) -> None:
+def test_summaries_of_many_items_of_a_long_table_are_found() -> None:
+    count = 2000
     names = [*(f"q{k}" for k in range(count - 1)), "Mean ± SD"]
     scores = np.random.default_rng(3).random(2 * count)
     table = pd.DataFrame({"question": np.repeat(names, 2), "model": ["a", "b"] * count, "score": scores})
-    assert read_scores(table).sizes["topic"] == items
+    assert read_scores(table).sizes["topic"] == count - 1
 
 
 @pytest.mark.parametrize(

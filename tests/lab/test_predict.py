@@ -384,7 +384,7 @@ NAMED = simulated().mean("shard")
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: split_half(simulated(), over="document"), "only topics and shards are halved"),  # type: ignore[arg-type]
+        (lambda: split_half(simulated(), over="document"), "dimension to halve"),  # type: ignore[arg-type]
         (lambda: split_half(NAMED, over="shard"), "no shards to halve"),
         (lambda: split_half(simulated((8, 3, 3)), over="shard"), "3 shards cannot be halved into twos"),
         (lambda: split_half(NAMED.isel(topic=[0, 1, 2])), "3 topics cannot be halved"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, stats
 
@@ -12,7 +13,7 @@ import instance_results as tests
 from instance_results import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.lab.scenarios.j15 import draw_parameters, expected_score, j15_preset, j15_scenario
+from shardwise.lab.scenarios.j15 import draw_parameters, expected_score, j15_scenario
 from shardwise.methods.mixed import balanced
 
 
@@ -144,14 +145,12 @@ def test_figure_4_draws_mean_and_variance_uniformly() -> None:
     assert np.array_equal(made.draw(3, 2, 5), made.draw(0, 5, 5)[3:])
 
 
-def test_presets_fit_the_rest_of_the_package() -> None:
-    y = j15_preset("figure-2", mu=0.9, sigma=0.05, seed=2)
-    assert y.attrs["mu"] == 0.9
-    found = compare_instances(y.sel(system="non-deterministic"), y.sel(system="deterministic"))
-    assert found.p < 0.01
-    equal = j15_preset("figure-3", sigma=0.2, topics=30)
-    assert equal.dims == ("topic", "system")
-    assert (equal.sel(system="a") - equal.sel(system="b")).std().item() == pytest.approx(0.2, rel=0.6)
+def test_tables_fit_the_rest_of_the_package() -> None:
+    y = j15_scenario("figure-2", mu=0.9, sigma=0.05).draw(0, 1, 2)[0]
+    random, fixed = pd.DataFrame(y[:, 0]), pd.Series(y[:, 1, 0])
+    assert compare_instances(random, fixed).p < 0.01
+    equal = j15_scenario("figure-3", sigma=0.2, topics=30).draw(0, 1, 0)[0]
+    assert (equal[:, 0] - equal[:, 1]).std() == pytest.approx(0.2, rel=0.6)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +162,6 @@ def test_presets_fit_the_rest_of_the_package() -> None:
         ({"figure": "figure-2", "instances": 1}, "1 instances: give a whole number, 2 or more"),
     ],
 )
-def test_wrong_presets_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_simulations_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        j15_preset(**arguments)
+        j15_scenario(**arguments)

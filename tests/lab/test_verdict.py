@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.claim import Claim
-from shardwise.lab.trial import TOLERANCE, interval_tail, judge_interval, plan_looks
+from shardwise.lab.trial import TAIL, TOLERANCE, judge_interval, plan_looks
 from shardwise.lab.verdict import (
     FIGURE,
     PROMISES,
@@ -215,7 +215,7 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
     12 % is found out, and one in 3 % is seen to hold, nearly always.
     """
     n, scenarios, plan = int(2000 * repetitions), 5, plan_looks(None, None)
-    ends = interval_tail(len(plan), scenarios)
+    ends = TAIL / (len(plan) * scenarios)
     rng = np.random.default_rng(3)
     shares: dict[float, dict[str, float]] = {}
     for truth in (0.03, 0.05, 0.055, 0.12):

@@ -355,12 +355,13 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
         return sources, ()
     each = [reader.read_input().tables for reader in _list_readers(options)]
     wanted = named or variance_for(method or "moderated")
-    kinds = [wanted, *(["two-way"] if wanted == "residual" and not method else [])]
-    estimates, *others = (
-        pool_variances({name: estimate(table, kind) for name, table in tables.items()} for tables in each)
-        for kind in kinds
-    )
-    unpaired = others[0] if others else {}
+
+    def pool(method: str) -> dict[str, VarianceEstimate]:
+        """Variance of each measure over the collections."""
+        return {name: pool_variances(estimate(tables[name], method) for tables in each) for name in each[0]}
+
+    estimates = pool(wanted)
+    unpaired = pool("two-way") if wanted == "residual" and not method else {}
     nouns = next(iter(each[0].values())).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())

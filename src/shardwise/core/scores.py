@@ -68,7 +68,7 @@ class Labelled(NamedTuple):
     name: str
     values: Floats
     dims: tuple[str, ...]
-    labels: Mapping[str, Sequence[Any]]
+    labels: Mapping[str, Any]
     coordinates: Mapping[str, tuple[tuple[str, ...], Array]]
     attrs: Mapping[str, Any]
 

@@ -84,11 +84,19 @@ class Experiment:
                 "an experiment needs two systems or more", remedy="give another one to compare with"
             )
         labels = _name_systems(systems, pipelines, names)
-        wanted = _topic_names(topics)
+        wanted = topics
+        if isinstance(topics, pd.DataFrame):
+            column = next((name for name in _TOPIC if name in topics.columns), None)
+            if column is None:
+                raise InputError(
+                    f"the topics have no column {' or '.join(_TOPIC)}", remedy="name the column of topics qid"
+                )
+            wanted = topics[column]
         runs = {
             label: _run_system(system, label, topics) for label, system in zip(labels, pipelines, strict=True)
         }
-        self.collection: Collection = _read_runs(runs, qrels, wanted, like, jobs)
+        names_of_topics = None if wanted is None else [str(topic) for topic in wanted]
+        self.collection: Collection = _read_runs(runs, qrels, names_of_topics, like, jobs)
         self.scores: xr.Dataset = score(self.collection, list(measures), jobs=jobs)
         base = labels[baseline] if isinstance(baseline, int) else baseline
         if base is not None:
@@ -178,34 +186,17 @@ def _name_systems(
     elif isinstance(systems, Mapping):
         labels = [str(name) for name in systems]
     else:
-        labels = [_print_name(system, number) for number, system in enumerate(pipelines, start=1)]
+        labels = []
+        for number, system in enumerate(pipelines, start=1):
+            # how a pipeline prints itself; results have no name of their own
+            is_pipeline = hasattr(system, "transform") and not isinstance(system, pd.DataFrame)
+            name = getattr(system, "__name__", "") or (str(system) if is_pipeline else "")
+            labels.append(system if isinstance(system, str) else name or f"system{number}")
     if len(set(labels)) < len(labels):
         raise InputError(
             "two systems have the same name", remedy="give names, or a mapping from names to systems"
         )
     return labels
-
-
-def _print_name(system: Any, number: int) -> str:
-    """How a pipeline prints itself; results have no name of their own."""
-    if isinstance(system, str):
-        return system
-    is_pipeline = hasattr(system, "transform") and not isinstance(system, pd.DataFrame)
-    name = getattr(system, "__name__", "") or (str(system) if is_pipeline else "")
-    return name or f"system{number}"
-
-
-def _topic_names(topics: Any) -> list[str] | None:
-    if topics is None:
-        return None
-    if isinstance(topics, pd.DataFrame):
-        column = next((name for name in _TOPIC if name in topics.columns), None)
-        if column is None:
-            raise InputError(
-                f"the topics have no column {' or '.join(_TOPIC)}", remedy="name the column of topics qid"
-            )
-        return [str(topic) for topic in topics[column]]
-    return [str(topic) for topic in topics]
 
 
 def _run_system(system: Any, label: str, topics: Any) -> Any:
@@ -226,7 +217,12 @@ def _read_runs(
     if all(isinstance(run, str) for run in runs.values()):
         source: Any = list(runs.values())
     else:
-        source = {label: _without_name(run) for label, run in runs.items()}
+        # a column of names could be taken for those of several systems
+        names = ["name", "system", "run", "run_id", "tag"]
+        source = {
+            label: run.drop(columns=names, errors="ignore") if isinstance(run, pd.DataFrame) else run
+            for label, run in runs.items()
+        }
     judged = None
     if wanted is not None:
         known = set(read_collection(source, qrels, names=list(runs), like=like, jobs=jobs).topics)
@@ -234,12 +230,3 @@ def _read_runs(
         if not judged:
             raise InputError("no topic is judged", remedy="check that topics and judgments belong together")
     return read_collection(source, qrels, names=list(runs), like=like, topics=judged, jobs=jobs)
-
-
-def _without_name(run: Any) -> Any:
-    """Results without a column that could be taken for names of several systems."""
-    if isinstance(run, pd.DataFrame):
-        return run.drop(
-            columns=[name for name in ("name", "system", "run", "run_id", "tag") if name in run.columns]
-        )
-    return run

@@ -34,11 +34,13 @@ def compare_logs(locations: Iterable[str | os.PathLike[str]]) -> str:
     from shardwise.core.errors import InputError
     from shardwise.io.scores import read_scores
 
-    paths = [path for path in map(_local_path, locations) if path is not None]
+    parts = [(str(location), urlparse(str(location))) for location in locations]
+    local = [unquote(url.path) if url.scheme else text for text, url in parts if url.scheme in ("", "file")]
+    paths = [path for path in local if Path(path).is_file()]
     if len(paths) < 2:
         return ""
     try:
-        scores = read_scores([str(path) for path in paths])
+        scores = read_scores(paths)
         several = hasattr(scores, "data_vars")
         # the measure that a log shows first
         table = scores[scores.attrs.get("primary") or next(iter(scores.data_vars))] if several else scores
@@ -47,15 +49,6 @@ def compare_logs(locations: Iterable[str | os.PathLike[str]]) -> str:
         return str(analyze(table))
     except InputError as error:
         return f"shardwise: {error}"
-
-
-def _local_path(location: str | os.PathLike[str]) -> Path | None:
-    """Return the path of a log in a local file, None for one elsewhere."""
-    parts = urlparse(str(location))
-    if parts.scheme not in ("", "file"):
-        return None
-    path = Path(unquote(parts.path) if parts.scheme else str(location))
-    return path if path.is_file() else None
 
 
 def is_enabled() -> bool:

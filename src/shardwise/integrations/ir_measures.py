@@ -20,59 +20,24 @@ from ir_measures.providers.base import Evaluator, Provider, register
 
 from shardwise.io.reader import read_collection
 from shardwise.scoring.measures import Measure, parse_measure
+from shardwise.scoring.measures.definitions import DEFINITIONS
 from shardwise.scoring.scoring import score
 
-_BY_SUBTOPIC = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
-_ON_GRADES = (
-    *(
-        "AP",
-        "RR",
-        "P",
-        "R",
-        "nDCG",
-        "Rprec",
-        "Bpref",
-        "infAP",
-        "IPrec",
-        "SetP",
-        "SetR",
-        "SetF",
-        "SetAP",
-        "Success",
-    ),
-    *(
-        "Judged",
-        "NumQ",
-        "NumRel",
-        "NumRet",
-        "RBP",
-        "ERR",
-        "Compat",
-        "Accuracy",
-        "INST",
-        "INSQ",
-        "BPM",
-        "SDCG",
-    ),
-    *("NERR8", "NERR9", "NERR10", "NERR11"),
-)
 _COUNTS = ("NumQ", "NumRel", "NumRet")
-
-
-def _list_supported() -> list[Any]:
-    """Measures of ir_measures that are computed here, with any values of their parameters."""
-    supported = []
-    for name in (*_ON_GRADES, *_BY_SUBTOPIC):
-        kind = type(getattr(kinds, name))
-        supported.append(kind(**{parameter: AnyValue() for parameter in kind.SUPPORTED_PARAMS}))
-    return supported
+_SHARED = [definition for definition in DEFINITIONS if hasattr(kinds, definition.name)]
+_BY_SUBTOPIC = {definition.name for definition in _SHARED if definition.needs == "subtopics"}
+# measures of ir_measures that are computed here, with any values of their parameters
+_SUPPORTED = [
+    kind(**{parameter: AnyValue() for parameter in kind.SUPPORTED_PARAMS})
+    for kind in dict.fromkeys(type(getattr(kinds, definition.name)) for definition in _SHARED)
+]
 
 
 class ShardwiseProvider(Provider):
     """Computes measures of ir_measures by shardwise, in pytrec_eval's order of ties for all of them."""
 
     NAME = "shardwise"
-    SUPPORTED_MEASURES = _list_supported()
+    SUPPORTED_MEASURES = _SUPPORTED
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
         return ShardwiseEvaluator(list(measures), qrels)
@@ -110,14 +75,14 @@ class ShardwiseEvaluator(Evaluator):
         table = table[table["query_id"].isin(self.qrel_qids)]
         if table.empty:
             return
-        kinds_wanted = {measure.definition.needs == "subtopics" for measure in self.wanted.values()}
-        for by_subtopic in sorted(kinds_wanted):
+        for by_subtopic in (False, True):
             chosen = {
                 theirs: ours
                 for theirs, ours in self.wanted.items()
                 if (ours.definition.needs == "subtopics") == by_subtopic
             }
-            yield from self._score(table, chosen, by_subtopic)
+            if chosen:
+                yield from self._score(table, chosen, by_subtopic)
 
     def _score(self, table: Any, chosen: dict[Any, Measure], by_subtopic: bool) -> Iterator[Any]:
         qrels = self.frame

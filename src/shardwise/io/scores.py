@@ -262,7 +262,7 @@ def _read_source(
     if absent:
         systems = list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
         raise refuse_unknown("exclude", absent[0], systems, what="system or item")
-    return _name_measure(arrange_scores(_keep_tasks(parts, wishes.tasks), wishes.missing), paths)
+    return _name_measure(arrange_scores(parts, wishes.missing), paths)
 
 
 def _collection_type() -> type:
@@ -524,23 +524,6 @@ def _refuse_names(systems: Sequence[str], count: int, what: str) -> InputError:
         remedy=f"name one a {what}",
         argument="system",
     )
-
-
-def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:
-    """Return the scores of the tasks that were asked for, of tables that have a column of tasks."""
-    if not tasks or all(part.what for part in parts):
-        return parts
-    kept = []
-    for part in parts:
-        if "task" not in part.labels:
-            raise InputError("has no tasks", where=part.source, remedy=("leave out ", Option("task")))
-        labels = part.labels["task"]
-        absent = [task for task in tasks if task not in labels.names]
-        if absent:
-            raise refuse_unknown("task", absent[0], labels.names)
-        rows = np.flatnonzero(np.isin(labels.codes, [list(labels.names).index(task) for task in tasks]))
-        kept.append(part.keep_rows(rows))
-    return kept
 
 
 def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import ENDINGS, import_extra, require_extra
@@ -85,54 +84,26 @@ def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path
     coming = iter(parts)
     first = next(coming)
     whole = _of_all(first, systems)
+    like = next(iter(whole.data_vars.values()))
+    step = dict(zip(like.dims, _choose_chunks(like), strict=True))["system"]
+    most = HELD * len(systems) // max(1, like.size * len(whole))
     with refuse_unwritable(target):
         _write_zarr(whole, store)
     (zarr,) = import_extra("zarr", target)
     group = zarr.open_group(store, mode="r+", use_consolidated=False)
-    filling = [_Filling(group[name], array, HELD // len(whole)) for name, array in whole.data_vars.items()]
+    held: list[xr.Dataset] = []
+    begin = end = 0
     for part in chain([first], coming):
+        held.append(part)
+        end += part.sizes["system"]
+        if begin // step == end // step and end - begin < most and end < len(systems):
+            continue
+        region = tuple(slice(begin, end) if dim == "system" else slice(None) for dim in like.dims)
+        axis = like.dims.index("system")
         with refuse_unwritable(target):
-            for array, values in zip(filling, part.data_vars.values(), strict=True):
-                array.add_scores(values.values)
-    with refuse_unwritable(target):
-        for array in filling:
-            array.flush_held()
-
-
-class _Filling:
-    """An array of a store to which scores come in the order of the systems, of which so many are held."""
-
-    def __init__(self, array: Any, like: xr.DataArray, most: int) -> None:
-        self.array, self.dims, self.sizes = array, like.dims, dict(like.sizes)
-        self.step = dict(zip(like.dims, _choose_chunks(like), strict=True))["system"]
-        self.held = max(1, min(self.step, most * like.sizes["system"] // max(like.size, 1)))
-        self.room = np.empty([self.held if dim == "system" else size for dim, size in like.sizes.items()])
-        self.begin, self.end = 0, 0  # of the systems that are held
-
-    def _make_index(self, **slices: slice) -> tuple[slice, ...]:
-        return tuple(slices.get(str(dim), slice(None)) for dim in self.dims)
-
-    def add_scores(self, values: Floats) -> None:
-        """Take the scores of the next systems."""
-        done, count = 0, values.shape[self.dims.index("system")]
-        while done < count:
-            before = self.end - self.begin
-            taken = min(count - done, self.held - before, self.step - self.end % self.step)
-            held_slice, new_slice = slice(before, before + taken), slice(done, done + taken)
-            self.room[self._make_index(system=held_slice)] = values[self._make_index(system=new_slice)]
-            done, self.end = done + taken, self.end + taken
-            if before + taken == self.held or self.end % self.step == 0:
-                self.flush_held()
-
-    def flush_held(self) -> None:
-        """Write what is held, a chunk at a time."""
-        held_slice, systems = slice(0, self.end - self.begin), slice(self.begin, self.end)
-        for split in range(self.sizes.get("split", 1) if self.end > self.begin else 0):
-            only = slice(split, split + 1)
-            self.array[self._make_index(split=only, system=systems)] = self.room[
-                self._make_index(split=only, system=held_slice)
-            ]
-        self.begin = self.end
+            for name in whole.data_vars:
+                group[name][region] = np.concatenate([each[name].values for each in held], axis)
+        begin, held = end, []
 
 
 def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:

@@ -21,7 +21,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
+from shardwise.lab.cases import SimulationSource, cases_of, choose_nulls
 from shardwise.lab.scenarios.from_scores import topic_means
 from shardwise.lab.trial import Figures, Trial, number_baselines, plan_looks
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
@@ -226,13 +226,13 @@ def calibrate(
     nouns = {} if scores is None else dict(scores.nouns)
     wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = SimulationSource(scores, sd, dims, shape)
-    named = None if nulls is None else known_nulls(nulls, given)
+    named = None if nulls is None else list(nulls)
     cases, notes = [], {}
     if still:
         left_out = f"{', '.join(still)}: the same score everywhere, left out of the simulated tables"
         notes[left_out] = wanted[0]
     for claim in wanted:
-        kinds, untilted = usual_nulls(given, claim) if named is None else (named, "")
+        kinds, untilted = choose_nulls(given, claim, named)
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
         if untilted:
             notes[f"scenario 'tilt' skipped: {untilted}"] = claim

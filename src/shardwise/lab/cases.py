@@ -228,8 +228,17 @@ def _build_scenario(
     return SCENARIOS[kind].build(source, claim, effects, seed)
 
 
-def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]:
-    """The scenarios to try a claim in where none are named, and why `tilt` is not among them where it might be."""
+def choose_nulls(
+    source: SimulationSource, claim: Claim, named: Iterable[str] | None = None
+) -> tuple[list[str], str]:
+    """The scenarios to try a claim in, by name or the usual ones, and why `tilt` is not among these."""
+    if named is not None:
+        nulls = list(named)
+        for kind in nulls:
+            validate_choice(kind, "nulls", SCENARIOS, what="scenario")
+            if source.scores is None and SCENARIOS[kind].needs_scores:
+                raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
+        return nulls, ""
     if source.scores is None:
         return ["normal"], ""
     y = source.scores.values
@@ -254,16 +263,6 @@ def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]
     tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted
-
-
-def known_nulls(kinds: Iterable[str], source: SimulationSource) -> list[str]:
-    """Refuse scenarios that there are not, or that need scores where there are none."""
-    nulls = list(kinds)
-    for kind in nulls:
-        validate_choice(kind, "nulls", SCENARIOS, what="scenario")
-        if source.scores is None and SCENARIOS[kind].needs_scores:
-            raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
-    return nulls
 
 
 def plan_effects(r: int, largest: float) -> list[Floats]:

@@ -25,9 +25,7 @@ import scipy
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, map_parallel
-from shardwise.core.arguments import count_workers as workers_of
-from shardwise.core.arguments import validate_level as level_of
+from shardwise.core.arguments import Progress, count_workers, map_parallel, validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
@@ -153,33 +151,27 @@ def pair_squares(cube: Floats, *, nested: bool) -> Squares:
     ``cube`` is (B, J, T, R, S), its splits averaged afterwards. A pair's mean square is c[a, a] + c[b, b] - 2 c[a, b]
     with c the systems' covariances; ``nested``: level k of one system has nothing to do with level k of another.
     """
-    t, s = cube.shape[2], cube.shape[4]
+    j, t, r, s = cube.shape[1:]
+    a, b = np.triu_indices(r, 1)
+    # centred (B, J, n, R) means over the shards and over the topics, and what both leave
     by_topic = cube.mean(axis=4)
-    squares = {frozenset(("topic",)): (s * _pair_squares(_center_values(by_topic, 2), t - 1.0), t - 1.0)}
+    by_topic = by_topic - by_topic.mean(axis=2, keepdims=True)
+    parts = {frozenset(("topic",)): (by_topic, s, t - 1.0, False)}
     if s > 1:
-        by_shard = np.moveaxis(cube.mean(axis=2), 3, 2)  # (B, J, S, R)
-        squares[frozenset(("shard",))] = (
-            t * _pair_squares(_center_values(by_shard, 2), s - 1.0, nested),
-            s - 1.0,
-        )
-        rest = _center_values(np.moveaxis(_center_values(_center_values(cube, 2), 4), 4, 3), 2)
-        df = (t - 1.0) * (s - 1.0)
-        squares[ERROR] = (_pair_squares(rest.reshape(*rest.shape[:2], t * s, -1), df, nested), df)
+        by_shard = np.moveaxis(cube.mean(axis=2), 3, 2)
+        by_shard = by_shard - by_shard.mean(axis=2, keepdims=True)
+        rest = cube - cube.mean(axis=2, keepdims=True)
+        rest = np.moveaxis(rest - rest.mean(axis=4, keepdims=True), 4, 3).reshape(-1, j, t * s, r)
+        rest = rest - rest.mean(axis=2, keepdims=True)
+        parts[frozenset(("shard",))] = by_shard, t, s - 1.0, nested
+        parts[ERROR] = rest, 1, (t - 1.0) * (s - 1.0), nested
+    squares = {}
+    for part, (z, repeats, df, apart) in parts.items():
+        c = np.matmul(np.swapaxes(z, 2, 3), z).mean(axis=1) / df
+        variances = np.diagonal(c, axis1=1, axis2=2)
+        both = variances[:, a] + variances[:, b] - (0.0 if apart else 2.0) * c[:, a, b]
+        squares[part] = repeats * np.maximum(both, 0.0), df
     return squares
-
-
-def _pair_squares(z: Floats, df: float, nested: bool = False) -> Floats:
-    """Return (B, P) mean squares of differences from (B, J, n, R) centred values."""
-    c = np.matmul(np.swapaxes(z, 2, 3), z).mean(axis=1) / df
-    variances = np.diagonal(c, axis1=1, axis2=2)
-    a, b = np.triu_indices(z.shape[3], 1)
-    return np.asarray(
-        np.maximum(variances[:, a] + variances[:, b] - (0.0 if nested else 2.0) * c[:, a, b], 0.0)
-    )
-
-
-def _center_values(x: Floats, axis: int) -> Floats:
-    return np.asarray(x - x.mean(axis=axis, keepdims=True))
 
 
 def basis_of(model: str, dims: tuple[str, ...], generalize: tuple[str, ...], new: frozenset[str]) -> Basis:
@@ -330,20 +322,27 @@ def split_half(
     procedure...
     t holm    5.2         0.96      0.04
     """
-    array, y = complete_table(scores)
-    dims = array.dims
-    level_of(alpha)
-    level_of(level, "level")
+    table, y = complete_table(scores)
+    dims, nouns = table.dims, table.nouns
     if repeats < 1 or seed < 0:
         raise InputError((Option("repeats"), " must be at least 1 and ", Option("seed"), " at least 0"))
-    n = _count_levels(dims, y, over)
-    r = y.shape[dims.index("system")]
+    validate_choice(over, "over", ("topic", "shard"), what="dimension to halve")
+    if over not in dims:
+        raise InputError(f"the scores have {', '.join(dims)}, no shards to halve", remedy="score on shards")
+    if over == "shard" and "split" in dims:
+        raise InputError(
+            "half of the shards of one split hold documents of both halves of another",
+            remedy=("choose one split", Either(", as in scores.isel(split=0)", "")),
+        )
+    n, r = (y.shape[dims.index(dim)] for dim in (over, "system"))
+    if n < 4:
+        raise InputError(
+            f"{n} {pluralize_noun(over)} cannot be halved into twos", remedy="give at least four"
+        )
     pairs = r * (r - 1) // 2
-    chosen, strict = _choose_procedures(procedures, dims, reference)
-    plan = HoldoutPlan(dims, chosen, frozenset((over,)), alpha, level, seed, strict)
+    plan = HoldoutPlan.of(procedures, dims, frozenset((over,)), alpha, level, seed, reference)
     axis = dims.index(over)
-    workers = workers_of(jobs)
-    per = max(1, min(-(-repeats // workers), CHUNK // pairs))
+    per = max(1, min(-(-repeats // count_workers(jobs)), CHUNK // pairs))
 
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
@@ -356,24 +355,18 @@ def split_half(
             steps=lambda first: min(per, repeats - first),
         )
         results = list(chunks)
-    # all repeats of either direction
-    forth, back = (
-        {key: join_figures([result[k][key] for result in results]) for key in results[0][k]} for k in (0, 1)
-    )
+    tally: Tally = {key: join_figures([result[key] for result in results]) for key in results[0]}
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
-    nouns = as_scores(scores).nouns
     setting = (
         f"{n} {pluralize_noun(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half):"
         f" {pairs} pairs of"
         f" {format_count(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
-    return PredictiveCheck(*build_tables(plan, {"": add_tallies(forth, back)}, 2), setting, alpha, level)
+    return PredictiveCheck(*build_tables(plan, {"": tally}, 2), setting, alpha, level)
 
 
-def _decide_halves(
-    plan: HoldoutPlan, y: Floats, axis: int, repeats: int, per: int, first: int
-) -> tuple[Tally, Tally]:
+def _decide_halves(plan: HoldoutPlan, y: Floats, axis: int, repeats: int, per: int, first: int) -> Tally:
     """Decide halves first, first + 1, … and verify each on the other."""
     n = y.shape[axis]
     orders = [make_generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
@@ -381,7 +374,7 @@ def _decide_halves(
         np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
         for part in (slice(n // 2), slice(n // 2, None))
     )
-    return plan.both_ways(a, b, first)
+    return add_tallies(*plan.both_ways(a, b, first))
 
 
 def across_collections(
@@ -429,19 +422,16 @@ def across_collections(
     t holm    old           2.0          1.0       0.0
               new           2.0          1.0       0.0
     """
-    level_of(alpha)
-    level_of(level, "level")
     if names[0] == names[1] or not all(names):
         raise InputError(
             f"the score sets are called {names[0]!r} and {names[1]!r}", remedy="give them different names"
         )
     first, second, common = _match_systems(a, b, names)
-    (array, y), (_, z) = complete_table(first), complete_table(second)
-    dims = array.dims
-    chosen, strict = _choose_procedures(procedures, dims, reference)
-    plan = HoldoutPlan(dims, chosen, frozenset(("topic", "shard")), alpha, level, seed, strict)
+    (table, y), (_, z) = complete_table(first), complete_table(second)
+    dims, new = table.dims, frozenset(("topic", "shard"))
+    plan = HoldoutPlan.of(procedures, dims, new, alpha, level, seed, reference)
     forth, back = plan.both_ways(y[None], z[None], 0)
-    size = [dict(zip(dims, scores.shape, strict=True))["topic"] for scores in (y, z)]
+    size = [scores.shape[dims.index("topic")] for scores in (y, z)]
     setting = (
         f"{len(common) * (len(common) - 1) // 2} pairs of the {len(common)} systems in both {names[0]}"
         f" ({size[0]} topics) and {names[1]} ({size[1]} topics) decided on each at {alpha:g}, verified on the other"
@@ -449,41 +439,6 @@ def across_collections(
     return PredictiveCheck(
         *build_tables(plan, dict(zip(names, (forth, back), strict=True)), 1), setting, alpha, level
     )
-
-
-def _count_levels(dims: tuple[str, ...], y: Floats, over: str) -> int:
-    """Count what is halved, enough for two halves that can be judged."""
-    if over not in ("topic", "shard"):
-        raise InputError(
-            (Option("over", over), ": only topics and shards are halved"), remedy="write topic or shard"
-        )
-    if over not in dims:
-        raise InputError(f"the scores have {', '.join(dims)}, no shards to halve", remedy="score on shards")
-    if over == "shard" and "split" in dims:
-        raise InputError(
-            "half of the shards of one split hold documents of both halves of another",
-            remedy=("choose one split", Either(", as in scores.isel(split=0)", "")),
-        )
-    n: int = y.shape[dims.index(over)]
-    if n < 4:
-        raise InputError(
-            f"{n} {pluralize_noun(over)} cannot be halved into twos", remedy="give at least four"
-        )
-    return n
-
-
-def _choose_procedures(
-    wanted: str | Procedure | Iterable[str | Procedure] | None, dims: tuple[str, ...], reference: str | None
-) -> tuple[tuple[Procedure, ...], int | None]:
-    """Choose the procedures asked for, or the default ones of the layout, and the position of the reference."""
-    example = Either('["t holm", "MD1 hsd"]', "--method 't holm'")
-    chosen = parse_methods(wanted, dims, "no procedure to check", example)
-    if reference is None:
-        return tuple(chosen.values()), None
-    strict = parse_procedure(reference).name if reference not in chosen else reference
-    if strict not in chosen:
-        raise InputError(f"the reference {strict!r} is not checked", remedy="name it among the procedures")
-    return tuple(chosen.values()), list(chosen).index(strict)
 
 
 def _match_systems(a: ScoreTable, b: ScoreTable, names: tuple[str, str]) -> tuple[Scores, Scores, list[str]]:
@@ -543,6 +498,30 @@ class HoldoutPlan:
     level: float
     seed: int
     reference: int | None = None  # place of the procedure whose finds are not extra
+
+    @classmethod
+    def of(
+        cls,
+        wanted: str | Procedure | Iterable[str | Procedure] | None,
+        dims: tuple[str, ...],
+        new: frozenset[str],
+        alpha: float,
+        level: float,
+        seed: int,
+        reference: str | None,
+    ) -> HoldoutPlan:
+        """Plan for the procedures asked for, or the default ones of the layout."""
+        validate_level(alpha)
+        validate_level(level, "level")
+        example = Either('["t holm", "MD1 hsd"]', "--method 't holm'")
+        chosen = parse_methods(wanted, dims, "no procedure to check", example)
+        strict = reference if reference is None or reference in chosen else parse_procedure(reference).name
+        if strict is not None and strict not in chosen:
+            raise InputError(
+                f"the reference {strict!r} is not checked", remedy="name it among the procedures"
+            )
+        place = None if strict is None else list(chosen).index(strict)
+        return cls(dims, tuple(chosen.values()), new, alpha, level, seed, place)
 
     def list_bases(self) -> list[Basis]:
         """List what each procedure's prediction rests on."""

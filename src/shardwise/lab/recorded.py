@@ -52,12 +52,15 @@ def recorded_rates(
     >>> recorded_rates("moderated", topics=3, systems=2) is None
     True
     """
+    recorded = _read_rows()
+    # the largest recorded number of topics stands for all above it
+    most = max(int(row["topics"]) for row in recorded)
+    near = {"topics": topics and min(topics, most), "systems": systems}
     rows = [
         row
-        for row in _read_rows()
+        for row in recorded
         if method in row
-        and _is_similar(topics, int(row["topics"]), open_end=True)
-        and _is_similar(systems, int(row["systems"]))
+        and all(n is None or n / FACTOR <= int(row[name]) <= n * FACTOR for name, n in near.items())
     ]
     if not rows:
         return None
@@ -101,15 +104,6 @@ def is_recorded_kind(y: Floats) -> bool:
         and deviations.min() > 0.0
         and deviations.max() <= LARGEST_RATIO * np.median(deviations)
     )
-
-
-def _is_similar(size: int | None, recorded: int, *, open_end: bool = False) -> bool:
-    """Return whether a recorded size is within a factor of the size; the largest recorded one stands for all above."""
-    if size is None:
-        return True
-    largest = max(int(row["topics"]) for row in _read_rows()) if open_end else size
-    near = min(size, largest)
-    return near / FACTOR <= recorded <= near * FACTOR
 
 
 @cache

@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_count
-from shardwise.core.arrays import Bytes, Codes, Floats, Ints, make_generator
+from shardwise.core.arrays import Codes, Floats, Ints, make_generator
 from shardwise.core.errors import InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
-from shardwise.lab.run_lines import format_ranking
 
 _SOURCES = ("GAZ", "WIRE", "REGISTER", "TIMES")
 
@@ -52,7 +51,9 @@ class SimulatedCollection(Shown):
         str
             The name, as runs and judgments have it.
         """
-        return _name_document(number, self.corpus)
+        # one of four sources, a volume and a number, of varying length
+        source = _SOURCES[number * len(_SOURCES) // self.corpus]
+        return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
 
     def plot(self) -> Any:
         """Draw the true quality of the systems and the difficulty of the topics: an altair chart.
@@ -239,43 +240,19 @@ def _draw_topic(
     return docs, scores, (pool.astype(np.int64), judged)
 
 
-def _name_document(number: int, corpus: int) -> str:
-    """Name a document: one of four sources, a volume and a number, of varying length."""
-    source = _SOURCES[number * len(_SOURCES) // corpus]
-    return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
-
-
 def render_files(made: SimulatedCollection) -> Iterator[tuple[str, bytes]]:
     """Yield the name of each run and of the judgments, relative to their folder, with its content."""
-    # all document names one after another, and where each starts
-    each = [_name_document(number, made.corpus).encode() for number in range(made.corpus)]
-    starts = np.concatenate([[0], np.cumsum([len(name) for name in each])]).astype(np.int64)
-    names = np.frombuffer(b"".join(each), dtype=np.uint8)
-    for r, system in enumerate(made.systems):
-        text = _run_text(system, made.topics, made.docs[r], made.scores[r], names, starts)
-        yield f"runs/{system}.run", b"".join(text)
+    names = [made.docno(number) for number in range(made.corpus)]
+    for system, docs, scores in zip(made.systems, made.docs, made.scores, strict=True):
+        lines = [
+            f"{topic} Q0 {names[doc]} {rank} {value:.4f} {system}\n"
+            for topic, retrieved, values in zip(made.topics, docs.tolist(), scores.tolist(), strict=True)
+            for rank, (doc, value) in enumerate(zip(retrieved, values, strict=True), start=1)
+        ]
+        yield f"runs/{system}.run", "".join(lines).encode()
     lines = [
-        f"{topic} 0 {made.docno(doc)} {grade}\n"
+        f"{topic} 0 {names[doc]} {grade}\n"
         for topic, docs, grades in zip(made.topics, made.qrel_docs, made.qrel_grades, strict=True)
         for doc, grade in zip(docs.tolist(), grades.tolist(), strict=True)
     ]
     yield "qrels.txt", "".join(lines).encode()
-
-
-def _run_text(
-    system: str,
-    topics: tuple[str, ...],
-    docs: Codes,
-    scores: npt.NDArray[np.float32],
-    names: Bytes,
-    starts: Ints,
-) -> Iterator[bytes]:
-    """Yield the lines of a run, topic after topic."""
-    tail = np.frombuffer(f" {system}\n".encode(), dtype=np.uint8)
-    for t, topic in enumerate(topics):
-        head = np.frombuffer(f"{topic} Q0 ".encode(), dtype=np.uint8)
-        longest = len(head) + len(tail) + int(np.diff(starts).max()) + 40
-        buffer = np.empty(longest * docs.shape[1], dtype=np.uint8)
-        yield buffer[
-            : format_ranking(head, tail, docs[t], scores[t].astype(np.float64), names, starts, buffer)
-        ].tobytes()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Bools, Floats, Ints, make_generator
+from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
@@ -55,17 +55,6 @@ class SimulationOptions:
     generalize: Claim | str | Iterable[str] | None = ("topic",)
     deterministic: int = 0
     seed: int = 0
-
-    @property
-    def sizes(self) -> dict[str, int | None]:
-        """Number of levels asked for of each dimension, in the order of tables."""
-        return {
-            "split": self.splits,
-            "topic": self.topics,
-            "system": self.systems,
-            "shard": self.shards,
-            "instance": self.instances,
-        }
 
 
 def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
@@ -123,12 +112,7 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
         drawn = _draw_systems(source.sizes["system"], asked)
         if drawn is not None and source.systems != tuple(map(str, range(len(source.systems)))):
             names = [source.systems[j] for j in drawn]
-    return label_table(made, asked.seed, names)
-
-
-def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> xr.DataArray:
-    """Return the first table of a scenario with names on it; a deterministic system is flagged as such."""
-    y = made.draw(0, 1, seed)[0]
+    y = made.draw(0, 1, asked.seed)[0]
     sizes = dict(zip(made.dims, made.shape, strict=True))
     width = len(str(sizes["system"]))
     firsts = {"topic": 1, "instance": 1, "shard": 0}
@@ -136,14 +120,15 @@ def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> 
         dim: [str(first + k) for k in range(sizes[dim])] for dim, first in firsts.items() if dim in sizes
     }
     coords |= {"split": np.arange(sizes["split"])} if "split" in sizes else {}
-    coords["system"] = systems or [f"sys{k + 1:0{width}d}" for k in range(sizes["system"])]
+    coords["system"] = names or [f"sys{k + 1:0{width}d}" for k in range(sizes["system"])]
     truth = tuple(float(value) for value in made.truth)
-    attrs = {"truth": truth, "claim": made.claim.short(made.dims), "scenario": made.name, "seed": seed}
+    attrs = {"truth": truth, "claim": made.claim.short(made.dims), "scenario": made.name, "seed": asked.seed}
     if "components" in made.facts:
         attrs["components"] = str(made.facts["components"])
     if "margins" in made.facts:
         attrs["margins"] = made.facts["margins"].family
     out = xr.DataArray(y, dims=made.dims, coords=coords, attrs=attrs, name="score")
+    # a deterministic system is flagged as such
     flags = made.facts.get("deterministic")
     return out if flags is None else out.assign_coords({DETERMINISTIC: ("system", flags)})
 
@@ -159,13 +144,23 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
     validate_choice(asked.margins, "margins", KINDS)
     if asked.sd is not None and source is not None:
         raise InputError("both a source and sd say how scores vary", remedy="give one of them")
-    if source is None or isinstance(source, VarianceComponents):
+    table = y = None
+    if not (source is None or isinstance(source, VarianceComponents)):
+        table, y = complete_table(source)
+    dims, shape, claim = _resolve_layout(table, asked)
+    axis, flags = dims.index("system"), None
+    r = shape[axis]
+    if asked.deterministic:
+        if "instance" not in dims or not 0 < asked.deterministic < r:
+            raise InputError(
+                f"{asked.deterministic} of {r} systems are deterministic",
+                remedy="give fewer than there are systems, and say how many instances the others have",
+            )
+        flags = np.arange(r) >= r - asked.deterministic
+    if table is None or y is None:
         given = USUAL if asked.sd is None else asked.sd
         given = given if isinstance(given, VarianceComponents) else VarianceComponents.of(given, kind="sd")
         components = source or given
-        dims, shape, claim = _resolve_layout(None, asked)
-        r = shape[dims.index("system")]
-        flags = _flag_deterministic(asked.deterministic, r, dims)
         usual = MEAN if components.mean is None else components.mean
         components = replace(components, mean=usual if asked.mean is None else asked.mean)
         means = _true_means(asked, float(components.mean or 0.0), r, None, components)
@@ -174,11 +169,7 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
         total = sum(components.only(effects_of(dims)).values())
         fits, latent, root = distribution_margins(means, total, asked.margins), components, None
     else:
-        table, y = complete_table(source)
-        dims, shape, claim = _resolve_layout(table, asked)
-        components, axis = variance_components(table), dims.index("system")
-        r, drawn = shape[axis], _draw_systems(y.shape[axis], asked)
-        flags = _flag_deterministic(asked.deterministic, r, dims)
+        components, drawn = variance_components(table), _draw_systems(y.shape[axis], asked)
         own_means = None
         if drawn is not None:
             y = np.take(y, drawn, axis=axis)
@@ -206,7 +197,8 @@ def _resolve_layout(
     table: Scores | None, asked: SimulationOptions
 ) -> tuple[tuple[str, ...], tuple[int, ...], Claim]:
     """Return dimensions, sizes and claim: those of the source where nothing else is asked for."""
-    wanted = asked.sizes
+    # in the order of tables
+    wanted = {dim: getattr(asked, f"{dim}s") for dim in ("split", "topic", "system", "shard", "instance")}
     if table is not None:
         for dim, size in wanted.items():
             if size is not None and dim not in table.dims:
@@ -264,14 +256,3 @@ def _true_means(
             f"{planted.size} effects for {r} systems", remedy="give one number, or one for each system"
         )
     return np.asarray(centre + planted)
-
-
-def _flag_deterministic(deterministic: int, r: int, dims: tuple[str, ...]) -> Bools | None:
-    if not deterministic:
-        return None
-    if "instance" not in dims or not 0 < deterministic < r:
-        raise InputError(
-            f"{deterministic} of {r} systems are deterministic",
-            remedy="give fewer than there are systems, and say how many instances the others have",
-        )
-    return np.arange(r) >= r - deterministic

@@ -27,7 +27,7 @@ from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import (
     SHARE,
-    draw_resampled,
+    draw_rows,
     drawn_scenario,
     effective_topics,
     tilted_scenario,
@@ -242,7 +242,7 @@ def _check_resampled(
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
     scenario = Scenario(
-        "resample", TABLE, y.shape, Claim("topic"), np.zeros(y.shape[1]), draw_resampled, {"scores": y}
+        "resample", TABLE, y.shape, Claim("topic"), np.zeros(y.shape[1]), draw_rows, {"scores": y}
     )
     truth = y.mean(axis=0)
     parts: list[Figures] = []

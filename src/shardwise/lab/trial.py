@@ -156,7 +156,8 @@ def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
     if np.isin(x, (0.0, 1.0)).all():
         return Rate(mean, *exact_interval(round(float(x.sum())), n, tail), n)
     se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    return _build_rate(mean, -float(special.ndtri(tail)) * se, n)
+    half = -float(special.ndtri(tail)) * se
+    return Rate(mean, max(0.0, mean - half), min(1.0, mean + half), n)
 
 
 def exact_interval(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
@@ -172,13 +173,8 @@ def estimate_ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
     if total == 0:
         return Rate(np.nan, np.nan, np.nan, n)
     value = float(part.sum()) / total
-    if value == 0.0:
-        return _build_rate(value, exact_interval(0, int((whole > 0).sum()), tail)[1], n)
     se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
-    return _build_rate(value, -float(special.ndtri(tail)) * se, n)
-
-
-def _build_rate(value: float, half: float, n: int) -> Rate:
+    half = -float(special.ndtri(tail)) * se if value else exact_interval(0, int((whole > 0).sum()), tail)[1]
     return Rate(value, max(0.0, value - half), min(1.0, value + half), n)
 
 
@@ -234,15 +230,6 @@ def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
     while repetitions is None and plan[0] >= 2 * FIRST:
         plan.insert(0, -(-plan[0] // 2))
     return tuple(plan)
-
-
-def interval_tail(n_looks: int, scenarios: int) -> float:
-    """Return the tail of each interval, so that those of all looks and scenarios hold together.
-
-    >>> interval_tail(4, 5)
-    0.00125
-    """
-    return TAIL / (n_looks * scenarios)
 
 
 def judge_interval(low: float, high: float, alpha: float) -> str:
@@ -314,9 +301,8 @@ def p_values(
     (4, 3)
     """
     chosen = [parse_procedure(method) for method in methods]
-    how: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "first": first}
-    how["deterministic"] = tuple(deterministic)
-    decided = decide_tables(np.asarray(tables, np.float64), tuple(dims), chosen, **how)
+    how: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "deterministic": tuple(deterministic)}
+    decided = decide_tables(np.asarray(tables, np.float64), tuple(dims), chosen, first=first, **how)
     return {method.name: each.p_adjusted for method, each in zip(chosen, decided, strict=True)}
 
 
@@ -456,8 +442,8 @@ class Trial:
         return members
 
     def interval_tail(self, claim: Claim) -> float:
-        """Return the tail of the intervals, for all looks at all scenarios of a claim."""
-        return interval_tail(len(self.looks), sum(about == claim for about, _, _ in self.group_cases()))
+        """Return the tail of each interval, so that those of all looks at all scenarios of a claim hold together."""
+        return TAIL / (len(self.looks) * sum(about == claim for about, _, _ in self.group_cases()))
 
     def find_unclear(self, tallies: Sequence[Sequence[Figures]]) -> set[int]:
         """Return numbers of the cases that have to go on, as they leave a verdict on a method open."""

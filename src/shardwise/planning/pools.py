@@ -233,14 +233,13 @@ def judge_pools(
         for collection, pool, keep in zip(each, pools, kept, strict=True):
             shallow = cut_pool(collection, pool, depth)
             scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
-            variances = variance(scores, variance_method)
             # documents pooled, judged and relevant, over the topics kept
             pooled = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
             judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
             relevant = judged[shallow.qrel_grades > 0]
             counts += [keep[which].sum() for which in (pooled, judged, relevant)]
             for name in names:
-                estimates[name].append(variances[name])
+                estimates[name].append(variance(scores, variance_method, measure=name))
             done += 1
             if progress is not None:
                 progress(done, len(cuts) * len(each))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.libraries import pd, xr
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
@@ -98,25 +99,12 @@ def table_of(scores: Any, measure: str | None = None) -> tuple[Scores, Floats]:
     return table, table.require_complete()
 
 
-def one_way(y: Floats) -> float:
-    """σ² from the mean squares between and within systems (S14 eq. 4)."""
-    n, m = map(int, y.shape)
-    v_e1 = float(y.var(axis=0, ddof=1).mean())
-    return (m - 1) / (m * n) * (mean_squares(y, TWO_WAY)["system"] - v_e1) + v_e1
-
-
-def two_way(y: Floats) -> float:
-    """σ² as the sum of the system, topic and residual variances (S14 eq. 7)."""
+def sum_variances(y: Floats, topics: bool) -> float:
+    """σ² as the sum of the system, topic and residual variances (S14 eq. 7), or of systems and within them (eq. 4)."""
     n, m = map(int, y.shape)
     ms = mean_squares(y, TWO_WAY)
-    rest = ms["error"]
-    return (m - 1) / (m * n) * (ms["system"] - rest) + (ms["topic"] - rest) / m + rest
-
-
-def percentile_variance(y: Floats) -> float:
-    """σ² as half the 95th percentile of the pair variances (S14 eq. 1), an observed value (§4.1)."""
-    pairs = pair_variances(y)[np.triu_indices(y.shape[1], k=1)]
-    return float(np.quantile(pairs, 0.95, method="inverted_cdf")) / 2.0
+    rest = ms["error"] if topics else float(y.var(axis=0, ddof=1).mean())
+    return (m - 1) / (m * n) * (ms["system"] - rest) + ((ms["topic"] - rest) / m if topics else 0.0) + rest
 
 
 GROUPS = 100  # of topics, left out in turn
@@ -150,29 +138,26 @@ class Estimator(NamedTuple):
 METHODS = {
     # what is left when system and topic means are taken out; 2σ² is the mean pair variance
     "residual": Estimator(lambda y: mean_squares(y, TWO_WAY)["error"], "residual of two-way ANOVA", True),
-    "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", False),
-    "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", False),
+    "two-way": Estimator(partial(sum_variances, topics=True), "two-way ANOVA (S14 eq. 7)", False),
+    "one-way": Estimator(partial(sum_variances, topics=False), "one-way ANOVA (S14 eq. 4)", False),
+    # half the 95th percentile of the pair variances, an observed value (§4.1)
     "percentile95": Estimator(
-        percentile_variance, "95th percentile of the variances of pairwise differences (S14 eq. 1)"
+        lambda y: (
+            float(np.quantile(pair_variances(y)[np.triu_indices(y.shape[1], 1)], 0.95, method="inverted_cdf"))
+            / 2.0
+        ),
+        "95th percentile of the variances of pairwise differences (S14 eq. 1)",
     ),
 }
 
 
-@overload
-def variance(
-    scores: xr.Dataset, method: str = ..., *, measure: None = ...
-) -> dict[str, VarianceEstimate]: ...
-@overload
-def variance(scores: Any, method: str = ..., *, measure: str | None = ...) -> VarianceEstimate: ...
-def variance(
-    scores: Any, method: str = "residual", *, measure: str | None = None
-) -> VarianceEstimate | dict[str, VarianceEstimate]:
+def variance(scores: Any, method: str = "residual", *, measure: str | None = None) -> VarianceEstimate:
     """Estimate the variance σ² of a system's score from a topic × system table (S14 §4).
 
     Parameters
     ----------
     scores : object
-        Topic × system scores in any form that `as_scores` takes; a Dataset gives one estimate a measure.
+        Topic × system scores in any form that `as_scores` takes.
     method : str
         ``residual`` for analyses that compare systems topic by topic, as all in this package do; ``two-way`` (S14's
         choice) or ``one-way`` for those that do not; ``percentile95`` (of Webber, Moffat and Zobel; it estimates σ_t²
@@ -182,8 +167,8 @@ def variance(
 
     Returns
     -------
-    VarianceEstimate or dict of str to VarianceEstimate
-        The estimate; a dictionary by measure where several are given.
+    VarianceEstimate
+        The estimate.
 
     >>> import numpy as np
     >>> v = variance(np.array([[.1, .3], [.2, .4], [.6, .5]]), method="percentile95")
@@ -192,8 +177,6 @@ def variance(
     differences (S14 eq. 1), 3 topics, 2 systems
     """
     estimator = METHODS[validate_choice(method, "method", METHODS, what="variance method")]
-    if isinstance(scores, xr.Dataset) and measure is None:
-        return {str(name): variance(scores, method, measure=str(name)) for name in scores.data_vars}
     table, y = table_of(scores, measure)
     return VarianceEstimate(
         sigma_sq=estimator.of(y),
@@ -207,44 +190,28 @@ def variance(
     )
 
 
-@overload
-def pool_variances(estimates: Iterable[Mapping[str, VarianceEstimate]]) -> dict[str, VarianceEstimate]: ...
-@overload
-def pool_variances(estimates: Iterable[VarianceEstimate]) -> VarianceEstimate: ...
-def pool_variances(
-    estimates: Iterable[VarianceEstimate] | Iterable[Mapping[str, VarianceEstimate]],
-) -> VarianceEstimate | dict[str, VarianceEstimate]:
+def pool_variances(estimates: Iterable[VarianceEstimate]) -> VarianceEstimate:
     """Pool estimates of one measure over collections, weighted by topics - 1 (S14 eq. 8).
 
     Parameters
     ----------
-    estimates : iterable of VarianceEstimate or iterable of mapping of str to VarianceEstimate
-        What `variance` returns for each collection; mappings of measure to estimate are pooled measure by measure.
+    estimates : iterable of VarianceEstimate
+        What `variance` returns for each collection.
 
     Returns
     -------
-    VarianceEstimate or dict of str to VarianceEstimate
-        The pooled estimate; a dictionary by measure where several are given.
+    VarianceEstimate
+        The pooled estimate.
 
     >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
     >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")
     >>> round(float(pool_variances([a, b])), 4)
     0.053
     """
-    each = list(estimates)
-    if not each:
+    singles = list(estimates)
+    if not singles:
         raise InputError("no variances to pool", remedy="give at least one estimate")
-    mappings = [item for item in each if isinstance(item, Mapping)]
-    if mappings:
-        names = mappings[0].keys()
-        if len(mappings) < len(each) or any(item.keys() != names for item in mappings):
-            raise InputError(
-                "the collections were not scored with the same measures",
-                remedy="score them with the same measures",
-            )
-        return {name: pool_variances([item[name] for item in mappings]) for name in names}
-    singles = [item for item in each if isinstance(item, VarianceEstimate)]
-    if len(singles) < len(each):
+    if not all(isinstance(item, VarianceEstimate) for item in singles):
         raise InputError(
             "only variance estimates can be pooled", remedy=Either("make them with variance(scores)", "")
         )

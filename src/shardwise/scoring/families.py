@@ -267,17 +267,13 @@ def _make_kernel(
             weights=freeze_array(by.weights, np.float64),
             edges=freeze_array(by.edges, np.int64),
             codes=freeze_array(by.codes, np.int32),
-            levels=_number_levels(made, by.grades),
+            levels=freeze_array(made.level_of[by.grades.astype(np.int64) + OFFSET], np.int32),
         )
         return score_subtopics, judged, made
     if kind == "strata" and strata is not None:
         # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
         made = tabulate_measures(measures, grades, depth + len(np.unique(grades)))
+        levels = freeze_array(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)
         codes = freeze_array(strata.codes, np.int32)
-        return score_strata, StratumGrades(_number_levels(made, grades), codes, len(strata.names)), made
+        return score_strata, StratumGrades(levels, codes, len(strata.names)), made
     return score_topics, freeze_array(grades, np.int16), tabulate_measures(measures, grades, depth)
-
-
-def _number_levels(made: MeasureTables, grades: Grades) -> Codes:
-    """Return the number of each grade in the tables."""
-    return freeze_array(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)

@@ -19,6 +19,91 @@ from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
 Parameters = Mapping[str, Any]
 
 
+def binary_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """1 from grade ``rel`` on, else 0."""
+    return np.where(grades >= parameters["rel"], 1.0, 0.0)
+
+
+def share_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where gains are given or gains are scaled, else 1 from grade ``rel`` on."""
+    graded = parameters["gains"] or parameters["scale"]
+    return grade_gain(grades, parameters) if graded else binary_gain(grades, parameters)
+
+
+def scaled_grade(grades: Floats, parameters: Parameters) -> Floats:
+    """Grade on a scale that is 0 at ``min_rel`` and 1 at ``max_rel``, none below or above."""
+    lowest, highest = float(parameters["min_rel"]), float(parameters["max_rel"])
+    return (np.clip(np.maximum(grades, 0.0), lowest, highest) - lowest) / (highest - lowest)
+
+
+def preference_sign(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, 0 for negative grades, which trec_eval takes as unjudged."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, 0.0))
+
+
+def sampled_sign(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, -2 for pooled but not judged, which is any negative grade."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, -2.0))
+
+
+def sampled_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
+    gain = grade_gain(grades, parameters)
+    return np.where(grades < 0, -2.0, np.where(gain > 0, gain, -1.0))
+
+
+def judged_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for every judged document."""
+    return np.ones_like(grades)
+
+
+def zero_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """0 for every document: only their number matters."""
+    return np.zeros_like(grades)
+
+
+def grade_gain(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
+    linear: Floats = np.maximum(grades, 0.0)
+    for grade, gain in parameters["gains"] or ():
+        linear[grades == grade] = max(float(gain), 0.0)
+    exponential = parameters.get("dcg") == "exp-log2" or parameters.get("gain") == "exp"
+    return np.exp2(linear) - 1.0 if exponential else linear
+
+
+def stopping_probability(grades: Floats, parameters: Parameters) -> Floats:
+    """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g, or g / (max + 1)."""
+    highest = float(parameters["max_rel"])
+    if parameters["stop"] == "gain":
+        return grade_gain(grades, parameters) / (highest + 1.0)
+    # (2^g - 1) / 2^max without numbers that are too large
+    return np.asarray(np.exp2(grade_gain(grades, parameters) - highest) - np.exp2(-highest))
+
+
+def logarithmic_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
+    base = parameters.get("base")
+    if base is None:
+        return 1.0 / np.log2(ranks + 1.0)
+    return np.reciprocal(np.maximum(np.log(ranks) / math.log(base), 1.0))
+
+
+def geometric_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
+    p = float(parameters["p"])
+    return np.power(p, ranks - 1.0) * (1.0 - p)
+
+
+def persistence_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount beta^(rank - 1)."""
+    return np.power(float(parameters["beta"]), ranks - 1.0)
+
+
+def reciprocal_discount(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount 1/rank."""
+    return 1.0 / ranks
+
+
 class Ranked(NamedTuple):
     """One ranking and the judgments of its topic.
 
@@ -104,29 +189,21 @@ def set_relative_p(ranked: Ranked) -> float:
     return count_relevant(ranked) / best if best else 0.0
 
 
-def interpolated_precisions(ranked: Ranked, levels: tuple[float, ...]) -> Floats:
-    """Highest precision at or below the rank where each level of recall is reached; 0 where it is not.
+def interpolated_precision(ranked: Ranked) -> float:
+    """Mean of the highest precisions at or below the ranks where levels of recall are reached; 0 where one is not.
 
-    A level r is reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one
-    nearest to r R as in version 10.
+    The level is that behind ``@``, or the levels are ``points``, eleven of them unless others are given. A level r is
+    reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one nearest to r R as
+    in version 10.
     """
+    of = ranked.parameters
+    levels = (of["points"] or ELEVEN_POINTS) if "points" in of else (ranked.recall,)
     ranks = np.flatnonzero(ranked.gains > 0) + 1.0
     precisions = np.arange(1, len(ranks) + 1) / ranks
     highest = np.append(np.maximum.accumulate(precisions[::-1])[::-1], 0.0)
-    nearest = ranked.parameters["reach"] == "nearest"
-    needed = np.array([int(level * ranked.n_relevant + (0.5 if nearest else 0.9)) for level in levels])
-    return np.asarray(highest[np.minimum(np.maximum(needed, 1) - 1, len(ranks))])
-
-
-def interpolated_precision(ranked: Ranked) -> float:
-    """Interpolated precision at one level of recall."""
-    return float(interpolated_precisions(ranked, (ranked.recall,))[0])
-
-
-def interpolated_average(ranked: Ranked) -> float:
-    """Mean interpolated precision at some levels of recall, eleven of them unless others are given."""
-    points = ranked.parameters["points"] or ELEVEN_POINTS
-    return float(np.mean(interpolated_precisions(ranked, points)))
+    more = 0.5 if of["reach"] == "nearest" else 0.9
+    needed = np.array([int(level * ranked.n_relevant + more) for level in levels])
+    return float(np.mean(highest[np.minimum(np.maximum(needed, 1) - 1, len(ranks))]))
 
 
 def multiple_r_precision(ranked: Ranked) -> float:
@@ -163,11 +240,6 @@ def normalized_g(ranked: Ranked) -> float:
     return float(np.sum(ranked.gains[counted] / np.log2(2.0 + behind[counted])) / np.sum(ideal))
 
 
-def _discounted_gains(gains: Floats) -> Floats:
-    """Discounted gain down to each rank."""
-    return np.cumsum(gains / np.log2(np.arange(2.0, len(gains) + 2.0)))
-
-
 def _both_dcg(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     """Ideal gains, and discounted gain of the ranking and of the ideal one, as deep as the deeper of both."""
     ideal = ranked.ideal_gains()
@@ -176,7 +248,8 @@ def _both_dcg(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     gained[: len(ranked.gains)] = ranked.gains
     best = np.zeros(room)
     best[: len(ideal)] = ideal
-    return ideal, _discounted_gains(gained), _discounted_gains(best)
+    discounts = np.log2(np.arange(2.0, room + 2.0))
+    return ideal, np.cumsum(gained / discounts), np.cumsum(best / discounts)
 
 
 def ndcg_at_relevant(ranked: Ranked) -> float:
@@ -281,11 +354,6 @@ def pair_accuracy(ranked: Ranked) -> float:
     return float(1.0 - np.sum(above) / (others * np.count_nonzero(relevant)))
 
 
-def _relevant_ranks(ranked: Ranked) -> Ints:
-    """Ranks of the documents with a gain."""
-    return np.asarray(np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1)
-
-
 def _blended_ratios(ranked: Ranked, ranks: Ints, beta: float) -> Floats:
     """(C + beta G) / (r + beta I) at each rank r of a relevant document."""
     ideal = np.cumsum(ranked.ideal_gains())
@@ -298,7 +366,7 @@ def _measure_blended(pick: Callable[[Floats, int], Any]) -> Callable[[Ranked], f
     """Make a formula of the blended ratios, and of how many stand down to the first of the highest gain retrieved."""
 
     def measure(ranked: Ranked) -> float:
-        ranks = _relevant_ranks(ranked)
+        ranks = np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1
         if not len(ranks):
             return 0.0
         ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
@@ -319,7 +387,7 @@ def cumulative_utility(ranked: Ranked) -> float:
     With ``stop='graded'`` users stop at documents of a grade in proportion to its gain, or to ``stops``; with
     ``'rank'`` at the nth relevant document in proportion to gamma^(n - 1). With beta = 0 the ratio is precision.
     """
-    ranks = _relevant_ranks(ranked)
+    ranks = np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1
     if not len(ranks):
         return 0.0
     of = ranked.parameters

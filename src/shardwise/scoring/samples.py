@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,29 +29,11 @@ SAMPLES = "samples_of_measure"
 """Fact of scores by a measure of samples: fewest and most samples behind a figure."""
 
 
-class SampleMeasure(NamedTuple):
-    """A measure of samples by its parts: ``pass@5(correct)``."""
+def parse_sample_measure(name: str) -> tuple[str, int, str | None]:
+    """Return kind, number and measure of the samples of the name of a measure of samples.
 
-    kind: str
-    k: int
-    base: str | None
-
-
-def parse_sample_measure(name: str) -> SampleMeasure:
-    """Parse the name of a measure of samples.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``pass@5``, ``pass^3`` or ``pass@5(correct)``, where the table has several measures.
-
-    Returns
-    -------
-    SampleMeasure
-        Its parts.
-
-    >>> parse_sample_measure("pass@5")
-    SampleMeasure(kind='pass@', k=5, base=None)
+    >>> parse_sample_measure("pass@5"), parse_sample_measure("pass^3(correct)")
+    (('pass@', 5, None), ('pass^', 3, 'correct'))
     """
     match = NAME.fullmatch(name)
     if match is None:
@@ -61,57 +43,29 @@ def parse_sample_measure(name: str) -> SampleMeasure:
             argument="measure",
             value=name,
         )
-    return SampleMeasure(match["kind"], int(match["k"]), match["base"])
+    return match["kind"], int(match["k"]), match["base"]
 
 
 def estimate_any(right: Ints, samples: Ints, k: int) -> Floats:
     """Estimate the probability that at least one of k new samples is right, 1 − C(n−c, k)/C(n, k).
 
-    Parameters
-    ----------
-    right, samples : array of int
-        Right answers c, and samples n, at least k.
-    k : int
-        Number of new samples.
-
-    Returns
-    -------
-    array
-        Unbiased estimates.
-
     >>> estimate_any(np.array([0, 1, 2, 5]), np.array([5, 5, 5, 5]), 2).round(3).tolist()
     [0.0, 0.4, 0.7, 1.0]
     """
-    return np.asarray(1.0 - _share_of_subsets(np.asarray(samples) - right, samples, k))
+    return np.asarray(1.0 - estimate_all(samples - right, samples, k))
 
 
 def estimate_all(right: Ints, samples: Ints, k: int) -> Floats:
     """Estimate the probability that all of k new samples are right, C(c, k)/C(n, k).
 
-    Parameters
-    ----------
-    right, samples : array of int
-        Right answers c, and samples n, at least k.
-    k : int
-        Number of new samples.
-
-    Returns
-    -------
-    array
-        Unbiased estimates.
+    A product of k ratios neither overflows nor cancels.
 
     >>> estimate_all(np.array([0, 1, 2, 5]), np.array([5, 5, 5, 5]), 2).round(3).tolist()
     [0.0, 0.0, 0.1, 1.0]
     """
-    return _share_of_subsets(right, samples, k)
-
-
-def _share_of_subsets(marked: Ints, total: Ints, k: int) -> Floats:
-    """C(marked, k)/C(total, k) as a product of k ratios, which neither overflows nor cancels."""
-    m, n = np.asarray(marked, dtype=float), np.asarray(total, dtype=float)
-    share = np.ones(np.broadcast(m, n).shape)
+    share = np.ones(np.broadcast(right, samples).shape)
     for j in range(k):
-        share = share * np.maximum(m - j, 0.0) / (n - j)
+        share = share * np.maximum(right - float(j), 0.0) / (samples - float(j))
     return share
 
 
@@ -139,7 +93,7 @@ def measure_samples(scores: Any, name: str) -> xr.DataArray:
 
 def estimate_samples(table: Scores, name: str) -> Scores:
     """Return pass@k or pass^k of each item and system."""
-    measure = parse_sample_measure(name)
+    kind, k, _ = parse_sample_measure(name)
     item = table.nouns.get("topic", "topic")
     if "instance" not in table.dims:
         raise partial(InputError, argument="measure", value=name)(
@@ -159,17 +113,17 @@ def estimate_samples(table: Scores, name: str) -> Scores:
     count = (~np.isnan(values)).sum(axis=axis)
     right = np.nansum(values, axis=axis).astype(np.int64)
     made = table.mean("instance")
-    few = (count > 0) & (count < measure.k)
+    few = (count > 0) & (count < k)
     if few.any():
         cell = np.argwhere(few)[0]
         places = dict(zip(made.dims, cell.tolist(), strict=True))
         topic, system = (table.labels[dim][places[dim]] for dim in ("topic", "system"))
         raise InputError(
-            f"{name} needs {measure.k} samples, and {system} has {count[tuple(cell)]} on {item} {topic}",
+            f"{name} needs {k} samples, and {system} has {count[tuple(cell)]} on {item} {topic}",
             remedy="choose a smaller k, or leave out what is not finished",
         )
-    estimate = estimate_any if measure.kind == "pass@" else estimate_all
-    figures = np.where(count > 0, estimate(right, np.maximum(count, measure.k), measure.k), np.nan)
+    estimate = estimate_any if kind == "pass@" else estimate_all
+    figures = np.where(count > 0, estimate(right, np.maximum(count, k), k), np.nan)
     known = count[count > 0]
     bounds = (int(known.min()), int(known.max())) if known.size else (0, 0)
     facts = {key: value for key, value in table.facts.items() if key != "missing"}
@@ -200,7 +154,7 @@ def describe_samples(scores: Scores) -> str:
 
 def read_sample_measure(data: Any, name: str, **options: Any) -> Scores:
     """Read scores and estimate a measure of their samples, unless they have a measure of that very name."""
-    measure = parse_sample_measure(name)
+    base = parse_sample_measure(name)[2]
     labelled = data
     if not isinstance(data, Scores) and not is_labelled(data):
         labelled = late.call_bound("scores", data, columns=options.pop("columns", None))
@@ -208,8 +162,8 @@ def read_sample_measure(data: Any, name: str, **options: Any) -> Scores:
         return as_scores(labelled[name], **options)
     if isinstance(labelled, xr.DataArray) and labelled.name == name:
         return as_scores(labelled, **options)
-    base = measure.base if isinstance(labelled, xr.Dataset) else None
-    return estimate_samples(as_scores(labelled, measure=base, **options), name)
+    measure = base if isinstance(labelled, xr.Dataset) else None
+    return estimate_samples(as_scores(labelled, measure=measure, **options), name)
 
 
 def add_sample_measures(

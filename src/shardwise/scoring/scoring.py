@@ -78,12 +78,20 @@ def score(
     """
     policy = policy_for(collection.conventions, no_relevant, split=splits is not None)
     wanted = parse_measures(measures, collection.conventions.tool)
-    splits = None if splits is None else _fit_splits(collection, splits)
+    if splits is not None:
+        # in the document codes of the collection
+        splits = splits.for_collection(collection)
+        if splits.shards.size and not (splits.shards.min() >= 0 and splits.shards.max() < splits.n_shards):
+            raise InputError(
+                f"a document is in a shard outside 0 to {splits.n_shards - 1}",
+                remedy="every document needs a shard",
+            )
     out = _compute_scores(collection, wanted, splits, jobs, executor, progress)
     barren = find_barren_topics(collection, wanted)
     scores = follow_policy(_label_scores(out, wanted, collection, splits), wanted, barren, policy)
     if collection.conventions.missing == "leave":
-        scores = leave_out_missing(scores, collection)
+        lengths = np.diff(collection.starts).reshape(len(collection.systems), len(collection.topics))
+        scores = leave_out_missing(scores, lengths > 0, collection.topics)
     other = collection.reordered
     # judgments that were replaced since reading are not those of the other order
     if other is not None and splits is None and other.qrel_grades is collection.qrel_grades:
@@ -135,41 +143,14 @@ def policy_for(conventions: Conventions, no_relevant: NoRelevant | None, *, spli
     return no_relevant
 
 
-def leave_out_missing(scores: xr.Dataset, collection: Collection) -> xr.Dataset:
-    """Take the scores away of systems on topics for which they retrieved nothing at all.
-
-    Parameters
-    ----------
-    scores : xarray.Dataset
-        Scores of the collection; some of its topics may be gone.
-    collection : Collection
-        Runs and judgments.
-
-    Returns
-    -------
-    xarray.Dataset
-        The scores, NaN in these cells.
-    """
-    lengths = np.diff(collection.starts).reshape(len(collection.systems), len(collection.topics))
-    coords = {"system": list(collection.systems), "topic": list(collection.topics)}
-    present = xr.DataArray(lengths > 0, coords, ("system", "topic")).sel(topic=scores["topic"].values)
-    if bool(present.all()):
+def leave_out_missing(scores: xr.Dataset, present: Bools, topics: Sequence[str]) -> xr.Dataset:
+    """Take away the scores of systems on topics where they are not (system, topic) present."""
+    if present.all():
         return scores
-    kept = scores.where(present)
-    return kept.assign(
-        {name: kept[name].transpose(*values.dims) for name, values in scores.data_vars.items()}
+    known = xr.DataArray(present, {"topic": list(topics)}, ("system", "topic")).sel(
+        topic=scores["topic"].values
     )
-
-
-def _fit_splits(collection: Collection, splits: Splits) -> Splits:
-    """Return the splits in the document codes of the collection; refuse shard numbers out of bounds."""
-    splits = splits.for_collection(collection)
-    if splits.shards.size and not (splits.shards.min() >= 0 and splits.shards.max() < splits.n_shards):
-        raise InputError(
-            f"a document is in a shard outside 0 to {splits.n_shards - 1}",
-            remedy="every document needs a shard",
-        )
-    return splits
+    return scores.map(lambda values: values.where(known).transpose(*values.dims), keep_attrs=True)
 
 
 def _compute_scores(

@@ -32,7 +32,7 @@ from shardwise.io.trec.conventions import Conventions, Missing, NoRelevant, pars
 from shardwise.io.trec.parsed import ParsedRun
 from shardwise.scoring.families import find_barren_topics
 from shardwise.scoring.measures import Measure, parse_measures
-from shardwise.scoring.scoring import follow_policy, policy_for, score
+from shardwise.scoring.scoring import follow_policy, leave_out_missing, policy_for, score
 from shardwise.sharding.splits import Splits, locate_names, view_names
 
 
@@ -146,7 +146,8 @@ def score_runs(
                 (scores.sel(topic=list(kept)), barren) for scores in waiting
             )
         else:
-            made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
+            one = replace(common, files=(files[0],), topics=kept)
+            made = split(_without_rankings(one, [part.names for part in first]))
             seen = len(files)
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
             scored = map_parallel(_second_look, tasks, **run)
@@ -191,10 +192,7 @@ def _leave_out(scores: xr.Dataset, runs: Sequence[ParsedRun]) -> xr.Dataset:
     """Take the scores away of runs on topics for which they have no documents."""
     topics = [str(topic) for topic in scores["topic"].values]
     held = np.array([[topic in have for topic in topics] for have in (set(run.topics) for run in runs)])
-    if held.all():
-        return scores
-    present = xr.DataArray(held, {"topic": topics}, ("system", "topic"))
-    return scores.map(lambda values: values.where(present).transpose(*values.dims), keep_attrs=True)
+    return leave_out_missing(scores, held, topics)
 
 
 class _Kept:
@@ -266,35 +264,30 @@ def _first_look(task: _Reading) -> _Look:
 
 
 def _second_look(task: _Reading) -> tuple[xr.Dataset, Bools]:
-    paths = [str(path) for path in task.files]
-    collection = read_collection(
-        paths,
-        task.qrels,
-        names=paths,
-        like=task.conventions,
-        missing="zero",
-        topics=task.topics,
-        jobs=task.jobs,
-        **task.reading,
-    )
+    collection = _read_again(task)
     scores = score(collection, task.measures, task.splits, jobs=task.jobs, no_relevant="undefined")
     return scores, find_barren_topics(collection, task.measures)
 
 
-def _without_rankings(
-    file: Path, common: _Reading, topics: tuple[str, ...], names: Sequence[tuple[Bytes, Ints]]
-) -> Collection:
+def _read_again(task: _Reading) -> Collection:
+    """Read the files on the topics that count."""
+    paths = [str(path) for path in task.files]
+    how: dict[str, Any] = {"names": paths, "like": task.conventions, "missing": "zero", "jobs": task.jobs}
+    return read_collection(paths, task.qrels, topics=task.topics, **how, **task.reading)
+
+
+def _without_rankings(task: _Reading, names: Sequence[tuple[Bytes, Ints]]) -> Collection:
     """Judgments and the documents of all runs, in the codes that they have when all is read at once."""
-    single = read_collection(
-        [str(file)],
-        common.qrels,
-        like=common.conventions,
-        missing="zero",
-        topics=topics,
-        jobs=common.jobs,
-        **common.reading,
-    )
-    text, starts = _unite_names(names)
+    single = _read_again(task)
+    import pyarrow as pa
+    import pyarrow.compute
+
+    # all distinct names in byte order
+    distinct = pyarrow.compute.unique(pa.chunked_array([view_names(*part) for part in names]))
+    distinct = distinct.take(pyarrow.compute.sort_indices(distinct))
+    _, starts, text = distinct.buffers()
+    edges = np.frombuffer(starts, np.int64)[distinct.offset : distinct.offset + len(distinct) + 1]
+    text, starts = np.frombuffer(text, np.uint8)[edges[0] : edges[-1]], edges - edges[0]
     codes = locate_names(single, text, starts).astype(np.int32)
     return replace(
         single,
@@ -306,16 +299,3 @@ def _without_rankings(
         grades=np.empty(0, np.int16),
         qrel_docs=codes[single.qrel_docs],
     )
-
-
-def _unite_names(names: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
-    """Return all distinct names in byte order."""
-    import pyarrow as pa
-    import pyarrow.compute
-
-    all_names = pa.chunked_array([view_names(*part) for part in names])
-    distinct = pyarrow.compute.unique(all_names)
-    distinct = distinct.take(pyarrow.compute.sort_indices(distinct))
-    _, starts, text = distinct.buffers()
-    edges = np.frombuffer(starts, np.int64)[distinct.offset : distinct.offset + len(distinct) + 1]
-    return np.frombuffer(text, np.uint8)[edges[0] : edges[-1]], edges - edges[0]

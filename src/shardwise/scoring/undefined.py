@@ -65,17 +65,21 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
             tables = {name: as_scores(values, needs=()) for name, values in scores.data_vars.items()}
             gone = np.logical_or.reduce([_undefined_topics(table) for table in tables.values()])
             kept = scores.isel(topic=_keep_topics(gone))
-            made = {
+            stated = {
                 name: kept[name].assign_attrs(_drop_topics(table, gone).facts)
                 for name, table in tables.items()
             }
-            return kept.assign(made).assign_attrs({"fill_policy": "drop", "dropped": int(gone.sum())})
-        return scores.assign(
-            {name: _fill_labelled(values, policy) for name, values in scores.data_vars.items()}
-        )
+            return kept.assign(stated).assign_attrs({"fill_policy": "drop", "dropped": int(gone.sum())})
+        filled = {}
+        for name, values in scores.data_vars.items():
+            done = _fill_cells(as_scores(values, needs=()), policy).to_xarray()
+            # dimensions stay in their order
+            same = values.copy(data=done.transpose(*values.dims).to_numpy())
+            filled[name] = same.assign_attrs({"undefined": 0} | done.attrs)
+        return scores.assign(filled)
     table = as_scores(scores)
-    done = _drop_topics(table, _undefined_topics(table)) if policy == "drop" else _fill_cells(table, policy)
-    return done if isinstance(scores, Scores) else done.to_xarray()
+    made = _drop_topics(table, _undefined_topics(table)) if policy == "drop" else _fill_cells(table, policy)
+    return made if isinstance(scores, Scores) else made.to_xarray()
 
 
 def lower_quartile(defined: Floats) -> float:
@@ -89,13 +93,6 @@ def lower_quartile(defined: Floats) -> float:
 
 def _is_number(policy: str | float) -> bool:
     return isinstance(policy, int | float | np.number) and not isinstance(policy, bool)
-
-
-def _fill_labelled(values: xr.DataArray, policy: str | float) -> xr.DataArray:
-    """Fill one of several measures, whose dimensions stay in their order."""
-    filled = _fill_cells(as_scores(values, needs=()), policy).to_xarray()
-    same = values.copy(data=filled.transpose(*values.dims).to_numpy())
-    return same.assign_attrs({"undefined": 0} | filled.attrs)
 
 
 def _fill_cells(scores: Scores, policy: str | float) -> Scores:

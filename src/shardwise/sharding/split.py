@@ -6,7 +6,6 @@ Topical shards hold documents about the same: k-means on a sample from random se
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections import Counter
@@ -121,7 +120,7 @@ def split(
     if kind == "topical":
         validate_count(seed, "seed", least=0)
         return _split_by_topic(collection, n_shards, texts, sample, unlisted, n_splits, seed)
-    sizes_of, n = _shard_sizes(kind, n_shards, proportions)
+    n, shares = _count_shards(kind, n_shards, proportions)
     notes: list[str] = []
     universe, columns = collection.n_docs, None
     if corpus is None:
@@ -141,18 +140,7 @@ def split(
         raise InputError(
             f"{format_count(n, 'shard')} for {format_count(total, 'document')}", remedy="ask for fewer shards"
         )
-    sizes = sizes_of(total)
-    if not sizes.all():
-        assert proportions is not None, "shards of equal size have a document each"
-        k = int(np.argmin(sizes))
-        expected = total * proportions[k] / math.fsum(proportions)
-        raise InputError(
-            f"shard {k} would be empty: proportion {proportions[k]:g} of {format_count(total, 'document')} makes"
-            f" {expected:.2g}",
-            remedy="give it a larger proportion, or leave it out",
-            argument="proportions",
-            value=tuple(proportions),
-        )
+    sizes = _divide_documents(total, n, shares)
     how = draw if kind == "covered" else kind
     covering = _find_relevant(collection, rel, n) if kind == "covered" else None
     shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
@@ -198,10 +186,15 @@ def _label_splits(
     return Splits(shards, len(labels), kind, seed, sizes, tuple(labels), names, starts, tuple(notes))
 
 
-def _shard_sizes(
+def _count_shards(
     kind: str, n_shards: int | None, proportions: Sequence[float] | None
-) -> tuple[Callable[[int], Ints], int]:
-    """How many documents each shard gets of a corpus of a given size, and the number of shards."""
+) -> tuple[int, Floats | None]:
+    """Return the number of shards, and their relative sizes where these are not equal."""
+    if kind != "uneven" and proportions is not None:
+        raise InputError(
+            ("proportions have no effect with ", Option("kind", kind)),
+            remedy=("use ", Option("kind", "uneven")),
+        )
     if kind == "uneven":
         try:
             shares = np.asarray(() if proportions is None else proportions, dtype=np.float64)
@@ -219,21 +212,7 @@ def _shard_sizes(
                 f"{format_count(n_shards, 'shard')}, but {format_count(len(shares), 'proportion')}",
                 remedy="leave out the number of shards",
             )
-
-        def largest_remainders(total: int) -> Ints:
-            """Whole numbers that add up to the total and lie nearest to the exact shares."""
-            exact = total * shares / shares.sum()
-            sizes: Ints = np.floor(exact).astype(np.int64)
-            order = np.argsort(-(exact - sizes), kind="stable")
-            sizes[order[: total - int(sizes.sum())]] += 1
-            return sizes
-
-        return largest_remainders, len(shares)
-    if proportions is not None:
-        raise InputError(
-            ("proportions have no effect with ", Option("kind", kind)),
-            remedy=("use ", Option("kind", "uneven")),
-        )
+        return len(shares), shares
     if n_shards is None:
         raise InputError(
             "the number of shards is missing", remedy=("give ", Option("n_shards")), argument="n_shards"
@@ -243,7 +222,26 @@ def _shard_sizes(
         raise InputError(
             f"{format_count(n, 'shard')} cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
         )
-    return lambda total: total // n + (np.arange(n) < total % n).astype(np.int64), n
+    return n, None
+
+
+def _divide_documents(total: int, n: int, shares: Floats | None) -> Ints:
+    """Whole numbers of documents that add up to the total: nearly equal, or nearest to the exact shares."""
+    if shares is None:
+        return np.asarray(total // n + (np.arange(n) < total % n), dtype=np.int64)
+    exact = total * shares / shares.sum()
+    sizes: Ints = np.floor(exact).astype(np.int64)
+    sizes[np.argsort(-(exact - sizes), kind="stable")[: total - int(sizes.sum())]] += 1
+    if not sizes.all():
+        k = int(np.argmin(sizes))
+        raise InputError(
+            f"shard {k} would be empty: proportion {shares[k]:g} of {format_count(total, 'document')} makes"
+            f" {exact[k]:.2g}",
+            remedy="give it a larger proportion, or leave it out",
+            argument="proportions",
+            value=tuple(shares.tolist()),
+        )
+    return sizes
 
 
 def _draw_split(
@@ -327,7 +325,22 @@ def _split_by_attribute(
             "an attribute gives one split, not several", remedy=("leave ", Option("n_splits"), " at 1")
         )
     names = collection.docnos()
-    values = [_read_attribute(by, name) for name in names]
+    values = []
+    for name in names:
+        if isinstance(by, str):
+            match = re.search(by, name)
+            if match is None:
+                raise InputError(
+                    f"document '{name}' does not match {by!r}",
+                    remedy="use an expression that matches every name",
+                )
+            values.append(match.group(1) if match.re.groups else match.group(0))
+        elif not isinstance(by, Mapping):
+            values.append(str(by(name)))
+        elif name in by:
+            values.append(str(by[name]))
+        else:
+            raise InputError(f"document '{name}' is not in the mapping", remedy="give every document a value")
     labels = sorted(set(values))
     if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(labels):
         raise InputError(
@@ -366,7 +379,7 @@ def _split_by_topic(
                 Either(": a mapping of names to texts or vectors, or a file", ""),
             ),
         )
-    _, n = _shard_sizes("topical", n_shards, None)
+    n, _ = _count_shards("topical", n_shards, None)
     names, vectors = vectorize_documents(texts)
     if n > len(names):
         raise InputError(
@@ -393,21 +406,6 @@ def _split_by_topic(
     note = f"{format_count(unknown.size, 'document')} without a text fell into shards by chance"
     labels = [str(k) for k in range(n)]
     return _label_splits(collection, "topical", seed, shards, sizes, labels, [note] if unknown.size else [])
-
-
-def _read_attribute(by: Attribute, name: str) -> str:
-    if isinstance(by, str):
-        match = re.search(by, name)
-        if match is None:
-            raise InputError(
-                f"document '{name}' does not match {by!r}", remedy="use an expression that matches every name"
-            )
-        return match.group(1) if match.re.groups else match.group(0)
-    if isinstance(by, Mapping):
-        if name not in by:
-            raise InputError(f"document '{name}' is not in the mapping", remedy="give every document a value")
-        return str(by[name])
-    return str(by(name))
 
 
 Contents = Mapping[str, str] | Mapping[str, Sequence[float]] | Mapping[str, Floats] | PathLike

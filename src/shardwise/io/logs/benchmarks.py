@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,15 +12,7 @@ import numpy as np
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import (
-    Log,
-    Row,
-    group_records,
-    make_log,
-    parse_verdict,
-    score_answers,
-    shorten_label,
-)
+from shardwise.io.logs.log import AnswerFields, Log, Record, Row, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object
 from shardwise.io.tables.words import list_roles
@@ -100,18 +92,6 @@ def _is_human_eval(source: LogSource) -> bool:
     return outcome and not any("system" in list_roles(field) for field in first)
 
 
-def _read_human_eval(source: LogSource) -> list[Log]:
-    """Read whether each completion passed; the model is the file."""
-    rows = score_answers(
-        source.path,
-        source.rows,
-        lambda line: str(line.get("task_id")),
-        lambda line: {"passed": parse_verdict(line.get("passed"))},
-    )
-    name = source.path.name.split(".jsonl", 1)[0].removesuffix("_results")
-    return [_make_code_log(source, name, rows, "HumanEval", "passed")]
-
-
 def _read_evalplus(source: LogSource) -> list[Log]:
     """Read whether each sample passed the tests of HumanEval, and those and the added ones."""
     rows = []
@@ -122,19 +102,29 @@ def _read_evalplus(source: LogSource) -> list[Log]:
             rows.append(Row(str(task), str(number), {"base": float(base), **added}, {}))
     primary = "plus" if any("plus" in row.scores for row in rows) else "base"
     name = source.stem.removesuffix("_eval_results").removesuffix(".eval_results")
-    return [_make_code_log(source, name, rows, "EvalPlus", primary)]
-
-
-def _make_code_log(source: LogSource, name: str, rows: list[Row], task: str, primary: str) -> Log:
-    """Return the log of a model that solved problems, several samples each."""
     others = (f"{source.folder.name}/{name}",)
-    return make_log(
-        source.path, name, rows, task=task, repeats="sample", others=others, primary=primary, item="problem"
-    )
+    return [
+        make_log(
+            source.path,
+            name,
+            rows,
+            task="EvalPlus",
+            repeats="sample",
+            others=others,
+            primary=primary,
+            item="problem",
+        )
+    ]
 
 
-def _read_alpaca_eval(source: LogSource) -> list[Log]:
-    """Read how far each model is preferred to the baseline: 0 never, 1 always, between as the annotator weighs it."""
+def _name_completions(source: LogSource) -> Sequence[str]:
+    """Return the model of completions: the file."""
+    name = source.path.name.split(".jsonl", 1)[0].removesuffix("_results")
+    return name, f"{source.folder.name}/{name}"
+
+
+def _list_annotations(source: LogSource) -> list[Record]:
+    """Return the annotations of AlpacaEval, which have one baseline."""
     baselines = {str(line.get("generator_1")) for line in source.rows}
     if len(baselines) > 1:
         raise InputError(
@@ -142,46 +132,16 @@ def _read_alpaca_eval(source: LogSource) -> list[Log]:
             where=str(source.path),
             remedy="give annotations against one baseline",
         )
-    return [
-        make_log(
-            source.path,
-            name,
-            score_answers(
-                source.path,
-                lines,
-                lambda line: shorten_label(line.get("instruction")),
-                lambda line: {"win": parse_verdict(line.get("preference")) - 1.0},
-            ),
-            task="AlpacaEval",
-            repeats="annotation",
-            others=(f"{name} ({source.folder.name})",),
-            notes=tuple(f"preferred to {baseline}" for baseline in baselines),
-            item="instruction",
-        )
-        for name, lines in group_records(source.rows, lambda line: str(line.get("generator_2"))).items()
-    ]
+    return source.rows
 
 
-def _read_mt_bench(source: LogSource) -> list[Log] | list[Votes]:
-    """Read the grade of every answer, the mean over its turns; a second judgment is a repeat. Or read votes."""
-    if "model_1" in source.first:
-        return [_read_pairs(source)]
-    logs = []
-    for model, lines in group_records(source.rows, lambda line: str(line.get("model"))).items():
-        rows = score_answers(
-            source.path,
-            lines,
-            lambda line: str(line.get("question_id")),
-            lambda line: {str(line.get("turn")): parse_verdict(line.get("score"))},
-            part=lambda line: str(line.get("turn")),
-        )
-        for k, row in enumerate(rows):
-            # -1 stands where no grade was found
-            grades = [grade for grade in row.scores.values() if grade != -1 and not np.isnan(grade)]
-            rows[k] = replace(row, scores={"score": float(np.mean(grades)) if grades else np.nan})
-        notes = ("grades averaged over turns",)
-        logs.append(make_log(source.path, model, rows, task="MT-bench", repeats="judgment", notes=notes))
-    return logs
+def _average_turns(rows: list[Row], _: Sequence[Record]) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the mean grade of every answer over its turns; -1 stands where no grade was found."""
+    averaged = []
+    for row in rows:
+        grades = [grade for grade in row.scores.values() if grade != -1 and not np.isnan(grade)]
+        averaged.append(replace(row, scores={"score": float(np.mean(grades)) if grades else np.nan}))
+    return averaged, ("grades averaged over turns",)
 
 
 def _read_pairs(source: LogSource) -> Votes:
@@ -263,9 +223,31 @@ def _refuse_ranking(source: LogSource) -> list[Log]:
     )
 
 
+_GRADED = ("model", "score", "turn")
+_GRADES = AnswerFields(
+    item="question_id",
+    scores=lambda line: {line.get("turn"): line.get("score")},
+    task="MT-bench",
+    system="model",
+    part="turn",
+    repeats="judgment",
+    finish=_average_turns,
+)
+
 READERS = (
     Reader("SWE-bench report", _is_swe_bench, _read_swe_bench),
-    Reader("HumanEval results", _is_human_eval, _read_human_eval),
+    Reader(
+        "HumanEval results",
+        _is_human_eval,
+        AnswerFields(
+            item="task_id",
+            scores=lambda line: {"passed": line.get("passed")},
+            task="HumanEval",
+            names=_name_completions,
+            repeats="sample",
+            noun="problem",
+        ),
+    ),
     Reader(
         "EvalPlus results",
         lambda source: (
@@ -281,18 +263,25 @@ READERS = (
         lambda source: (
             {"instruction", "generator_1", "generator_2", "preference"} <= source.first_of_list.keys()
         ),
-        _read_alpaca_eval,
+        # 0 never preferred to the baseline, 1 always, between as the annotator weighs it
+        AnswerFields(
+            item="instruction",
+            scores=lambda line: {"win": parse_verdict(line.get("preference")) - 1.0},
+            task="AlpacaEval",
+            records=_list_annotations,
+            system="generator_2",
+            repeats="annotation",
+            noun="instruction",
+            finish=lambda rows, lines: (rows, (f"preferred to {lines[0].get('generator_1')}",)),
+        ),
     ),
     Reader(
         "MT-bench judgments",
         lambda source: (
             {"question_id", "judge"} <= source.first.keys()
-            and (
-                {"model", "score", "turn"} <= source.first.keys()
-                or {"model_1", "model_2"} <= source.first.keys()
-            )
+            and ({*_GRADED} <= source.first.keys() or {"model_1", "model_2"} <= source.first.keys())
         ),
-        _read_mt_bench,
+        lambda source: [_read_pairs(source)] if "model_1" in source.first else _GRADES(source),
     ),
     Reader(
         "mteb results",

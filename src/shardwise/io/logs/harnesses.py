@@ -7,25 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import (
-    Log,
-    Row,
-    group_records,
-    make_log,
-    parse_verdict,
-    score_answers,
-    shorten_label,
-)
+from shardwise.io.logs.log import AnswerFields, Log, Record, Row, find_field, make_log, parse_verdict
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import LogSource, as_list, as_object, read_json_file
-from shardwise.io.tables.sheet import strip_endings
+from shardwise.io.tables.words import SYSTEMS, simplify_header
 
 _SAMPLES = re.compile(
     r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl"
@@ -48,43 +40,41 @@ def _has_means(whole: Mapping[str, Any]) -> bool:
     return "results" in whole and bool({"configs", "n-shot", "lm_eval_version"} & whole.keys())
 
 
-def _read_lm_eval(source: LogSource) -> list[Log]:
-    """Read the scores of one model on one task, by all metrics and filters."""
+def _list_lm_eval(source: LogSource) -> list[Record]:
+    """Return the lines of samples, each with its scores; a filter is named where there are several."""
     path = source.path
     lines = [{"doc_id": line, **row} for line, row in enumerate(source.rows, start=1)]
     metrics = _list_metrics(lines, path)
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
     several = len({str(row.get("filter", "none")) for row in lines}) > 1
-    rows = score_answers(
-        path,
-        lines,
-        lambda row: str(row["doc_id"]),
-        lambda row: {
-            f"{metric},{row.get('filter', 'none')}" if several else metric: parse_verdict(row[metric])
-            for metric in metrics
-            if metric in row
-        },
-        lambda row: as_object(row.get("doc")),
-        lambda row: str(row.get("filter", "none")),
-    )
     for line, row in enumerate(lines, start=1):
-        for metric in metrics:
-            if np.isinf(parse_verdict(row.get(metric))):
-                raise InputError(
-                    f"{metric}: {row[metric]!r} is not a number",
-                    where=f"{path}:{line}",
-                    remedy="mend the line",
-                )
-    # the model is called by the file's name, the results of the same date or the last ones, or the folder
-    match = _SAMPLES.fullmatch(path.name)
-    task, prefix, date = match.group("task", "model", "date") if match else (strip_endings(path), "", "")
+        kept = row["filter"] = str(row.get("filter", "none"))
+        scores = {metric: row[metric] for metric in metrics if metric in row}
+        for metric, score in scores.items():
+            if np.isinf(parse_verdict(score)):
+                problem = f"{metric}: {score!r} is not a number"
+                raise InputError(problem, where=f"{path}:{line}", remedy="mend the line")
+        row["scores"] = {f"{name},{kept}" if several else name: score for name, score in scores.items()}
+        row["doc_id"], row["task"] = str(row["doc_id"]), _name_samples(source)[0]
+    return lines
+
+
+def _name_samples(source: LogSource) -> tuple[str, str, str]:
+    """Return task, model and date of a file of samples, by its name."""
+    match = _SAMPLES.fullmatch(source.path.name)
+    task, prefix, date = match.group("task", "model", "date") if match else (source.stem, "", "")
+    return task, prefix, date or ""
+
+
+def _name_lm_eval(source: LogSource) -> Sequence[str]:
+    """Return the model: by the file's name, the results of the same date or the last ones, or the folder."""
     folder = source.folder
-    results = [folder / f"results{date or ''}.json", *sorted(folder.glob("results*.json"), reverse=True)]
+    _, prefix, date = _name_samples(source)
+    results = [folder / f"results{date}.json", *sorted(folder.glob("results*.json"), reverse=True)]
     known = (whole.get("model_name") for whole in map(read_json_file, results) if _has_means(whole))
     names = (prefix,) if prefix else (str(next(filter(None, known), folder.name)), folder.name)
-    model, *others = (*dict.fromkeys(names), f"{folder.name}/{prefix or strip_endings(path)}")
-    return [make_log(path, model, rows, task=task, repeats="repeat", others=others)]
+    return (*dict.fromkeys(names), f"{folder.name}/{prefix or source.stem}")
 
 
 def _list_metrics(rows: list[dict[str, Any]], path: Path) -> list[str]:
@@ -92,7 +82,8 @@ def _list_metrics(rows: list[dict[str, Any]], path: Path) -> list[str]:
     named: dict[str, None] = {}
     many: set[str] = set()
     for line, row in enumerate(rows, start=1):
-        listed = row.get("metrics") or [name for name in row if name not in _NO_METRIC]
+        known = (name for name in row if name not in _NO_METRIC and simplify_header(name) not in SYSTEMS)
+        listed = row.get("metrics") or list(known)
         if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
             raise InputError(
                 "metrics is not a list of names",
@@ -117,8 +108,8 @@ def _list_promptfoo(source: LogSource) -> list[dict[str, Any]]:
     return source.rows if whole is None else rows
 
 
-def _read_promptfoo(source: LogSource) -> list[Log]:
-    """Read the scores of every provider, or of every provider with every prompt where there are several prompts."""
+def _list_tests(source: LogSource) -> list[Record]:
+    """Return the results, each with the name of its provider, and of its prompt where there are several."""
     if source.columns:
         raise InputError(
             "is the CSV of promptfoo, whose columns repeat for each provider",
@@ -126,68 +117,44 @@ def _read_promptfoo(source: LogSource) -> list[Log]:
             remedy="give its JSON: promptfoo eval -o results.json",
         )
     results = _list_promptfoo(source)
-    several = len({str(as_object(row.get("prompt")).get("label")) for row in results}) > 1
-
-    def name_system(row: Mapping[str, Any]) -> str:
-        provider = row.get("provider")
-        name = str(as_object(provider).get("label") or as_object(provider).get("id") or provider)
-        return f"{name} | {as_object(row.get('prompt')).get('label')}" if several else name
-
-    def name_item(row: Mapping[str, Any]) -> str:
-        # by its variables: --repeat gives every repeat a testIdx of its own
-        case = as_object(row.get("testCase"))
-        variables = row.get("vars") or case.get("vars")
-        if isinstance(variables, dict) and len(variables) == 1:
-            return shorten_label(next(iter(variables.values())))
-        if variables:
-            return shorten_label(json.dumps(variables, sort_keys=True, ensure_ascii=False))
-        return shorten_label(case.get("description") or row.get("testIdx"))
-
-    def read_scores(row: Mapping[str, Any]) -> dict[str, float]:
-        named = {f"namedScores.{key}": value for key, value in as_object(row.get("namedScores")).items()}
-        scores = {"success": row.get("success"), "score": row.get("score"), **named}
-        return {name: parse_verdict(value) for name, value in scores.items()}
-
-    def read_about(row: Mapping[str, Any]) -> dict[str, Any]:
-        return as_object(row.get("vars")) | as_object(as_object(row.get("testCase")).get("metadata"))
-
-    return [
-        make_log(
-            source.path,
-            name,
-            score_answers(source.path, rows, name_item, read_scores, read_about),
-            task="promptfoo",
-            repeats="repeat",
-            item="test",
-            system="provider",
-        )
-        for name, rows in group_records(results, name_system).items()
-    ]
+    several = len({str(find_field(row, "prompt.label")) for row in results}) > 1
+    for row in results:
+        provider = find_field(row, "provider.label|provider.id|provider")
+        row["system"] = f"{provider} | {find_field(row, 'prompt.label')}" if several else str(provider)
+    return results
 
 
-def _read_deepeval(source: LogSource) -> list[Log]:
-    """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
-    whole = source.fields
-    cases = [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
+def _name_test(row: Record) -> str:
+    """Return the item of a result by its variables: --repeat gives every repeat a testIdx of its own."""
+    variables = find_field(row, "vars|testCase.vars")
+    if isinstance(variables, dict) and len(variables) == 1:
+        return str(next(iter(variables.values())))
+    if variables:
+        return json.dumps(variables, sort_keys=True, ensure_ascii=False)
+    return str(find_field(row, "testCase.description|testIdx"))
 
-    def read_scores(case: Mapping[str, Any]) -> dict[str, float]:
-        metrics = map(as_object, as_list(case.get("metricsData")))
-        named = {str(metric.get("name")): parse_verdict(metric.get("score")) for metric in metrics}
-        return {"success": parse_verdict(case.get("success")), **named}
 
-    rows = score_answers(
-        source.path,
-        list(map(as_object, cases)),
-        lambda case: shorten_label(case.get("input") or case.get("name")),
-        read_scores,
-        lambda case: as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),
-    )
+def _score_test(row: Record) -> dict[str, Any]:
+    named = {f"namedScores.{key}": value for key, value in as_object(row.get("namedScores")).items()}
+    return {"success": row.get("success"), "score": row.get("score"), **named}
+
+
+def _list_cases(source: LogSource) -> list[Record]:
+    """Return the test cases of deepeval, of single answers and of conversations."""
+    cases = (as_list(source.fields.get(name)) for name in ("testCases", "conversationalTestCases"))
+    return [as_object(case) for listed in cases for case in listed]
+
+
+def _score_case(case: Record) -> dict[str, Any]:
+    metrics = map(as_object, as_list(case.get("metricsData")))
+    return {"success": case.get("success")} | {str(m.get("name")): m.get("score") for m in metrics}
+
+
+def _name_deepeval(source: LogSource) -> Sequence[str]:
+    """Return the model of the hyperparameters, else the folder."""
     file = source.folder.name if source.stem.startswith("test_run") else source.stem
-    name = str(as_object(whole.get("hyperparameters")).get("model") or file)
-    others = (file, f"{name} ({source.stem})")
-    return [
-        make_log(source.path, name, rows, task="deepeval", repeats="repeat", others=others, item="test case")
-    ]
+    name = str(find_field(source.fields, "hyperparameters.model") or file)
+    return name, file, f"{name} ({source.stem})"
 
 
 def _read_helm(source: LogSource) -> list[Log]:
@@ -235,91 +202,42 @@ def _read_helm(source: LogSource) -> list[Log]:
     ]
 
 
-def _read_lighteval(source: LogSource) -> list[Log]:
-    """Read the scores of one model on one task, of all metrics."""
-    entries = [
-        {name: as_object(value) for name, value in entry.items()}
-        for entry in source.list_rows("doc", "metric")
-    ]
-    rows = score_answers(
-        source.path,
-        entries,
-        lambda entry: str(entry["doc"].get("id")),
-        lambda entry: {
-            name: parse_verdict(value)
-            for name, value in entry["metric"].items()
-            if not isinstance(value, list | dict)
-        },
-        lambda entry: as_object(entry["doc"].get("specific")),
-    )
+def _score_details(entry: Record) -> dict[str, Any]:
+    """Return the scores of an answer by the metrics of lighteval that give one number each."""
+    metrics = as_object(entry.get("metric")).items()
+    return {name: value for name, value in metrics if not isinstance(value, list | dict)}
+
+
+def _name_lighteval(source: LogSource) -> Sequence[str]:
     folders = source.folder.parts
     model = "/".join(folders[-3:-1]) if len(folders) > 3 else source.folder.name
-    task = str(entries[0]["doc"].get("task_name")) if entries else source.stem
-    others = (f"{model} ({source.folder.name})",)
-    return [make_log(source.path, model, rows, task=task, repeats="sample", others=others)]
+    return model, f"{model} ({source.folder.name})"
 
 
-def _read_every_eval(source: LogSource) -> list[Log]:
-    """Read the scores of every model and evaluation of a file, a line each sample and measure."""
-
-    def name_measure(line: Mapping[str, Any]) -> str:
-        return str(line.get("evaluation_result_id") or "score")
-
-    logs = []
-    groups = group_records(
-        source.rows, lambda line: (str(line.get("model_id")), str(line.get("evaluation_name")))
-    )
-    for (model, task), lines in groups.items():
-        rows = score_answers(
-            source.path,
-            lines,
-            lambda line: str(line.get("sample_id")),
-            lambda line: {name_measure(line): parse_verdict(as_object(line.get("evaluation")).get("score"))},
-            part=name_measure,
-        )
-        firsts = {row.item: row for row in rows if row.repeat == "1"}
-        # the converter writes the mean of all repeats into each
-        alike = len(rows) > len(firsts) and all(row.scores == firsts[row.item].scores for row in rows)
-        notes = ("repeats were averaged by the converter",) if alike else ()
-        kept = list(firsts.values()) if alike else rows
-        logs.append(
-            make_log(source.path, model, kept, task=task, repeats="repeat", notes=notes, item="sample")
-        )
-    return logs
+def _keep_averaged(rows: list[Row], _: Sequence[Record]) -> tuple[list[Row], tuple[str, ...]]:
+    """Return one of the repeats of each item, where the converter wrote the mean of all repeats into each."""
+    firsts = {row.item: row for row in rows if row.repeat == "1"}
+    alike = len(rows) > len(firsts) and all(row.scores == firsts[row.item].scores for row in rows)
+    return (list(firsts.values()), ("repeats were averaged by the converter",)) if alike else (rows, ())
 
 
-def _read_openai_evals(source: LogSource) -> list[Log]:
-    """Read the verdicts of matches, and numbers of events of metrics."""
+def _score_event(event: Record) -> dict[str, Any]:
+    """Return the verdict of a match, or the numbers of an event of metrics."""
+    data = as_object(event.get("data"))
+    if event.get("type") == "match" and "correct" in data:
+        return {"correct": data["correct"]}
+    numbers = {name: value for name, value in data.items() if isinstance(value, bool | int | float)}
+    return numbers if event.get("type") == "metrics" else {}
 
-    def read_scores(event: Mapping[str, Any]) -> dict[str, float]:
-        data = as_object(event.get("data"))
-        if event.get("type") == "match" and "correct" in data:
-            return {"correct": parse_verdict(data["correct"])}
-        numbers = {name: value for name, value in data.items() if isinstance(value, bool | int | float)}
-        return (
-            {name: float(value) for name, value in numbers.items()} if event.get("type") == "metrics" else {}
-        )
 
-    spec = as_object(source.first.get("spec"))
-    events = [line for line in source.rows if "sample_id" in line and read_scores(line)]
+def _list_events(source: LogSource) -> list[Record]:
+    """Return the events of a record of OpenAI evals that score samples."""
+    events = [line for line in source.rows if "sample_id" in line and _score_event(line)]
     if not events:
-        raise InputError(
-            "has no events with scores of samples",
-            where=str(source.path),
-            remedy="record an eval that matches answers",
-        )
-    rows = score_answers(
-        source.path,
-        events,
-        lambda event: str(event["sample_id"]),
-        read_scores,
-        part=lambda event: tuple(sorted(read_scores(event))),
-    )
-    model = str(next(iter(as_list(spec.get("completion_fns"))), source.stem))
-    task = str(spec.get("base_eval") or spec.get("eval_name") or "eval")
-    return [
-        make_log(source.path, model, rows, task=task, repeats="repeat", others=(source.stem,), item="sample")
-    ]
+        remedy = "record an eval that matches answers"
+        raise InputError("has no events with scores of samples", where=str(source.path), remedy=remedy)
+    task = find_field(source.first, "spec.base_eval|spec.eval_name") or "eval"
+    return [{**event, "task": task} for event in events]
 
 
 READERS = (
@@ -328,7 +246,15 @@ READERS = (
         lambda source: (
             "doc_id" in source.first and bool({"resps", "filtered_resps", "doc_hash"} & source.first.keys())
         ),
-        _read_lm_eval,
+        AnswerFields(
+            item="doc_id",
+            scores="scores",
+            records=_list_lm_eval,
+            names=_name_lm_eval,
+            named="task",
+            about="doc",
+            part="filter",
+        ),
         lambda source: _has_means(source.fields),
         "give the samples_*.jsonl beside it, which lm_eval --log_samples writes",
     ),
@@ -339,12 +265,29 @@ READERS = (
             if source.columns
             else bool(_list_promptfoo(source))
         ),
-        _read_promptfoo,
+        AnswerFields(
+            item=_name_test,
+            scores=_score_test,
+            task="promptfoo",
+            records=_list_tests,
+            system="system",
+            about=lambda row: as_object(row.get("vars")) | as_object(find_field(row, "testCase.metadata")),
+            noun="test",
+            system_noun="provider",
+        ),
     ),
     Reader(
         "deepeval test run",
         lambda source: isinstance(source.fields.get("testCases"), list) and "metricsScores" in source.fields,
-        _read_deepeval,
+        AnswerFields(
+            item="input|name",
+            scores=_score_case,
+            task="deepeval",
+            records=_list_cases,
+            names=_name_deepeval,
+            about="metadata|additionalMetadata",
+            noun="test case",
+        ),
     ),
     Reader(
         "HELM run",
@@ -356,7 +299,15 @@ READERS = (
     Reader(
         "lighteval details",
         lambda source: {"doc", "metric", "model_response"} <= set(source.columns),
-        _read_lighteval,
+        AnswerFields(
+            item="doc.id",
+            scores=_score_details,
+            records=lambda source: source.list_rows("doc", "metric"),
+            names=_name_lighteval,
+            named="doc.task_name",
+            about="doc.specific",
+            repeats="sample",
+        ),
         lambda source: {"config_general", "results", "config_tasks"} <= source.fields.keys(),
         "give the details_*.parquet, which lighteval --save-details writes",
     ),
@@ -366,13 +317,34 @@ READERS = (
             {"schema_version", "model_id", "evaluation_name", "sample_id", "evaluation"}
             <= source.first.keys()
         ),
-        _read_every_eval,
+        AnswerFields(
+            item="sample_id",
+            scores=lambda line: {
+                line.get("evaluation_result_id") or "score": find_field(line, "evaluation.score")
+            },
+            system="model_id",
+            named="evaluation_name",
+            part="evaluation_result_id",
+            noun="sample",
+            finish=_keep_averaged,
+        ),
         lambda source: {"schema_version", "evaluation_results", "model_info"} <= source.fields.keys(),
         "give the *_samples.jsonl beside it",
     ),
     Reader(
         "OpenAI evals record",
         lambda source: "completion_fns" in as_object(source.first.get("spec")),
-        _read_openai_evals,
+        AnswerFields(
+            item="sample_id",
+            scores=_score_event,
+            records=_list_events,
+            names=lambda source: (
+                *map(str, as_list(find_field(source.first, "spec.completion_fns"))[:1]),
+                source.stem,
+            ),
+            named="task",
+            part=lambda event: tuple(sorted(_score_event(event))),
+            noun="sample",
+        ),
     ),
 )

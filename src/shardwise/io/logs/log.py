@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shardwise.core.errors import InputError
+from shardwise.io.logs.source import LogSource, as_object
 from shardwise.io.tables.facts import Columns
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.records import Records, Wishes
@@ -103,49 +104,6 @@ def group_records(records: Iterable[Record], key: Callable[[Record], Key]) -> di
     return groups
 
 
-def score_answers(
-    source: Path,
-    records: Sequence[Record],
-    item: Callable[[Record], str],
-    scores: Callable[[Record], Mapping[str, float]],
-    about: Callable[[Record], Mapping[str, Any]] = lambda record: {},
-    part: Callable[[Record], Any] = lambda record: "",
-) -> list[Row]:
-    """Return a row for each answer of a file; refuse records in which one item has several systems.
-
-    Records of one item and part are its repeats, in their order; the parts of an answer, such as its measures, are one
-    row.
-
-    >>> answers = [{"id": "a", "right": 1}, {"id": "b", "right": 0}, {"id": "a", "right": 0}]
-    >>> rows = score_answers(Path("log.jsonl"), answers, lambda a: a["id"], lambda a: {"right": a["right"]})
-    >>> [(row.item, row.repeat, row.scores["right"]) for row in rows]
-    [('a', '1', 1), ('b', '1', 0), ('a', '2', 0)]
-    >>> score_answers(Path("log.jsonl"), [{"model": "x"}, {"model": "y"}], lambda a: "a", lambda a: {})
-    Traceback (most recent call last):
-    shardwise.core.errors.InputError: log.jsonl: answers of several systems in 'model' (x, y); write a file for each
-    """
-    fields = {field for record in records for field in record if simplify_header(field) in SYSTEMS}
-    counts: dict[Any, int] = {}
-    systems: dict[tuple[Any, str], str] = {}
-    rows: dict[tuple[str, str], Row] = {}
-    for record in records:
-        key = (item(record), part(record))
-        counts[key] = counts.get(key, 0) + 1
-        for field in fields & record.keys():
-            name = str(record[field])
-            before = systems.setdefault((key, field), name)
-            if name != before:
-                raise InputError(
-                    f"answers of several systems in {field!r} ({before}, {name})",
-                    where=str(source),
-                    remedy="write a file for each",
-                )
-        answer = (key[0], str(counts[key]))
-        known = rows[answer].scores if answer in rows else {}
-        rows[answer] = Row(*answer, {**known, **scores(record)}, about(record))
-    return list(rows.values())
-
-
 def make_log(
     source: str | Path,
     model: str,
@@ -172,6 +130,123 @@ def make_log(
         item=item,
         system=system,
     )
+
+
+Field = str | Callable[[Record], Any]
+"""A field of a record, as `find_field` takes it, or a function of the record."""
+
+
+def find_field(record: Record, field: Field) -> Any:
+    """Return what a field holds: ``"doc.id"`` is one within another, of ``"input|name"`` the first that says something.
+
+    >>> find_field({"doc": {"id": 3}}, "doc.id"), find_field({"input": "", "name": "x"}, "input|name")
+    (3, 'x')
+    """
+    if not isinstance(field, str):
+        return field(record)
+    value: Any = None
+    for name in field.split("|"):
+        value = record
+        for key in name.split("."):
+            value = as_object(value).get(key)
+        if value:
+            break
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFields:
+    """How a tool writes answers: a record is one answer, or a part of one, and these are its fields.
+
+    Parameters
+    ----------
+    item
+        What was asked.
+    scores
+        The scores by name.
+    task
+        The task, where the files of the tool are of one.
+    records
+        The records of a file.
+    names
+        What the model of a file may be called, best first.
+    system, named
+        The model and the task, in files of several.
+    about
+        What the log says of the item.
+    part
+        What tells the records of one answer apart.
+    repeats, noun, system_noun
+        The tool's words for repeated answers, items and models.
+    finish
+        The answers as they count, and what has to be known of them.
+    """
+
+    item: Field
+    scores: Field
+    task: str = ""
+    records: Callable[[LogSource], Sequence[Record]] = lambda source: source.rows
+    names: Callable[[LogSource], Sequence[str]] = lambda source: (source.stem,)
+    system: Field = ""
+    named: Field = ""
+    about: Field = ""
+    part: Field = ""
+    repeats: str = "repeat"
+    noun: str = "question"
+    system_noun: str = "model"
+    finish: Callable[[list[Row], Sequence[Record]], tuple[list[Row], tuple[str, ...]]] = lambda rows, _: (
+        rows,
+        (),
+    )
+
+    def __call__(self, source: LogSource) -> list[Log]:
+        """Return the logs of a file."""
+        logs = []
+        for (model, task), records in group_records(self.records(source), self._name_group).items():
+            model, *others = [model] if self.system else self.names(source)
+            rows, notes = self.finish(self.read_rows(source.path, records), records)
+            words = {"repeats": self.repeats, "item": self.noun, "system": self.system_noun}
+            task = task or source.stem
+            logs.append(make_log(source.path, model, rows, task=task, others=others, notes=notes, **words))
+        return logs
+
+    def _name_group(self, record: Record) -> tuple[str, str]:
+        task = find_field(record, self.named) if self.named else self.task
+        return str(find_field(record, self.system)) if self.system else "", str(task or "")
+
+    def read_rows(self, path: Path, records: Sequence[Record]) -> list[Row]:
+        """Return a row for each answer of a file; refuse records in which one item has several systems.
+
+        Records of one item and part are its repeats, in their order; the parts of an answer, such as its measures, are
+        one row.
+
+        >>> answers = [{"id": "a", "right": 1}, {"id": "b", "right": 0}, {"id": "a", "right": 0}]
+        >>> tool = AnswerFields(item="id", scores=lambda answer: {"right": answer.get("right")})
+        >>> [(row.item, row.repeat, row.scores["right"]) for row in tool.read_rows(Path("log.jsonl"), answers)]
+        [('a', '1', 1.0), ('b', '1', 0.0), ('a', '2', 0.0)]
+        >>> tool.read_rows(Path("log.jsonl"), [{"id": "a", "model": "x"}, {"id": "a", "model": "y"}])
+        Traceback (most recent call last):
+        shardwise.core.errors.InputError: log.jsonl: answers of several systems in 'model' (x, y); write a file for each
+        """
+        fields = {field for record in records for field in record if simplify_header(field) in SYSTEMS}
+        counts: dict[Any, int] = {}
+        systems: dict[Any, str] = {}
+        rows: dict[tuple[str, str], Row] = {}
+        for record in records:
+            item = shorten_label(find_field(record, self.item))
+            key = (item, find_field(record, self.part) if self.part else "")
+            counts[key] = counts.get(key, 0) + 1
+            for field in fields & record.keys():
+                name = str(record[field])
+                before = systems.setdefault((key, field), name)
+                if name != before:
+                    problem = f"answers of several systems in {field!r} ({before}, {name})"
+                    raise InputError(problem, where=str(path), remedy="write a file for each")
+            scores = {str(name): parse_verdict(v) for name, v in find_field(record, self.scores).items()}
+            answer = (item, str(counts[key]))
+            about = as_object(find_field(record, self.about)) if self.about else {}
+            rows[answer] = Row(*answer, {**(rows[answer].scores if answer in rows else {}), **scores}, about)
+        return list(rows.values())
 
 
 def join_logs(

@@ -1,77 +1,51 @@
 """Every way in which a table may be read, with the points that speak for each: structure first, words second.
 
-A feature is a row of ``points.txt``; a candidate lists how strongly each feature holds. Long tables have a row for
-each item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
+A feature is a row of ``points.txt``; a reading lists how strongly each feature holds. Long tables have a row for each
+item and system, wide ones a column for each system, turned ones a row for each system; the columns of others are
 measures, or repeats, of one system, or the rows are means of systems.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import chain, combinations, permutations
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from shardwise.core.arrays import Floats
 from shardwise.io.tables import signs, words
-from shardwise.io.tables.facts import FEW, Facts
+from shardwise.io.tables.facts import FEW, Facts, Reading
 from shardwise.io.tables.sheet import FIRST, MOST_ARMS, Column
 
-_TABLE = Path(__file__).with_name("points.txt").read_text(encoding="utf-8")
-POINTS = {line[5:].strip(): float(line[:5]) for line in _TABLE.splitlines() if line and line[0] != "#"}
-"""What may speak for and against a reading, with its points."""
 AHEAD = 3.0  # points by which a reading has to be better than any other
-ENOUGH = 3.0  # points that a reading needs
 MOST_PAIRS = 8  # pairs of columns whose crossing is looked at
 MOST_LABELS = 16  # columns of labels that may be crossed
 FAR_APART = 1.0  # powers of ten within which numbers are of one scale
 GROUPING = {"task", "cluster", "slice"}
 """What items may belong to."""
-
-Shape = Literal["long", "wide", "turned", "folds", "measures", "means"]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A way to read a table, and what speaks for it."""
-
-    shape: Shape
-    item: str | None
-    system: str | None = None
-    repeat: tuple[str, ...] = ()
-    task: str | None = None
-    scores: tuple[str, ...] = ()
-    features: dict[str, float] = field(default_factory=dict)
-    unique: bool = True  # whether every cell has one score
-    factor: str | None = None  # a column that no word names, and that tells several scores of a cell apart
-    apart: bool = False  # whether no item has scores of two systems
-
-    @cached_property
-    def points(self) -> float:
-        """Sum of the points of all features."""
-        return sum(POINTS[name] * times for name, times in self.features.items())
+NO_LABEL = (("measure",), ("shard",), ("split",))
+"""First roles of headers of columns that name neither items nor systems."""
+NO_ROWS = (*NO_LABEL, ("instance",))
 
 
-def list_candidates(facts: Facts) -> list[Candidate]:
+def list_readings(facts: Facts) -> list[Reading]:
     """Return all readings of a table that agree with what the caller says, best first."""
     if not facts.sheet.rows:
         return []
     long = [] if facts.single else [*_list_long(facts)]
-    return sorted([*long, *_list_wide(facts)], key=lambda candidate: -candidate.points)
+    return sorted([*long, *_list_wide(facts)], key=lambda reading: -reading.points)
 
 
-def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
-    """Tell whether a candidate gives the same scores as the best one: columns that tell the same rows apart.
+def are_same(facts: Facts, best: Reading, other: Reading) -> bool:
+    """Tell whether a reading gives the same scores as the best one: columns that tell the same rows apart.
 
     One whose items are groups of the best one's items, such as their domains, is no other reading, either.
     """
-    if best.shape != other.shape or not (best.shape != "long" or facts.are_alike(best.system, other.system)):
+    long = best.shape == "long"
+    if best.shape != other.shape or (long and not facts.are_alike(best.system, other.system)):
         return False
-    if facts.are_alike(best.item, other.item) or (best.shape != "long" and None in (best.item, other.item)):
+    if facts.are_alike(best.item, other.item) or (not long and None in (best.item, other.item)):
         return True
     if best.item is None or other.item is None or other.item in facts.taken:
         return False
@@ -79,11 +53,11 @@ def are_same(facts: Facts, best: Candidate, other: Candidate) -> bool:
     return nested and not are_both_items(facts, best, other)
 
 
-def are_both_items(facts: Facts, best: Candidate, other: Candidate) -> bool:
+def are_both_items(facts: Facts, best: Reading, other: Reading) -> bool:
     """Tell whether the headers of two columns say alike that they hold the items."""
     if None in (best.item, other.item) or (best.shape, best.system) != (other.shape, other.system):
         return False
-    columns = [facts[str(candidate.item)] for candidate in (best, other)]
+    columns = [facts[str(reading.item)] for reading in (best, other)]
     return all(column.plain and column.roles[:1] == ("topic",) for column in columns)
 
 
@@ -106,11 +80,15 @@ def _rate_item(facts: Facts, column: Column) -> dict[str, float]:
         ("other word for the item", roles),
         ("text or bookkeeping as item", column.is_wordy or words.is_bookkeeping(column.name)),
     )
-    if {"item, as the caller says", "numbers that no word names as item"} & by_header.keys():
+    if "item, as the caller says" in by_header:
         return by_header
+    if "numbers that no word names as item" in by_header:
+        return by_header | {"text or bookkeeping as item": float(column.is_beside)}
+    named = "topic" in roles and column.header.endswith("id") and column.header not in words.NAMELESS
     return {
         "names of items look so": words.share_of_items(names) - words.share_of_models(names),
         "names of items are numbered": float(words.is_numbered(names)),
+        "items are called an id": float(named),
         **by_header,
     }
 
@@ -153,9 +131,7 @@ def _may_label(facts: Facts, column: Column) -> bool:
     """Tell whether a column may name items or systems."""
     if column.name in facts.taken or column.name == facts.measure:
         return column.name in (facts.given.get("topic"), facts.given.get("system"))
-    if column.roles[:1] in (("measure",), ("shard",), ("split",)):
-        return False
-    if column.blank:
+    if column.blank or column.roles[:1] in NO_LABEL:
         return column.roles[:1] == ("topic",)
     if column.is_score and column.is_numeric:
         return False
@@ -171,7 +147,7 @@ def _is_count(facts: Facts, column: Column) -> bool:
     return not column.roles and column.name not in facts.taken and column.is_numeric
 
 
-def _list_long(facts: Facts) -> Iterator[Candidate]:
+def _list_long(facts: Facts) -> Iterator[Reading]:
     """List pairs of columns that may be items and systems, and columns of systems whose rows have no names."""
     values = _list_values(facts)
     if not values:
@@ -184,13 +160,12 @@ def _list_long(facts: Facts) -> Iterator[Candidate]:
         if not _may_pair(facts, item, system, values):
             continue
         ratio = np.log2(item.distinct / max(1, system.distinct)) / 2.0
-        counts = {
-            "more items than systems": float(np.clip(ratio, -1.5, 1.5)),
-            "hundreds of systems": float(system.distinct > 500),
-        }
-        features = {**items[item], **systems[system], **counts}
-        pairs.append(Candidate("long", item.name, system.name, features=features))
-    pairs.sort(key=lambda candidate: -candidate.points)
+        counts = {"more items than systems": float(np.clip(ratio, -1.5, 1.5))}
+        roles = {"topic": item.name, "system": system.name}
+        pairs.append(
+            Reading(facts.sheet, "long", roles, features={**items[item], **systems[system], **counts})
+        )
+    pairs.sort(key=lambda pair: -pair.points)
     likely = [pair for pair in pairs if pair.points >= pairs[0].points - AHEAD - 3.0][:MOST_PAIRS]
     crossed = [_cross_pair(facts, pair, values) for pair in likely]
     yield from crossed
@@ -204,7 +179,8 @@ def _list_long(facts: Facts) -> Iterator[Candidate]:
         if several and (worded or column.name == facts.given.get("system")):
             group = float(column.header in words.ARMS or words.split_words(column.name)[-1] in words.ARMS)
             features = {**features, "rows without names": 1.0, "group of an experiment": group}
-            yield Candidate("long", None, column.name, features=features, scores=tuple(values), apart=True)
+            roles = {"system": column.name}
+            yield Reading(facts.sheet, "long", roles, tuple(values), features, apart=True)
 
 
 def _may_pair(facts: Facts, item: Column, system: Column, values: Sequence[str]) -> bool:
@@ -229,18 +205,18 @@ def _may_pair(facts: Facts, item: Column, system: Column, values: Sequence[str])
         plain = item.plain and system.plain and scored
         return (plain or not once) and (len(values) == 1 or scored or item.header in words.PEOPLE)
     crossed = _cross_completely(facts, *names)
-    single = item.distinct * system.distinct == rows
     if _is_count(facts, item) or (_is_count(facts, system) and not known):
-        every = (crossed and single) or (known and rows >= 6 and facts.count(*names) == rows)
+        every = (crossed and item.distinct * system.distinct == rows) or (
+            known and rows >= 6 and facts.count(*names) == rows
+        )
         return every and not _find_key(facts, item.name)[2]
     return known or bool(system.roles) or not (system.is_wordy or system.is_beside) or crossed
 
 
-def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candidate:
+def _cross_pair(facts: Facts, pair: Reading, values: Sequence[str]) -> Reading:
     """Return a pair with its repeats, and with what speaks for it by how items and systems cross."""
-    item, system = facts[str(pair.item)], facts[str(pair.system)]
+    item, system = facts[pair.roles["topic"]], facts[pair.roles["system"]]
     names = (item.name, system.name)
-    others = [column for column in facts.columns.values() if column.name not in names]
     scores = tuple(name for name in values if name not in names)
     repeat, task, unique = _find_key(facts, *names)
     factor = None if unique else _find_factor(facts, names)
@@ -249,40 +225,34 @@ def _cross_pair(facts: Facts, pair: Candidate, values: Sequence[str]) -> Candida
     apart = system.distinct > 1 and cells == item.distinct
     known = "system" in system.roles or system.name in facts.taken
     worded = {"topic", *GROUPING} & set(item.roles) or item.name in facts.taken
-    plain = item.plain and system.plain and "topic" in item.roles and known
     listed = any(facts[name].unique and name not in facts.taken for name in repeat)
     tasks = [facts[name].distinct for name in facts.by_word("task") if name not in names]
     unnamed = 0 if any(map(words.is_score, scores)) else min(2, max(0, len(scores) - 2))
-    systems = [column.name for column in others if "system" in column.roles and column.plain]
-    nested = any(facts.is_nested(system.name, name) for name in systems)
-    texts = [column for column in others if column.name not in facts.taken and not column.is_numeric]
-    texts = [column for column in texts if 1 < column.distinct <= item.distinct]
-    described = not item.unique and any(
-        facts.count(item.name, column.name) == item.distinct
-        and facts.count(system.name, column.name) > system.distinct
-        for column in texts[:MOST_PAIRS]
-    )
+    unlike = pair.features.get("names of systems look so", 0.0) <= 0.0
+    again = not unique and factor is None and not (apart and item.header in words.PEOPLE)
     held = {
         "all items have all systems": share > 0.95,
-        "many items have many systems": 0.5 < share <= 0.95,
-        "few items have several systems": share < 0.2 and not plain,
         "items and systems cross completely": _cross_completely(facts, *names),
-        "several scores of one cell": not unique
-        and not (apart and item.header in words.PEOPLE)
-        and factor is None,
+        "several scores of one cell": again,
         "several scores of one cell, by a column that no word names": factor is not None,
         "more systems than items, and nothing says that they are systems": system.distinct > item.distinct
-        and not known
-        and pair.features.get("names of systems look so", 0.0) <= 0.0,
+        and unlike
+        and not known,
         "more tasks than items": not worded and max(tasks, default=0) > item.distinct,
         "one system beside a column of several": system.distinct == 1 and _leaves_out_systems(facts, pair),
         "items that no word names and not all systems have": not worded and (share < 0.9 or listed),
-        "runs of a system as systems": nested and not system.plain and system.name not in facts.taken,
-        "items are described by other columns": described,
         "several numbers beside systems that no word names": (len(scores) > 1 and not known) * (1 + unnamed),
     }
-    features = pair.features | {name: float(times) for name, times in held.items()}
-    return Candidate("long", *names, repeat, task, scores, features, unique, factor, apart)
+    return replace(
+        pair,
+        roles=pair.roles | ({} if task is None else {"task": task}),
+        scores=scores,
+        features=pair.features | {name: float(times) for name, times in held.items()},
+        repeat=repeat,
+        unique=unique,
+        factor=factor,
+        apart=apart,
+    )
 
 
 def _cross_completely(facts: Facts, a: str, b: str) -> bool:
@@ -290,9 +260,9 @@ def _cross_completely(facts: Facts, a: str, b: str) -> bool:
     rows, pairs = facts.sheet.rows, facts[a].distinct * facts[b].distinct
     if rows < 6 or rows % pairs or facts.count(a, b) != pairs:
         return False
-    repeats = [(name,) for name in _list_repeats(facts, (a, b))]
-    both = combinations([name for (name,) in repeats], 2)
-    return rows == pairs or any(facts.count(a, b, *more) == rows for more in chain(repeats, both))
+    repeats = _list_repeats(facts, (a, b))
+    sets = chain(((name,) for name in repeats), combinations(repeats, 2))
+    return rows == pairs or any(facts.count(a, b, *more) == rows for more in sets)
 
 
 def _find_key(facts: Facts, *names: str) -> tuple[tuple[str, ...], str | None, bool]:
@@ -318,10 +288,11 @@ def _find_key(facts: Facts, *names: str) -> tuple[tuple[str, ...], str | None, b
 def _find_factor(facts: Facts, names: tuple[str, str]) -> str | None:
     """Return a column of another name that, with repeats, tells several scores of a cell apart; or None."""
     repeats = [(), *((name,) for name in _list_repeats(facts, names))]
-    for name, column in facts.columns.items():
-        if name in (*names, *facts.taken) or column.roles or column.blank or column.unique or column.constant:
+    for column in facts.list_others(*names, *facts.taken):
+        name, numeric = column.name, column.is_numeric
+        if column.roles or column.blank or column.unique or column.constant:
             continue
-        if column.is_numeric and (column.is_score or not _may_count(column)):
+        if numeric and (column.is_score or not _may_count(column)):
             continue
         if any(name not in more and facts.count(*names, name, *more) == facts.sheet.rows for more in repeats):
             return name
@@ -330,15 +301,13 @@ def _find_factor(facts: Facts, names: tuple[str, str]) -> str | None:
 
 def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
     """Return columns that may tell repeats apart by their names, surest first."""
-    others = [column for name, column in facts.columns.items() if name not in names]
+    others = facts.list_others(*names)
     worded = [column for column in others if "instance" in column.roles]
     runs = [
         column
         for column in others
-        if column not in worded
-        and not column.plain
-        and "system" in column.roles
-        and facts.is_nested(column.name, names[-1])
+        if column not in worded and not column.plain and "system" in column.roles
+        if facts.is_nested(column.name, names[-1])
     ]
     return [column.name for column in [*sorted(worded, key=lambda column: not column.plain), *runs]]
 
@@ -346,7 +315,7 @@ def _list_repeats(facts: Facts, names: Sequence[str]) -> list[str]:
 # wide tables, and others with a row for each item or system ----------------------------------------------------------
 
 
-def _list_wide(facts: Facts) -> Iterator[Candidate]:
+def _list_wide(facts: Facts) -> Iterator[Reading]:
     """List columns that may name the rows, with what the columns of numbers may be then."""
     forced = facts.given.get("topic")
     naming = [column for column in facts.columns.values() if _may_name_rows(facts, column)]
@@ -360,11 +329,8 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
             tasks = [name for name in facts.by_word("task") if name != item]
             if not unique or (tasks and facts.count(*tasks) == facts.sheet.rows):
                 continue
-        scores = facts.named.get("value") or tuple(
-            name
-            for name, other in facts.columns.items()
-            if name not in (item, *repeat, *facts.taken) and _may_score(facts, other)
-        )
+        others = facts.list_others(item, *repeat, *facts.taken)
+        scores = facts.named.get("value") or tuple(c.name for c in others if _may_score(facts, c))
         if not scores:
             continue
         if column is None:
@@ -376,31 +342,28 @@ def _list_wide(facts: Facts) -> Iterator[Candidate]:
                 rows |= {"first column as item": 1.0, "text or bookkeeping as item": 0.0}
         rows["several scores of one cell"] = float(not unique)
         rows["rows have names of their own"] = float(item is not None and unique)
-        yield from _list_shapes(facts, Candidate("wide", item, None, repeat, task, scores, rows, unique))
+        roles = {role: name for role, name in (("topic", item), ("task", task)) if name is not None}
+        yield from _list_shapes(
+            facts, Reading(facts.sheet, "wide", roles, scores, rows, repeat, unique), column
+        )
 
 
-def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
+def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[Reading]:
     """List what the columns of numbers may be, beside a column that names the rows."""
-    names, rows, item = base.scores, base.features, None if base.item is None else facts[base.item]
+    names, rows = base.scores, base.features
     side_columns = [name for name in names if facts[name].is_beside]
     plain = [name for name in names if name not in side_columns] or list(names)
     scored = [name for name in names if facts[name].is_score]
-    heads = list(names[:FIRST])
+    heads, ratio = list(names[:FIRST]), facts.sheet.rows / len(names)
     looks = words.share_of_models(heads) - words.share_of_items(heads)
     sharing = rate_sharing([facts[name].values for name in plain])
     stem = len({tuple(words.split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
-    ratio = facts.sheet.rows / len(names)
     shape = 1.0 if ratio >= 2.0 or item is None else -1.0 if ratio < 0.5 else 0.0
     counted = are_counted(names)
-    called = {tuple(words.split_words(name)) for name in names}
     columns = {
         "columns share a measure": sharing,
         "nothing says that columns share a measure": float(sharing <= 0.0 and looks <= 0.0 and not stem),
         "columns are measures": len(scored) / len(names),
-        "columns are statistics of others": sum(
-            w[-1] in words.SUMMARIES and w[:-1] in called for w in called if w
-        )
-        / len(names),
         "columns are kept beside scores": len(side_columns) / len(names),
     }
     dropped = {
@@ -408,34 +371,35 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         "columns of labels are left out": float(min(3, _count_dropped(facts, base))),
         "labels that cross are left out": float(_is_crossed(facts, base)),
     }
-    measures_of_one = "measures of one system"
     if not facts.single:
         value = len(names) > 1 and any(map(words.is_value, names))
         wide = {
             "columns look like systems": looks,
-            "columns are counted": float(counted),
             "a column says that it holds the scores": float(value),
             "shape": shape,
         }
         yield replace(base, features={**rows, **columns, **dropped, **wide})
+    of_one = {**rows, **dropped, "measures of one system": 1.0}
     if item is None:
         if facts.single or len(scored) == len(names):
-            yield replace(base, shape="measures", features={**rows, **dropped, measures_of_one: 1.0})
+            yield replace(base, shape="measures", features=of_one)
         return
     if counted and not facts.single:
         # numbers may be the names of items, too, unless a word or the shape says that rows are items
         sure = item.plain or not names[0].isdecimal() or shape > 0.0
-        yield replace(base, shape="folds", features={**rows, **dropped, measures_of_one: float(sure)})
+        yield replace(base, shape="folds", features=of_one | {"measures of one system": float(sure)})
     chosen = facts.measure in names or "value" in facts.named
     measures = (scored or len(names) == 1) and all(name in scored or name in side_columns for name in names)
     if facts.single or chosen or measures:
         # also one that names the same system throughout
         others = [facts[name] for name in facts.by_word("system") if name != item.name]
         systems = [column for column in others if column.plain or "instance" in column.roles]
-        features = {**rows, **dropped, measures_of_one: 1.0 + 2.0 * (chosen and not systems)}
-        features["a column of systems is left out"] = float(bool(systems) and "system" not in facts.named)
-        features["several scores of one cell"] = 2.0 * (not base.unique)
-        yield replace(base, shape="measures", features=features)
+        features = {
+            "measures of one system": 1.0 + 2.0 * (chosen and not systems),
+            "a column of systems is left out": float(bool(systems) and "system" not in facts.named),
+            "several scores of one cell": 2.0 * (not base.unique),
+        }
+        yield replace(base, shape="measures", features=of_one | features)
     if not item.unique or _is_count(facts, item) or facts.single or chosen or "topic" in facts.named:
         return
     items = [name for name in facts.by_word("topic") if facts[name].plain and name not in (item.name, *names)]
@@ -449,23 +413,15 @@ def _list_shapes(facts: Facts, base: Candidate) -> Iterator[Candidate]:
         ("rows named as items", ("topic" in roles and item.plain) or GROUPING & set(roles)),
         ("rows named otherwise than systems", True),
     ) | {"names of systems look so": likeness * 4 / 3}
+    base = replace(base, roles={**base.roles, "system": item.name})
     if len(plain) > 1:
-        turned = by_header | {
-            "columns look like systems": -looks,
-            "columns are numbered rather than rows": float(words.is_numbered(heads))
-            - float(words.is_numbered(labels)),
-            "shape": -shape,
-        }
-        yield replace(base, shape="turned", system=item.name, features={**turned, **columns, **dropped})
+        turned = by_header | {"columns look like systems": -looks, "shape": -shape}
+        yield replace(base, shape="turned", features={**turned, **columns, **dropped})
     means = max(sum(name in scored or name in side_columns for name in names) / len(names), -sharing)
     if means >= 0.5 and ("system" in roles or item.name in facts.taken or likeness > 0.0):
-        lost = {
-            name: dropped[name]
-            for name in ("a column of items is left out", "labels that cross are left out")
-        }
-        yield replace(
-            base, shape="means", system=item.name, features={**by_header, **lost, "rows hold means": means}
-        )
+        lost = {name: dropped[name] for name in dropped if name != "a column of systems is left out"}
+        lost["columns of labels are left out"] = 0.0
+        yield replace(base, shape="means", features={**by_header, **lost, "rows hold means": means})
 
 
 def _may_name_rows(facts: Facts, column: Column) -> bool:
@@ -473,7 +429,7 @@ def _may_name_rows(facts: Facts, column: Column) -> bool:
     name, roles = column.name, column.roles
     if name in facts.taken or column.blank:
         return name in (facts.given.get("topic"), facts.given.get("system")) and not column.blank
-    if roles[:1] in (("measure",), ("shard",), ("split",), ("instance",)):
+    if roles[:1] in NO_ROWS:
         return False
     if not column.is_numeric or column.dates:
         return column.unique or bool({"topic", *GROUPING} & set(roles))
@@ -501,20 +457,19 @@ def _numbers_rows(facts: Facts, column: Column) -> bool:
     rises = bool((np.diff(values) > 0).all())
     if not column.counts:
         return rises and column.is_beside
-    apart = signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others)
-    return rises or apart
+    return rises or signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others)
 
 
 def _is_scored(facts: Facts, column: Column) -> bool:
     """Tell whether a column with a word for items or systems holds numbers as other columns do: it is a system."""
     if not column.is_numeric or column.words or column.counts:
         return False
-    plain = [facts[name] for name in facts.numbers if name != column.name and not facts[name].roles]
-    others = [other.values for other in plain]
-    if not others or signs.is_of_another_scale(column.values, others):
+    others = [facts[name] for name in facts.numbers if name != column.name and not facts[name].roles]
+    values = [other.values for other in others]
+    if not others or signs.is_of_another_scale(column.values, values):
         return False
-    top = max(float(np.nanmax(np.abs(other), initial=0.0)) for other in others)
-    alike = all(other.whole for other in plain) and np.nanmax(np.abs(column.values), initial=0.0) <= top
+    top = max(float(np.nanmax(np.abs(other), initial=0.0)) for other in values)
+    alike = all(other.whole for other in others) and np.nanmax(np.abs(column.values), initial=0.0) <= top
     return not column.whole or bool(alike)
 
 
@@ -526,8 +481,7 @@ def _may_score(facts: Facts, column: Column) -> bool:
     if not column.is_numeric:
         if column.blank or column.dates or column.is_wordy or column.is_beside or roles:
             return False
-        finite = int(np.isfinite(column.values).sum())
-        return finite >= max(2.0, 0.1 * column.rows)
+        return int(np.isfinite(column.values).sum()) >= max(2.0, 0.1 * column.rows)
     if not roles or roles == ("measure",) or not column.plain:
         return True
     if roles[0] in ("topic", "system"):
@@ -567,59 +521,37 @@ def are_counted(names: Sequence[str]) -> bool:
     return len(stems) == 1 and stems <= {"", *words.REPEATS} and counting
 
 
-def _leaves_out_systems(facts: Facts, base: Candidate) -> bool:
+def _leaves_out_systems(facts: Facts, base: Reading) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
-    used = (base.item, base.system, *base.repeat, *base.scores, *facts.taken)
-    return any(
-        "system" in column.roles and column.plain and not column.is_numeric and not column.constant
-        for name, column in facts.columns.items()
-        if name not in used
-    )
+    others = facts.list_others(base.item, base.system, *base.repeat, *base.scores, *facts.taken)
+    named = (column for column in others if "system" in column.roles and column.plain)
+    return any(not (column.is_numeric or column.constant) for column in named)
 
 
-def _count_dropped(facts: Facts, base: Candidate) -> int:
+def _count_dropped(facts: Facts, base: Reading) -> int:
     """Return how many columns of labels a reading leaves out that are neither text nor a slice."""
-    used = (base.item, *base.repeat, base.task, *base.scores, *facts.taken)
     known = {*GROUPING, "measure", "shard", "split", "instance"}
-    return sum(
-        not (column.is_numeric or column.blank or column.dates)
-        and 1 < column.distinct <= facts.sheet.rows / 2
-        and not (column.is_wordy or column.is_beside or known & set(column.roles))
-        for name, column in facts.columns.items()
-        if name not in used
-    )
+    others = facts.list_others(*base.roles.values(), *base.repeat, *base.scores, *facts.taken)
+    labels = [column for column in others if not (column.is_numeric or column.blank or column.dates)]
+    several = [column for column in labels if 1 < column.distinct <= facts.sheet.rows / 2]
+    return sum(not (c.is_wordy or c.is_beside or known & set(c.roles)) for c in several)
 
 
-def _is_crossed(facts: Facts, base: Candidate) -> bool:
+def _is_crossed(facts: Facts, base: Reading) -> bool:
     """Tell whether two columns cross completely that a reading takes for scores, or leaves out: items and systems."""
     rows = facts.sheet.rows
     if rows < 6 or (base.repeat and base.item is not None and base.unique):
         return False
+    others = [column for column in facts.list_others(*facts.taken) if not column.blank]
     labels = [
-        column
-        for column in facts.columns.values()
-        if not column.blank
-        and (not column.is_numeric or (column.whole and not column.is_score))
-        and column.name not in facts.taken
-        and column.roles[:1] not in (("measure",), ("shard",), ("split",), ("instance",))
+        column.name
+        for column in others
+        if (not column.is_numeric or (column.whole and not column.is_score))
+        and column.roles[:1] not in NO_ROWS
         and 1 < column.distinct < rows
         and rows % column.distinct == 0
     ]
-    return any(_cross_completely(facts, a.name, b.name) for a, b in combinations(labels[:10], 2))
-
-
-def prefer_id(facts: Facts, best: Candidate, candidates: Sequence[Candidate]) -> Candidate:
-    """Return of candidates that name the items alike, the one whose items are called an id."""
-    if best.item is None or best.item in facts.taken or facts[best.item].header.endswith("id"):
-        return best
-    for other in candidates:
-        column = facts[other.item] if other.item is not None else None
-        if column is None or not column.header.endswith("id") or column.header in words.NAMELESS:
-            continue
-        same = (other.shape, other.system) == (best.shape, best.system) and "topic" in column.roles
-        if same and facts.are_alike(best.item, other.item):
-            return replace(best, item=other.item)
-    return best
+    return any(_cross_completely(facts, a, b) for a, b in combinations(labels[:10], 2))
 
 
 def name_measure(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,11 @@ from shardwise.io.tables.facts import FEW, Doubt, Reading
 from shardwise.io.tables.sheet import ENDS_IN_ID, Column, Sheet
 
 MARKS = ("_", "/", ".", ":", "|", " ", "-")  # between a system and what is measured
+EDGE = 8  # rows at an end of a table in which summaries stand
+LONG = 1 << 16  # rows of a wide table from which no numbers without a word are looked at
+_WORDED = re.compile(
+    r"(?m)^[^\d\n]{1,60}$"
+)  # a name that may be that of a summary: a short one without digits
 
 
 def choose_systems(
@@ -32,11 +38,9 @@ def choose_systems(
     named
         Whether rows have names, so that columns may be measures of one system.
     """
-    first = list(rest).index(numbers[0])
-    for position, name in enumerate(rest):
-        if name not in numbers:
-            _refuse_lost_system(sheet, sheet.columns[name], after=position > first)
     omitted = {name: sheet.columns[name].kind for name in rest if name not in numbers}
+    for name in omitted:
+        _refuse_lost_system(sheet, sheet.columns[name], after=rest.index(name) > rest.index(numbers[0]))
     hollow = [n for n in numbers if n not in sheet.empty and np.isnan(sheet.columns[n].values).all()]
     if len(hollow) < len(numbers):
         omitted |= dict.fromkeys(hollow, "no scores")
@@ -66,8 +70,8 @@ def _refuse_lost_system(sheet: Sheet, column: Column, *, after: bool) -> None:
         problem = "formulas that were never computed"
         mend = "open the workbook in a spreadsheet program and save it"
     elif column.dates:
-        first = (column.words or list(column.labels.names))[0]
-        problem, mend = f"dates where scores should be, such as {first!r}", "format the cells as numbers"
+        problem = f"dates where scores should be, such as {(column.words or column.labels.names)[0]!r}"
+        mend = "format the cells as numbers"
     elif after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:
         problem, mend = f"no scores, but words such as {column.words[0]!r}", "correct them"
     if problem:
@@ -101,19 +105,19 @@ def _split_name(name: str, *, last: bool) -> tuple[str, str] | None:
     """Return a name as system and what is measured, which comes last or first."""
     for mark in MARKS:
         head, separator, tail = name.rpartition(mark) if last else name.partition(mark)
-        system, kind = (head, tail) if last else (tail, head)
+        system, kind = (head.strip(), tail.strip()) if last else (tail.strip(), head.strip())
         if (
             separator
-            and system.strip()
+            and system
             and (words.is_score(kind) or words.simplify_header(kind) in words.BOOKKEEPING)
         ):
-            return system.strip(), kind.strip()
+            return system, kind
     return None
 
 
 def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
     """Return columns of a wide table that are no systems by a word and by numbers; refuse where only one says so."""
-    worded = {name: find_word_sign(name) for name in numbers}
+    worded = {name: _find_word_sign(name) for name in numbers}
     plain = [name for name in numbers if not worded[name]]
     if not plain:
         # a word in each of many names is a part of the names
@@ -123,10 +127,8 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
         # all are called alike, such as latency_a and latency_b: what is measured
         kinds = {(_split_name(n, last=True) or _split_name(n, last=False) or (n, n))[1] for n in numbers}
         if len(kinds) > 1:
-            raise Doubt(
-                f"columns {', '.join(numbers[:4])} may be systems, or numbers of one system",
-                [{"system": numbers}, {"score": numbers[:1]}],
-            )
+            problem = f"columns {', '.join(numbers[:4])} may be systems, or numbers of one system"
+            raise Doubt(problem, [{"system": numbers}, {"score": numbers[:1]}])
         return {}
     omitted: dict[str, str] = {}
     filled = [n for n in numbers if n not in sheet.empty and not sheet.columns[n].words]
@@ -134,72 +136,49 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
         others = {other: sheet.columns[other].values for other in plain if other in filled and other != name}
         if not others:
             continue
-        sign = find_number_sign(sheet, name, others, worded=bool(worded[name]))
+        sign = _find_number_sign(sheet, name, others, worded[name])
+        rest = [other for other in numbers if other != name and other not in omitted]
         if (worded[name] and sign) or sign.startswith("constant"):
             omitted[name] = sign
         elif worded[name] == "strong" and sheet.rows >= 2:
             without = [n for n in numbers if worded[n] != "strong"]
-            raise Doubt(
-                f"column {name!r} may be a system, or a number beside the scores",
-                [{"system": without}, {"system": numbers}],
-            )
+            problem = f"column {name!r} may be a system, or a number beside the scores"
+            raise Doubt(problem, [{"system": without}, {"system": numbers}])
         elif sign and not worded[name] and _is_sure(sheet, name, sign, others):
-            rest = [other for other in numbers if other != name and other not in omitted]
-            raise Doubt(
-                f"column {name!r} is {sign}, so it may be no system",
-                [{"system": rest}, {"system": [*rest, name]}],
-            )
+            problem = f"column {name!r} is {sign}, so it may be no system"
+            raise Doubt(problem, [{"system": rest}, {"system": [*rest, name]}])
     return omitted
 
 
-def find_word_sign(name: str) -> str:
+def _find_word_sign(name: str) -> str:
     """Return how far a name says that a column is no system: "strong" if all of it does, "weak" if a part does."""
     parts, word = words.split_words(name), words.simplify_header(name)
-    if (
-        words.is_summary_header(name)
-        or word in words.BOOKKEEPING
-        or (parts and words.BOOKKEEPING.issuperset(parts))
-    ):
-        return "strong"
-    if word in words.SWING and word not in ("run", "name", "tag", "version"):
+    swings = word in words.SWING and word not in ("run", "name", "tag", "version")
+    beside = word in words.BOOKKEEPING or (parts and words.BOOKKEEPING.issuperset(parts))
+    if words.is_summary_header(name) or beside or swings:
         return "strong"
     return "weak" if words.is_bookkeeping(name) or not words.DELTAS.isdisjoint(parts) else ""
 
 
-def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, worded: bool) -> str:
-    """Return what the numbers of a column say against its being a system; nothing where they do not.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    name
-        A column.
-    others
-        Numbers of the columns that are systems.
-    worded
-        Whether the name of the column says that it is none, so that a weaker sign is enough.
-    """
-    column = sheet.columns[name]
-    values, rest = column.values, list(others.values())
-    if column.constant and len(others) >= 2:
+def _find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], word: str) -> str:
+    """Return what the numbers of a column say against its being a system, where its name says so or not; or nothing."""
+    column, rest = sheet.columns[name], list(others.values())
+    values = column.values
+    if column.constant and len(rest) > 1:
         # one that is always right may be a system, if its score is one that the others have, or all are shares
-        score = float(values[0])
-        low, high = (float(end([end(v) for v in rest])) for end in (np.nanmin, np.nanmax))
+        score, low, high = float(values[0]), float(np.nanmin(rest)), float(np.nanmax(rest))
         within = min(low, 0.0) <= score <= high or (low >= 0.0 and max(high, score) <= 1.0 and score >= 0.0)
-        if within and find_word_sign(name) != "strong" and not ENDS_IN_ID.search(name):
+        if within and word != "strong" and not ENDS_IN_ID.search(name):
             return ""
         if sheet.rows >= FEW:
             return "constant, so no system unless columns names it"
-    derivation = signs.find_derivation(values, others) if len(others) > 1 else ""
-    if derivation:
+    if len(rest) > 1 and (derivation := signs.find_derivation(values, others)):
         loose = derivation.endswith("of the others") and derivation.partition(" ")[0] in signs.LOOSE
         # among right and wrong answers, a good system called cost-aware is the best of the others by chance
-        chance = find_word_sign(name) == "weak" and loose and not signs.is_telling_statistic(values, rest)
-        return "" if chance else derivation
+        return "" if word == "weak" and loose and not signs.is_telling_statistic(values, rest) else derivation
     if signs.is_of_another_scale(values, rest):
         return "of another scale than the scores"
-    if signs.is_of_another_kind(values, rest, larger=not worded):
+    if signs.is_of_another_kind(values, rest, larger=not word):
         return "a whole number beside fractions"
     if signs.is_year(values) and not all(map(signs.is_year, rest)):
         return "a year"
@@ -210,12 +189,12 @@ def find_number_sign(sheet: Sheet, name: str, others: Mapping[str, Floats], *, w
 def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, Floats]) -> bool:
     """Tell whether a sign of the numbers alone is enough to ask: never where cells have few different values."""
     values, rest = sheet.columns[name].values, list(others.values())
-    if not signs.has_many_values(np.column_stack([*rest, values])):
+    joined = np.concatenate([values, *rest])
+    if not signs.has_many_values(joined):
         return False
     if "scale" in sign:
-        joined = np.concatenate(rest)
-        finite = joined[np.isfinite(joined)]
-        return bool(len(finite)) and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
+        shares = joined[len(values) :][np.isfinite(joined[len(values) :])]
+        return len(shares) > 0 and float(shares.min()) >= 0.0 and float(shares.max()) <= 1.0
     if sign.endswith("of the others") or sign.startswith("difference of"):
         # a statistic without a name that says so stands at the edge, or it is a system between others
         numbers = [other for other in sheet.columns if other == name or other in others]
@@ -223,13 +202,8 @@ def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, Floats]) -
     return True
 
 
-MANY = 2000  # items from which only plain words are looked for
-LONG = (1 << 16) + 1  # rows of a wide table from which only plain words are looked for
-EDGE = 8  # rows at an end of a table in which summaries stand
-
-
 def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
-    """Return the reading without rows that sum up others; refuse those of which only one sign speaks.
+    """Return the reading without rows that sum up others and without notes; refuse those of which one sign speaks.
 
     Parameters
     ----------
@@ -241,37 +215,35 @@ def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
     if "topic" not in reading.roles or not reading.scores:
         return reading
     if "system" not in reading.roles:
-        reading = _drop_footnotes(reading)
-    dropped = _find_summaries(reading, exclude)
+        footnotes = _find_footnotes(reading)
+        reading = _drop_rows(reading, footnotes, "rows without scores left out", "; ", 40)
+    return _drop_rows(reading, _find_summaries(reading, exclude), "summary rows left out", ", ", None)
+
+
+def _drop_rows(reading: Reading, dropped: Ints, why: str, mark: str, most: int | None) -> Reading:
+    """Return the reading without some rows, which a note names."""
     if not len(dropped):
         return reading
-    sheet = reading.sheet
-    labels = sheet.columns[reading.roles["topic"]].labels
-    names = dict.fromkeys(labels.names[labels.codes[row]] or "(no name)" for row in dropped.tolist())
-    kept = sheet.without_rows(dropped)
-    if not kept.rows:
+    sheet = reading.sheet.without_rows(dropped)
+    if not sheet.rows:
         raise InputError(
             "contains only aggregate means", where=sheet.source, remedy="give the scores of each item"
         )
-    note = f"summary rows left out: {', '.join(names)}"
-    return replace(reading, sheet=kept, notes=(*reading.notes, note))
+    codes, labels, _ = reading.sheet.columns[reading.roles["topic"]].labels
+    names = dict.fromkeys(labels[code][:most] or "(no name)" for code in codes[dropped].tolist())
+    return replace(reading, sheet=sheet, notes=(*reading.notes, f"{why}: {mark.join(names)}"))
 
 
-def _drop_footnotes(reading: Reading) -> Reading:
-    """Return the reading without rows at the end that hold a text and no score."""
+def _find_footnotes(reading: Reading) -> Ints:
+    """Return rows at the end that hold a text and no score, last first; two rows always stay."""
     sheet = reading.sheet
-    labels = sheet.columns[reading.roles["topic"]].labels
+    codes, names, _ = sheet.columns[reading.roles["topic"]].labels
     empty = np.all([np.isnan(sheet.columns[name].values[-EDGE:]) for name in reading.scores], axis=0)
-    notes: list[str] = []
-    for hollow, code in zip(empty[::-1], labels.codes[:1:-1], strict=False):
-        if not hollow or " " not in labels.names[code].strip():
-            break
-        notes.append(labels.names[code])
-    if not notes:
-        return reading
-    kept = sheet.without_rows(np.arange(sheet.rows - len(notes), sheet.rows))
-    note = f"rows without scores left out: {'; '.join(name[:40] for name in notes)}"
-    return replace(reading, sheet=kept, notes=(*reading.notes, note))
+    noted = [
+        hollow and " " in names[code].strip() for hollow, code in zip(empty[::-1], codes[:1:-1], strict=False)
+    ]
+    count = [*noted, False].index(False)
+    return np.arange(sheet.rows - 1, sheet.rows - 1 - count, -1)
 
 
 def _find_summaries(reading: Reading, exclude: Sequence[str]) -> Ints:
@@ -283,18 +255,14 @@ def _find_summaries(reading: Reading, exclude: Sequence[str]) -> Ints:
     items = sheet.columns[reading.roles["topic"]].labels
     units = np.arange(sheet.rows) if wide else items.codes
     names = [items.names[code] for code in items.codes.tolist()] if wide else items.names
-    edge = {*range(min(2, sheet.rows)), *range(max(2, sheet.rows - EDGE), sheet.rows)} if wide else set()
-    asked = [name for name in items.names if name not in exclude]
-    if len(names) >= (LONG if wide else MANY):
-        known = {name for name in asked if name.lower() in words.SUMMARIES}
-        candidates = [k for k, name in enumerate(names) if name in known] if known else []
-    else:
-        known = {name for name in asked if words.is_summary(name) or (wide and not name)}
-        at_edge = known | {name for name in asked if _sums_up(name)}
-        candidates = [k for k, name in enumerate(names) if name in (at_edge if k in edge else known)]
+    asked = {name for name in _WORDED.findall("\n".join(items.names)) if name not in exclude}
+    known = {name for name in asked if words.is_summary(name)} | ({""} - {*exclude} if wide else set())
+    ends = {*range(min(2, sheet.rows)), *range(max(2, sheet.rows - EDGE), sheet.rows)} if wide else set()
+    summing = {k for k in ends if names[k] in asked and _sums_up(names[k])}
+    candidates = [k for k, name in enumerate(names) if name in known or k in summing]
     if wide:
         table = np.column_stack([sheet.columns[name].values for name in reading.scores])
-        if not candidates and names[-1] not in exclude and len(names) < LONG:
+        if not candidates and names[-1] not in exclude:
             candidates = _find_unlabelled(sheet, table, names)
     if not candidates or (not wide and len(names) - len(candidates) < 2):
         return np.zeros(0, dtype=np.int64)
@@ -320,7 +288,7 @@ def _find_summaries(reading: Reading, exclude: Sequence[str]) -> Ints:
         telling = apart or bool(np.isinf(table[k]).any())  # formulas that were never computed
         if statistic or (outside and telling and (words.is_summary(name) or _sums_up(name))):
             dropped.append(k)
-        elif words.is_summary(name) or k in edge:
+        elif words.is_summary(name) or k in ends:
             raise _doubt_row(sheet, int(rows[0]), name, "may be an item, or sum up others")
     return np.flatnonzero(np.isin(units, dropped))
 
@@ -332,16 +300,14 @@ def _sums_up(name: str) -> bool:
 def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
     """Return the last row, where its numbers alone say that it sums up all above: their mean, sum or deviation."""
     last = len(table) - 1
-    if last < 3 or not np.isfinite(table[last]).any():
+    if not 3 <= last < LONG or not np.isfinite(table[last]).any():
         return []
-    statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
-    if names[last].strip().lower() in words.SUMMARIES and statistic:
-        return [last]
     if table.shape[1] == 1:
         # one number may be a mean by chance, unless it has more digits than the scores
         digits = [signs.decimals_of(float(value)) for value in table[np.isfinite(table)]]
         if digits[-1] <= max(digits[:-1]):
             return []
+    statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
     # where cells have few values, as right and wrong, the row has to be of another kind
     apart = not np.isin(table[last], table[:last]).any()
     several = table.shape[1] > 1 and signs.has_many_values(table)

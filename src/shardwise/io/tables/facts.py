@@ -1,10 +1,12 @@
-"""Which column of a table is what: by the caller, by headers and by cells; and the reading that comes of it."""
+"""What is known of a table: what the caller says of its columns, how they cross, and the reading that comes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -15,22 +17,28 @@ from shardwise.io.tables.sheet import Column, Labels, Sheet
 from shardwise.io.tables.words import NAMELESS, list_roles, simplify_header
 
 Columns = Mapping[str, str | Sequence[str]]
+"""Column or columns by role, as a caller names them or a refusal offers them."""
+Shape = Literal["long", "wide", "turned", "folds", "measures", "means"]
 
 SAID = {"topic": "item", "value": "score"}  # what the caller calls our roles
 ROLES = {
     **ROLE_OF, "cluster": "cluster", "score": "value", "value": "value", "measure": "measure", "repeat": "instance",
     "slice": "slice",
 }  # fmt: skip
-
-
-PLURALS = {"repeat": "repeats", "instance": "repeats"}
-"""Roles whose plural is another word."""
+SEVERAL = ("topic", "system", "instance", "value", "slice")
+"""Roles that several columns may have."""
 SLICE = "a slice"
 """Why a column is left out whose labels of the items answers may be broken down by."""
 OWN_MEANING = (("task",), ("cluster",), ("topic",), ("system",))
 """First roles of headers that naming a column for slices does not change."""
-MOST_NAMED = 8
-"""Columns that the words of a reading list."""
+MOST_NAMED = 8  # columns that the words of a reading list
+MOST_OFFERED = 2  # readings that a refusal offers
+MOST_LISTED = 12  # columns that a refusal describes
+FEW = 5  # rows from which a constant column says something
+
+_TABLE = Path(__file__).with_name("points.txt").read_text(encoding="utf-8")
+POINTS = {line[5:].strip(): float(line[:5]) for line in _TABLE.splitlines() if line and line[0] != "#"}
+"""What may speak for and against a reading, with its points."""
 
 
 class Choice(dict[str, str]):
@@ -48,28 +56,56 @@ class Choice(dict[str, str]):
         parts = []
         for role, names in self.items():
             several = names.split("+")
-            noun = PLURALS.get(role, f"{role}s")
             more = ", …" if len(several) > MOST_NAMED else ""
             where = (
                 f"the columns {', '.join(several[:MOST_NAMED])}{more}" if len(several) > 1 else f"in {names}"
             )
-            parts.append(f"{noun} are {where}")
+            parts.append(f"{'repeat' if role == 'instance' else role}s are {where}")
         return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
-    """A table as it was understood: the column of every role, the columns of scores, and what was left out."""
+    """A way to read a table: the column of every role, the columns of scores, and what speaks for it."""
 
     sheet: Sheet
+    shape: Shape
     roles: dict[str, str]
-    scores: tuple[str, ...]  # of a long table measures, of a wide one systems
-    wide: bool
-    omitted: dict[str, str] = field(default_factory=dict)  # column -> why
-    parts: dict[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
+    scores: tuple[str, ...] = ()  # of a long table measures, of a wide one systems
+    features: dict[str, float] = field(default_factory=dict)
+    repeat: tuple[str, ...] = ()
+    unique: bool = True  # whether every cell has one score
+    factor: str | None = None  # a column that no word names, and that tells several scores of a cell apart
+    apart: bool = False  # whether no item has scores of two systems
+    omitted: Mapping[str, str] = field(default_factory=dict)  # column -> why
+    parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # column -> its system and measure
     notes: tuple[str, ...] = ()
-    folds: bool = False  # whether the columns of scores are repeats of one system
     perhaps: Choice | None = None  # of one system, the columns by which there would be several
+
+    @property
+    def item(self) -> str | None:
+        """The column of the items."""
+        return self.roles.get("topic")
+
+    @property
+    def system(self) -> str | None:
+        """The column of the systems."""
+        return self.roles.get("system")
+
+    @cached_property
+    def points(self) -> float:
+        """Sum of the points of all features."""
+        return sum(POINTS[name] * times for name, times in self.features.items())
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether the columns of scores are systems, perhaps of several measures."""
+        return self.shape in ("wide", "turned")
+
+    @property
+    def wide(self) -> bool:
+        """Whether each column of scores is a system."""
+        return self.by_columns and not self.parts
 
     @property
     def slices(self) -> tuple[str, ...]:
@@ -84,8 +120,11 @@ class Reading:
             for role, name in self.roles.items()
             if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
         }
-        words |= {"instance": "repeat"} if self.folds else {}
+        words |= {"instance": "repeat"} if self.shape == "folds" else {}
         return {role: word for role, word in words.items() if word != role and not set(word) & {"#", "+"}}
+
+
+# what the caller says -------------------------------------------------------------------------------------------------
 
 
 def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
@@ -102,26 +141,21 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
     for word, given in columns.items():
         role = ROLES.get(simplify_header(word))
         if role is None:
-            raise InputError(
-                f"a column cannot be a {word!r}",
-                remedy="name item, system, repeat, score, cluster, task, shard, split or measure",
-                argument="columns",
-                value=word,
-            )
-        names = [given] if isinstance(given, str) else list(given)
-        if isinstance(given, str) and given.lower() not in map(str.lower, sheet.columns):
-            names = given.split("+")
-        matches = {name: find_column(sheet, name) for name in names}
-        for name in (name for name, match in matches.items() if match is None):
-            raise refuse_column(sheet, name)
-        named[role] = tuple(match for match in matches.values() if match is not None)
-        if role == "slice":
-            # columns that have a meaning of their own keep it
-            named[role] = tuple(name for name in named[role] if list_roles(name)[:1] not in OWN_MEANING)
-        if len(names) > 1 and role not in ("topic", "system", "instance", "value", "slice"):
-            raise InputError(
-                f"{word} is one column, not {len(names)}", argument="columns", value=given, where=sheet.source
-            )
+            remedy = "name item, system, repeat, score, cluster, task, shard, split or measure"
+            raise InputError(f"a column cannot be a {word!r}", remedy=remedy, argument="columns", value=word)
+        whole = not isinstance(given, str) or find_column(sheet, given) is not None
+        names = ([given] if isinstance(given, str) else [*given]) if whole else str(given).split("+")
+        matches = [find_column(sheet, name) for name in names]
+        if None in matches:
+            raise refuse_column(sheet, names[matches.index(None)])
+        # columns that have a meaning of their own keep it
+        kept = [
+            str(name) for name in matches if role != "slice" or list_roles(str(name))[:1] not in OWN_MEANING
+        ]
+        named[role] = tuple(kept)
+        if len(names) > 1 and role not in SEVERAL:
+            problem = f"{word} is one column, not {len(names)}"
+            raise InputError(problem, argument="columns", value=given, where=sheet.source)
     return named
 
 
@@ -134,25 +168,14 @@ def find_column(sheet: Sheet, given: str) -> str | None:
 
 def refuse_column(sheet: Sheet, given: str) -> InputError:
     """Return the refusal of a name that no column has."""
+    have = f"it has {', '.join(show_column(sheet, column) for column in sheet.columns)}"
     return InputError(
-        f"has no column {given!r}",
-        where=sheet.source,
-        remedy=f"it has {', '.join(show_column(sheet, column) for column in sheet.columns)}",
-        argument="columns",
-        value=given,
+        f"has no column {given!r}", where=sheet.source, remedy=have, argument="columns", value=given
     )
 
 
 def show_column(sheet: Sheet, name: str) -> str:
-    """Return what the caller can call a column: its name, or its number where it has none that can be listed.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    name
-        A column of it.
-    """
+    """Return what the caller can call a column: its name, or its number where it has none that can be listed."""
     listed = name == name.strip() and not set(name) & set(",+")
     return name if name and listed else f"#{list(sheet.columns).index(name) + 1}"
 
@@ -170,10 +193,9 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
         What the caller says of columns; one that is something already is no factor beside it.
     """
     known = {name.lower(): name for name in sheet.columns}
-    taken = {
-        name for given in (columns or {}).values() for name in ([given] if isinstance(given, str) else given)
-    }
-    seen: set[str] = {ROLES.get(simplify_header(word), word) for word in columns or {}}
+    given = (columns or {}).items()
+    taken = {name for _, names in given for name in ([names] if isinstance(names, str) else names)}
+    seen: set[str] = {ROLES.get(simplify_header(word), word) for word, _ in given}
     factors = []
     for word in dict.fromkeys(part for name in names for part in name.split(":")):
         name = known.get(word.lower(), "")
@@ -182,10 +204,6 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
             factors.append(name)
         seen |= roles
     return tuple(factors)
-
-
-LONGEST = 100  # characters of a name; what is longer is a text
-FEW = 5  # rows from which a constant column says something
 
 
 @dataclass(frozen=True)
@@ -217,9 +235,8 @@ class Facts:
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """Columns that may hold scores."""
-        return tuple(
-            name for name, column in self.columns.items() if name in self.sheet.empty or column.is_numeric
-        )
+        empty = self.sheet.empty
+        return tuple(name for name, column in self.columns.items() if name in empty or column.is_numeric)
 
     @cached_property
     def first(self) -> str:
@@ -228,6 +245,10 @@ class Facts:
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
+
+    def list_others(self, *names: str | None) -> list[Column]:
+        """Return the columns that are none of some."""
+        return [column for name, column in self.columns.items() if name not in names]
 
     def count(self, *names: str) -> int:
         """Return how many different combinations of labels some columns have."""
@@ -267,23 +288,7 @@ def _count_keys(labels: Sequence[Labels]) -> int:
     return len(np.unique(keys))
 
 
-def may_name_systems(column: Column) -> bool:
-    """Tell whether a column may be offered as that of the systems: by its word, or as it holds several short names."""
-    if column.distinct < 2 or any("system" in list_roles(part) for part in column.name.split("+")):
-        return column.distinct > 1
-    short = max(map(len, column.first_names), default=0) <= LONGEST
-    numbers = column.is_numeric and not list_roles(column.name)
-    return short and not (numbers or column.dates or column.is_beside)
-
-
 # refusals: what cannot be decided, and the options that decide it, each tried before it is offered -------------------
-
-MOST_OFFERED = 2  # readings that a refusal offers
-MOST_LISTED = 12  # columns that a refusal describes
-
-
-Choices = Mapping[str, str | Sequence[str]]
-"""Column or columns by role, of a reading that may be meant."""
 
 
 @dataclass
@@ -291,7 +296,7 @@ class Doubt(Exception):
     """A table that is not read: the problem, what may be done to the table, and the options that may decide."""
 
     problem: str
-    choices: Sequence[Choices] = ()  # column or columns by role, for each reading that may be meant
+    choices: Sequence[Columns] = ()  # column or columns by role, for each reading that may be meant
     exclude: str | None = None  # the row or column that may be left out
     mend: str | tuple[Part, ...] = ""  # what else may be done, before the options
     rename: str = ""  # what else may be done, after them
@@ -339,9 +344,9 @@ def write_refusal(
         for name, column in list(sheet.columns.items())[:MOST_LISTED]:
             many = "" if column.blank else f", {column.distinct} different"
             kinds.append(f"{show_column(sheet, name)} ({column.kind}{many})")
-        more = ", …" if len(sheet.columns) > MOST_LISTED else ""
+        kinds += ["…"] * (len(sheet.columns) > MOST_LISTED)
         form = Option("columns", Choice({"item": "…", "system": "…", "score": "…"}))
-        steps.append(("say which column is what by ", form, f": it has {', '.join(kinds)}{more}"))
+        steps.append(("say which column is what by ", form, f": it has {', '.join(kinds)}"))
     return InputError(
         doubt.problem,
         where=doubt.where or sheet.source,
@@ -351,7 +356,7 @@ def write_refusal(
     )
 
 
-def spell_choice(sheet: Sheet, choice: Choices) -> Choice:
+def spell_choice(sheet: Sheet, choice: Columns) -> Choice:
     """Return a reading as the caller can spell it."""
     columns = {role: [names] if isinstance(names, str) else names for role, names in choice.items()}
     return Choice(
@@ -364,21 +369,13 @@ def list_some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:4])}{' …' if len(names) > 4 else ''}"
 
 
-def quote_column(sheet: Sheet, name: str) -> str:
-    """Return a column as sentences name it."""
-    return repr(name) if name else f"column {show_column(sheet, name)}"
+def quote_columns(sheet: Sheet, *names: str) -> str:
+    """Return columns as sentences name them."""
+    return " and ".join(repr(name) if name else f"column {show_column(sheet, name)}" for name in names)
 
 
 def refuse_words(sheet: Sheet, name: str) -> InputError:
-    """Return the refusal of a column of scores for its cells that are not numbers, with their count.
-
-    Parameters
-    ----------
-    sheet
-        The table.
-    name
-        A column of scores.
-    """
+    """Return the refusal of a column of scores for its cells that are not numbers, with their count."""
     column = sheet.columns[name]
     if column.parsed.problem:
         return InputError(
@@ -393,14 +390,14 @@ def refuse_words(sheet: Sheet, name: str) -> InputError:
     shown = ", ".join(list(dict.fromkeys(column.words))[1:4])
     also = f", also {shown}" if shown else ""
     many = f" ({format_count(len(rows), 'such cell')}{also})" if len(rows) > 1 else ""
+    leave, zero = Option("missing", "leave"), Option("missing", "zero")
     remedy: tuple[Part, ...] = (
         "correct it, or treat such cells as missing with ",
-        Option("missing", "leave"),
+        leave,
         " or as zero with ",
-        Option("missing", "zero"),
+        zero,
     )
     if "," in token and token.replace(",", "", 1).replace("-", "", 1).isdecimal():
         remedy = (f"write it with a point, as in {token.replace(',', '.')}",)
-    return InputError(
-        f"{name}: {token!r} is not a number{many}", where=sheet.place(int(rows[0])), remedy=remedy
-    )
+    where = sheet.place(int(rows[0]))
+    return InputError(f"{name}: {token!r} is not a number{many}", where=where, remedy=remedy)

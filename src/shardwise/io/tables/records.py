@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.libraries import xr
 from shardwise.core.scores import DETERMINISTIC, HUMAN, SLICE_PREFIX, Labelled, find_missing, find_undefined
 from shardwise.io.natural_order import natural_order
@@ -53,13 +53,6 @@ class Records:
     excluded: frozenset[str] = frozenset()  # names that the caller leaves out and that were there
     perhaps: str = ""  # of one system, the columns by which there would be several
 
-    def keep_rows(self, rows: Ints) -> Records:
-        """Return some of the scores."""
-        labels = {role: labels.take_rows(rows) for role, labels in self.labels.items()}
-        measures, values, locate_row = self.measures.take_rows(rows), self.values[rows], self.place
-        kept = replace(self, labels=labels, measures=measures, values=values)
-        return replace(kept, place=lambda k: locate_row(int(rows[k])))
-
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -97,77 +90,61 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
     whole, sheet = sheet, reading.sheet
     # rows were dropped from both alike; the whole still has the columns of factors
     factored = whole if whole.rows == sheet.rows else sheet
-    labels = {
-        role: sheet.require_labels(name)
-        for role, name in reading.roles.items()
-        if role in DIMENSIONS or role in ITEM_LABELS
-    } | {name: factored.require_labels(name) for name in further}
+    dropped, met = _find_left_out(reading, wishes)
+    if len(dropped):
+        sheet, factored = sheet.without_rows(dropped), factored.without_rows(dropped)
+    excluded = met.union(name for name in wishes.exclude if name in whole.columns)
     slices = {_name_slice(name): name for name in reading.slices if name not in further}
+    kinds = (*DIMENSIONS, *ITEM_LABELS)
+    labels = {role: sheet.require_labels(name) for role, name in reading.roles.items() if role in kinds}
+    labels |= {name: factored.require_labels(name) for name in further}
     labels |= {called: sheet.columns[name].labels for called, name in slices.items()}
-    excluded = {name for name in wishes.exclude if name in whole.columns}
-    dropped = np.zeros(sheet.rows, dtype=bool)
-    for role in ("topic", "system") if wishes.exclude else ():
-        codes, names, _ = labels.get(role) or Labels.repeat_name("", sheet.rows)
-        met = [k for k, name in enumerate(names) if name in wishes.exclude]
-        excluded |= {names[k] for k in met}
-        dropped |= np.isin(codes, met)
-    rows = np.flatnonzero(~dropped) if dropped.any() else None
-    labels = {role: entry.take_rows(rows) for role, entry in labels.items()}
-    numbers = np.arange(sheet.rows) if rows is None else rows
-    count, times = len(numbers), len(reading.scores)
+    count, times = sheet.rows, len(reading.scores)
     numbered = "topic" not in labels
     if numbered:
-        labels["topic"] = Labels(np.arange(count, dtype=np.int32), [str(k + 1) for k in numbers.tolist()])
-    wide = reading.wide or bool(reading.parts)
+        labels["topic"] = Labels(np.arange(count, dtype=np.int32), [str(k + 1) for k in range(count)])
+    wide, folds = reading.by_columns, reading.shape == "folds"
     unnamed = not wide and "system" not in labels and not system
     if not wide:
         labels.setdefault("system", Labels.repeat_name(system or sheet.system, count))
         _number_repeats(labels)
-    measures = _label_measures(reading, wishes.measure, rows, count)
     labels = {role: Labels(np.tile(entry.codes, times), *entry[1:]) for role, entry in labels.items()}
     if wide:
-        systems = [reading.parts.get(name, (name, ""))[0] for name in reading.scores]
-        labels["system"] = _repeat_each(systems, count)
-    if reading.folds:
+        labels["system"] = _repeat_each([reading.parts.get(n, (n, ""))[0] for n in reading.scores], count)
+    if folds:
         labels["instance"] = _repeat_each(reading.scores, count)
-    values, words = [], 0
-    for name in reading.scores:
-        column = sheet.columns[name]
-        cells = column.values if rows is None else column.values[rows]
-        odd = np.isinf(cells)
-        if column.parsed.problem or (odd.any() and wishes.missing not in ("leave", "zero")):
-            raise refuse_words(sheet, name)
-        words += int(odd.sum())
-        values.append(
-            np.where(odd, np.nan if wishes.missing == "leave" else 0.0, cells) if odd.any() else cells
-        )
-    filled = [sheet.columns[name] for name in reading.scores if name not in sheet.empty]
-    flat = [column for column in filled if wide and sheet.rows >= FEW and column.constant]
-    notes = [*reading.notes, *(f"{column.name} has {column.values[0]:g} in every row" for column in flat)]
-    notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
-    omitted = [
-        f"{name or '#1'} ({why})"
-        for name, why in reading.omitted.items()
-        if (name or why != "text") and why != SLICE
-    ]
-    if omitted:
-        notes.append(f"left out: {', '.join(omitted)}")
+    columns = [sheet.columns[name] for name in reading.scores]
+    values = columns[0].values if times == 1 else np.concatenate([column.values for column in columns])
+    odd = np.isinf(values)
+    for column in columns:
+        strange = odd.any() and wishes.missing not in ("leave", "zero") and np.isinf(column.values).any()
+        if column.parsed.problem or strange:
+            raise refuse_words(sheet, column.name)
+    notes = [*reading.notes]
+    if wide and sheet.rows >= FEW:
+        flat = [column for column in columns if column.name not in sheet.empty and column.constant]
+        notes += [f"{column.name} has {column.values[0]:g} in every row" for column in flat]
+    notes += dict.fromkeys(note for column in columns for note in column.parsed.notes)
+    reasons = {name: why for name, why in reading.omitted.items() if (name or why != "text") and why != SLICE}
+    if reasons:
+        notes.append("left out: " + ", ".join(f"{name or '#1'} ({why})" for name, why in reasons.items()))
     if excluded:
         notes.append(f"left out as asked: {', '.join(sorted(excluded))}")
-    if words:
+    if odd.any():
+        values = np.where(odd, np.nan if wishes.missing == "leave" else 0.0, values)
         became = "missing" if wishes.missing == "leave" else "zero"
-        notes.append(f"{format_count(words, 'cell')} of words read as {became}")
+        notes.append(f"{format_count(int(odd.sum()), 'cell')} of words read as {became}")
     repeat = simplify_header(reading.roles.get("instance", "")) if "instance" in labels else ""
     sampled = "samples" if repeat in SAMPLED - {"epoch"} else "seeds" if "seed" in repeat else ""
     return Records(
         source=sheet.source,
         labels=labels,
-        measures=measures,
-        values=values[0] if times == 1 else np.concatenate(values),
-        place=lambda k: sheet.place(int(numbers[k % count])),
+        measures=_label_measures(reading, sheet, wishes.measure),
+        values=values,
+        place=lambda k: sheet.place(k % count),
         nouns=reading.nouns,
         notes=tuple(notes),
-        primary=find_headline(reading.scores) if times > 1 and not wide and not reading.folds else "",
+        primary=find_headline(reading.scores) if times > 1 and not wide and not folds else "",
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
         factors=tuple(further),
@@ -175,9 +152,29 @@ def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool
         numbered=numbered,
         unnamed=unnamed,
         repeats_kind=sampled,
-        excluded=frozenset(excluded),
+        excluded=excluded,
         perhaps=str(reading.perhaps or ""),
     )
+
+
+def _find_left_out(reading: Reading, wishes: Wishes) -> tuple[Ints, frozenset[str]]:
+    """Return rows of items and systems that the caller leaves out, with these, and of tasks not asked for."""
+    sheet, roles = reading.sheet, reading.roles
+    dropped, met = np.zeros(sheet.rows, dtype=bool), set[str]()
+    for role in ("topic", "system") if wishes.exclude else ():
+        if role in roles and not (role == "system" and reading.by_columns):
+            codes, names, _ = sheet.columns[roles[role]].labels
+            dropped |= np.isin(codes, [k for k, name in enumerate(names) if name in wishes.exclude])
+            met |= {*names} & {*wishes.exclude}
+    if wishes.tasks:
+        if "task" not in roles:
+            raise InputError("has no tasks", where=sheet.source, remedy=("leave out ", Option("task")))
+        codes, names, _ = sheet.columns[roles["task"]].labels
+        for task in wishes.tasks:
+            if task not in names:
+                raise refuse_unknown("task", task, names)
+        dropped |= ~np.isin(codes, [k for k, name in enumerate(names) if name in wishes.tasks])
+    return np.flatnonzero(dropped), frozenset(met)
 
 
 def _name_slice(column: str) -> str:
@@ -185,22 +182,22 @@ def _name_slice(column: str) -> str:
     return SLICE_PREFIX * (column in (*DIMENSIONS, *ITEM_LABELS, HUMAN, DETERMINISTIC)) + column
 
 
-def _label_measures(reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
+def _label_measures(reading: Reading, sheet: Sheet, measure: str | None) -> Labels:
     """Return the measure of each score: by a column that names it, by the columns of scores, or as the caller says."""
     scores = reading.scores
     if "measure" in reading.roles:
-        kinds = reading.sheet.require_labels(reading.roles["measure"]).take_rows(rows)
+        kinds = sheet.require_labels(reading.roles["measure"])
         return Labels(np.tile(kinds.codes, len(scores)), kinds.names)
-    if reading.folds:
+    if reading.shape == "folds":
         names = [measure or "score"] * len(scores)
-    elif reading.wide or reading.parts:
+    elif reading.by_columns:
         common = measure or name_measure(scores) or "score"
         names = [reading.parts.get(name, (name, common))[1] for name in scores]
     else:
         called = measure if measure and len(scores) == 1 else "score"
         names = [called if is_value(name) else name for name in scores]
         names = names if len(set(names)) == len(names) else list(scores)
-    return _repeat_each(names, count)
+    return _repeat_each(names, sheet.rows)
 
 
 def _repeat_each(names: Sequence[str], count: int) -> Labels:
@@ -374,7 +371,7 @@ def arrange_scores(parts: Sequence[Records], missing: Missing | None = None) -> 
         for role, entry in labels.items()
         if len(set(entry)) > 1 and (role in asked or len(set(entry)) < len(entry))
     }
-    names = {dim: _number_names(dim, axes[dim].names) for dim in dims}
+    names = {dim: _make_index(dim, axes[dim].names) for dim in dims}
     coordinates = {role: (("topic",), np.array(entry)) for role, entry in labels.items()}
     read_as = _describe_reading(out, run, dims, measured.names, nouns, labels, parts, axes["system"].names)
     for name in slices:
@@ -403,23 +400,11 @@ def arrange_scores(parts: Sequence[Records], missing: Missing | None = None) -> 
 
 def make_dataset(arranged: Arranged) -> xr.Dataset:
     """Return scores as a Dataset."""
-    from xarray.indexes import PandasIndex
-
     first = arranged.tables[0]
-    coords: dict[Any, Any] = dict(first.coordinates)
-    indexes = {}
-    for dim in reversed(first.dims):
-        # arrays of text lose zero bytes at the end
-        names = first.labels[dim]
-        kind: Any = np.int64 if names and isinstance(names[0], int) else np.str_
-        if kind is np.str_ and any(name.endswith("\0") for name in names):
-            kind = object
-        array = np.array(list(names), dtype=kind)
-        indexes[dim] = PandasIndex(array, dim, array.dtype)
-        coords = {**indexes[dim].create_variables(), **coords}
+    coords: dict[str, Any] = {dim: (dim, first.labels[dim]) for dim in first.dims}
     return xr.Dataset(
         {table.name: (table.dims, table.values, dict(table.attrs)) for table in arranged.tables},
-        coords=xr.Coordinates(coords, {dim: indexes[dim] for dim in first.dims}),
+        coords={**coords, **first.coordinates},
         attrs={"primary": arranged.primary} if arranged.primary else None,
     )
 
@@ -529,9 +514,10 @@ def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
-def _number_names(dim: str, names: Sequence[str]) -> list[Any]:
-    """Return the names of levels: whole numbers if they are of splits or instances, else text."""
+def _make_index(dim: str, names: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return the labels of a dimension: whole numbers if they are of splits or instances, else text."""
     numbered = dim in ("split", "instance")
     if numbered and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
-        return [int(name) for name in names]
-    return list(names)
+        return np.array(list(names), dtype=np.int64)
+    # arrays of text lose zero bytes at the end
+    return np.array(list(names), dtype=object if any(name.endswith("\0") for name in names) else np.str_)

@@ -12,8 +12,8 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.scores import clean_noun
 from shardwise.io.tables import words
-from shardwise.io.tables.candidates import POINTS, list_candidates
-from shardwise.io.tables.facts import Choice, Columns, Facts, find_column, refuse_column
+from shardwise.io.tables.candidates import list_readings
+from shardwise.io.tables.facts import POINTS, Choice, Columns, Facts, find_column, refuse_column
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.sheet import FIRST, Labels, Sheet
 from shardwise.io.tables.words import list_roles, share_of_models, simplify_header, split_words
@@ -142,7 +142,7 @@ def _find_opponents(
         if all(name in labels for name in pair) and _are_opponents(sheet, *pair):
             # more has to speak for votes than for any reading as scores
             points = POINTS["two columns name opponents"] + won * POINTS["a column says which won"]
-            best = next(iter(list_candidates(Facts(sheet, {}))), None)
+            best = next(iter(list_readings(Facts(sheet, {}))), None)
             if best is None or best.points < points:
                 return pair, _find_ends(*pair) or ("first", "second")
     return None

@@ -36,23 +36,19 @@ SHARE = (
 )
 
 
-def _draw_permuted(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
-    """Shuffle the systems within each topic, then move them to their true means."""
-    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
+def draw_rows(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+    """Shuffle the systems within each topic, or draw topics with replacement; then move systems to their true means."""
+    axes = scenario.dims.index("topic"), scenario.dims.index("system")
+    y = np.moveaxis(scenario.facts["scores"], axes, (0, 1))
     t, r = y.shape[:2]
     out = np.empty((count, *y.shape))
-    rows = np.arange(t)[:, None]
     for k in range(count):
-        order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
-        out[k] = y[rows, order]
-    return _add_effects(scenario, _restore_axes(out, scenario.dims))
-
-
-def draw_resampled(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
-    """Draw topics with replacement from scores whose system means are alike, then move them to their true means."""
-    y = np.moveaxis(scenario.facts["scores"], _find_axes(scenario.dims), (0, 1))
-    drawn = np.stack([make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
-    return _add_effects(scenario, _restore_axes(y[drawn], scenario.dims))
+        rng = make_generator(seed, first + k)
+        if scenario.kind == "permute":
+            out[k] = y[np.arange(t)[:, None], rng.permuted(np.tile(np.arange(r), (t, 1)), axis=1)]
+        else:
+            out[k] = y[rng.integers(t, size=t)]
+    return _add_effects(scenario, np.moveaxis(out, (1, 2), (1 + axes[0], 1 + axes[1])))
 
 
 def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
@@ -122,11 +118,11 @@ def data_null(
             remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
-        return Scenario(kind, dims, scores.shape, claim, truth, _draw_permuted, {"scores": scores})
+        return Scenario(kind, dims, scores.shape, claim, truth, draw_rows, {"scores": scores})
     others = tuple(axis for axis in range(scores.ndim) if axis != system)
     level = scores - scores.mean(axis=others, keepdims=True) + scores.mean()
     if kind == "resample":
-        return Scenario(kind, dims, scores.shape, claim, truth, draw_resampled, {"scores": level})
+        return Scenario(kind, dims, scores.shape, claim, truth, draw_rows, {"scores": level})
     fixed, flipped = _split_effects(level, dims, claim)
     facts = {"fixed": fixed, "flipped": flipped}
     return Scenario(kind, dims, scores.shape, claim, truth, _draw_flipped, facts)
@@ -198,16 +194,6 @@ def _split_effects(y: Floats, dims: tuple[str, ...], claim: Claim) -> tuple[Floa
 
 def _undo_centring(levels: int) -> float:
     return float(np.sqrt(levels / (levels - 1)))
-
-
-def _find_axes(dims: tuple[str, ...]) -> tuple[int, int]:
-    return dims.index("topic"), dims.index("system")
-
-
-def _restore_axes(batch: Floats, dims: tuple[str, ...]) -> Floats:
-    """Move (B, T, R, …) back to (B, *dims)."""
-    topic, system = _find_axes(dims)
-    return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
 
 
 def _add_effects(scenario: Scenario, batch: Floats) -> Floats:
@@ -342,14 +328,13 @@ def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
     order = np.argsort(scores.mean(axis=0), kind="stable")
     best, end = order[:1], 0
 
-    def are_equalized(some: Floats) -> bool:
-        weights = tilted_weights(some)
-        return weights is not None and effective_topics(weights) >= SHARE * len(some)
-
     # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
     for start in range(r):
         end = max(end, start + 1)
-        while end < r and end - start < top and are_equalized(scores[:, order[start : end + 1]]):
+        while end < r and end - start < top:
+            weights = tilted_weights(scores[:, order[start : end + 1]])
+            if weights is None or effective_topics(weights) < SHARE * len(scores):
+                break
             end += 1
         if end - start > len(best):
             best = order[start:end]

@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import xarray as xr
 
 from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.scenarios.base import Scenario
-from shardwise.lab.simulate_scores import label_table
 
 Figure = Literal["figure-2", "figure-3", "figure-4"]
 FIGURES = ("figure-2", "figure-3", "figure-4")
@@ -110,50 +108,6 @@ def j15_scenario(
         _draw_j15,
         facts,
     )
-
-
-def j15_preset(
-    figure: Figure,
-    *,
-    mu: float | None = None,
-    sigma: float | None = None,
-    topics: int = 50,
-    instances: int = 100,
-    seed: int = 0,
-) -> xr.DataArray:
-    """Return one score table as J15 simulates it; the second system of figures 2 and 4 is deterministic.
-
-    Parameters
-    ----------
-    figure : {"figure-2", "figure-3", "figure-4"}
-        ``figure-2``, ``figure-3`` or ``figure-4``.
-    mu : float, optional
-        Mean of the instances' distribution: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
-    sigma : float, optional
-        Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
-        paper does not state, .1.
-    topics : int
-        Number of topics.
-    instances : int
-        Number of instances of the non-deterministic system.
-    seed : int
-        Where the random numbers start.
-
-    Returns
-    -------
-    DataArray
-        Scores by topic, system and instance.
-
-    >>> y = j15_preset("figure-4", seed=1)
-    >>> y.dims, y.shape, y.deterministic.values
-    (('topic', 'system', 'instance'), (50, 2, 100), array([False,  True]))
-    """
-    made = j15_scenario(figure, mu=mu, sigma=sigma, topics=topics, instances=instances)
-    y = label_table(
-        made, seed, ["non-deterministic", "deterministic"] if "instance" in made.dims else ["a", "b"]
-    )
-    of_mu, of_sigma = draw_parameters(made, 0, 1, seed)
-    return y.assign_attrs(mu=float(of_mu[0]), sigma=float(of_sigma[0]))
 
 
 def expected_score(mu: Floats | float, sigma: Floats | float) -> Floats:

@@ -11,7 +11,7 @@ inside a cell a score is uniform. So a mean is a sum, and means can be set exact
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -267,20 +267,33 @@ def _cell_edges() -> tuple[Floats, Floats, Floats]:
     return edges, np.concatenate([[0.0], edges[:-1], [1.0]]), np.concatenate([[0.0], edges[1:], [1.0]])
 
 
-def _observed_range(y: Floats) -> Floats:
-    return np.column_stack([y.min(axis=0), y.max(axis=0)])
-
-
 def _fit_continuous(y: Floats, kind: Kind) -> Margins:
     """Fit beta distributions and kernel estimates on cells."""
     edges, low, high = _cell_edges()
     r = y.shape[1]
     mean, concentration = _match_moments(y)
-    counts, zeros, ones = _count_cells(y, edges)
-    smooth, predicted = _smooth_cells(counts, zeros, ones)
+    # scores that are exactly 0 or 1; what was seen once is no atom
+    zeros, ones = (y == 0.0).sum(axis=0).astype(float), (y == 1.0).sum(axis=0).astype(float)
+    zeros[zeros < 2], ones[ones < 2] = 0.0, 0.0
+    counts = _count_values(np.clip(np.searchsorted(edges, y, side="right") - 1, 0, CELLS - 1), CELLS)
+    counts[:, 0] -= zeros
+    counts[:, -1] -= ones
+    # normal kernels on the scale of the cells, reflected at both ends; each system has its own bandwidth
+    shares, predicted = _smooth_counts(counts, map(_reflect_kernel, BANDWIDTHS.tolist()))
+    inner = counts.sum(axis=1)
+    n = inner + zeros + ones
+    smooth = np.column_stack([zeros / n, (inner / n)[:, None] * shares, ones / n])
     base = _with_moments(smooth, (low + high) / 2.0, mean, y.var(axis=0, ddof=1))
     base = (1.0 - TAIL) * base + TAIL * (high > low) / CELLS
-    distributions = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
+    distributions = Margins(
+        low,
+        high,
+        np.zeros(r, dtype=bool),
+        base,
+        mean,
+        concentration,
+        np.column_stack([y.min(axis=0), y.max(axis=0)]),
+    )
     p = distributions.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
     # a beta distribution never gives exactly 0 or 1
@@ -288,34 +301,23 @@ def _fit_continuous(y: Floats, kind: Kind) -> Margins:
     return replace(distributions, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
 
 
-def _count_cells(y: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
-    """Count scores in each cell, and those that are exactly 0 or 1; what was seen once is no atom."""
-    zeros, ones = (y == 0.0).sum(axis=0).astype(float), (y == 1.0).sum(axis=0).astype(float)
-    zeros[zeros < 2], ones[ones < 2] = 0.0, 0.0
-    cell = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, CELLS - 1)
-    counts = np.stack([np.bincount(cell[:, j], minlength=CELLS) for j in range(y.shape[1])]).astype(float)
-    counts[:, 0] -= zeros
-    counts[:, -1] -= ones
-    return counts, zeros, ones
+def _count_values(places: Ints, size: int) -> Floats:
+    """(R, size) how often each system has each value, by the (n, R) numbers of its values."""
+    return np.stack([np.bincount(column, minlength=size) for column in places.T]).astype(float)
 
 
-def _smooth_cells(counts: Floats, zeros: Floats, ones: Floats) -> tuple[Floats, Floats]:
-    """(R, CELLS + 2) smoothed shares with atoms at both ends; leave-one-out log-likelihoods of what is no atom.
-
-    Normal kernels on the scale of the cells, reflected at both ends; each system has its own bandwidth.
-    """
-    inner = counts.sum(axis=1)
-    n = inner + zeros + ones
-    best, smooth = np.full(len(counts), -np.inf), np.full_like(counts, 1.0 / CELLS)
-    for h in BANDWIDTHS:
-        spread = _reflect_kernel(float(h))
+def _smooth_counts(counts: Floats, kernels: Iterable[Floats]) -> tuple[Floats, Floats]:
+    """(R, K) counts smoothed by the kernel that predicts them best, and leave-one-out log-likelihoods of that."""
+    n = counts.sum(axis=1)
+    best, smooth = np.full(len(counts), -np.inf), np.full_like(counts, 1.0 / counts.shape[1])
+    for spread in kernels:
         mass = counts @ spread
-        others = (mass - np.diag(spread)) / np.maximum(inner - 1.0, 1.0)[:, None]
+        others = (mass - np.diag(spread)) / np.maximum(n - 1.0, 1.0)[:, None]
         log_likelihood = special.xlogy(counts, np.maximum(others, LEAST)).sum(axis=1)
-        better = (log_likelihood > best) & (inner > 0)
+        better = (log_likelihood > best) & (n > 0)
         best = np.where(better, log_likelihood, best)
-        smooth = np.where(better[:, None], mass / np.maximum(inner, 1.0)[:, None], smooth)
-    return np.column_stack([zeros / n, (inner / n)[:, None] * smooth, ones / n]), best
+        smooth = np.where(better[:, None], mass / np.maximum(n, 1.0)[:, None], smooth)
+    return smooth, best
 
 
 @lru_cache(maxsize=len(BANDWIDTHS))
@@ -334,31 +336,26 @@ def _fit_discrete(y: Floats, values: Floats, trials: int) -> Margins:
     A kernel leaves a score where it is, or moves it to values near in order, the less likely the further.
     """
     r, k = y.shape[1], len(values)
-    nearest = np.abs(y[:, :, None] - values).argmin(axis=2)
-    counts = np.stack([np.bincount(nearest[:, j], minlength=k) for j in range(r)]).astype(float)
-    n = counts.sum(axis=1)
-    best, smooth = np.full(r, -np.inf), counts / n[:, None]
-    apart = np.abs(np.arange(k)[:, None] - np.arange(k))
-    for nearness in SPREADS:
-        near = nearness**apart
-        near /= near.sum(axis=1, keepdims=True)
-        for share in SHARES:
-            spread = (1.0 - share) * np.eye(k) + share * near
-            mass = counts @ spread
-            others = np.maximum((mass - np.diag(spread)) / (n - 1.0)[:, None], LEAST)
-            log_likelihood = special.xlogy(counts, others).sum(axis=1)
-            better = log_likelihood > best
-            best = np.where(better, log_likelihood, best)
-            smooth = np.where(better[:, None], mass / n[:, None], smooth)
+    counts = _count_values(np.abs(y[:, :, None] - values).argmin(axis=2), k)
+    near = [nearness ** np.abs(np.arange(k)[:, None] - np.arange(k)) for nearness in SPREADS]
+    near = [weights / weights.sum(axis=1, keepdims=True) for weights in near]
+    smooth, best = _smooth_counts(
+        counts, ((1.0 - share) * np.eye(k) + share * weights for weights in near for share in SHARES)
+    )
     mean, concentration = _match_moments(y, trials)
     base = (1.0 - TAIL) * _with_moments(smooth, values, mean, y.var(axis=0, ddof=1)) + TAIL / k
-    if trials < 2:
-        return Margins(
-            values, values, np.ones(r, dtype=bool), base, mean, np.full(r, np.nan), _observed_range(y)
-        )
-    distributions = Margins(
-        values, values, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y)
+    plain = Margins(
+        values,
+        values,
+        np.ones(r, dtype=bool),
+        base,
+        mean,
+        concentration,
+        np.column_stack([y.min(axis=0), y.max(axis=0)]),
     )
+    if trials < 2:
+        return replace(plain, concentration=np.full(r, np.nan))
+    distributions = replace(plain, kernel=np.zeros(r, dtype=bool))
     p = distributions.cell_probabilities(np.arange(r), np.zeros(r))
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
     return replace(distributions, kernel=akaike <= best)
