@@ -140,21 +140,24 @@ class Store:
         self.folder = folder
         try:
             _make_private(folder)
-            self._lock = _lock_folder(folder)
+            # a folder is kept for this process by SQLite's lock of a file of its own, which goes with the process
+            self._lock = sqlite3.connect(
+                folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0
+            )
+            self._lock.execute("BEGIN EXCLUSIVE")
             self._index = sqlite3.connect(
                 folder / "index.sqlite", check_same_thread=False, isolation_level=None
             )
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute(TABLE)
-        except BlockingIOError:
-            raise InputError(
-                "another server keeps its analyses here",
-                where=str(folder),
-                remedy="stop it, or name another --out",
-            ) from None
         except (OSError, sqlite3.Error) as error:
+            busy = getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY"
             raise InputError(
-                f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --out"
+                "another server keeps its analyses here"
+                if busy
+                else f"analyses cannot be kept here ({error})",
+                where=str(folder),
+                remedy="stop it, or name another --out" if busy else "name another --out",
             ) from None
         # what was under way when the last server stopped is finished if its results are there, and else says so
         for entry in self.list_entries():
@@ -253,19 +256,6 @@ def _make_private(folder: Path) -> None:
         with suppress(FileExistsError):
             os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         (folder / name).chmod(0o600)
-
-
-def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Keep a folder for this process, by SQLite's lock of a file of its own; the lock goes with the process."""
-    lock = sqlite3.connect(folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
-            raise BlockingIOError from None
-        raise
-    return lock
 
 
 def _link_or_copy(path: Path, target: Path) -> None:

@@ -30,37 +30,21 @@ def show_help(words: Sequence[str], stream: TextIO) -> None:
     if isinstance(command, Command):
         _print_command(command, console)
     else:
-        _print_group(list(words[:1]), console)
+        console.print(f"\n Usage: {' '.join(['shardwise', *words[:1]])} COMMAND [ARGS]...\n", markup=False)
+        console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
+        console.print(_make_panel(COMMON, map(_describe_row, [*([] if words else OF_PROGRAM), BUILT_IN[-1]])))
+        # What each command or group is for, in a sentence.
+        for title, names in PANELS.items() if not words else [("Commands", tuple(command))]:
+            members = {name: command[name] for name in names}
+            about = {
+                name: GROUP_HELP[name] if isinstance(each, dict) else each.help.partition("\n\n")[0]
+                for name, each in members.items()
+            }
+            console.print(
+                _make_panel(title, [(name, "", " ".join(text.split())) for name, text in about.items()])
+            )
     if isinstance(console.file, io.StringIO):
         stream.write("".join(f"{line.rstrip()}\n" for line in console.file.getvalue().split("\n")[:-1]))
-
-
-def _print_group(words: list[str], console: Console) -> None:
-    """Print the commands of the program, or of one of its groups."""
-    console.print(f"\n Usage: {' '.join(['shardwise', *words])} COMMAND [ARGS]...\n", markup=False)
-    console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
-    rows = [*([] if words else OF_PROGRAM), BUILT_IN[-1]]
-    console.print(_make_panel(COMMON, map(_describe_row, rows)))
-    for title, names in PANELS.items() if not words else [("Commands", tuple(_list_group(words[0])))]:
-        lines = [(name, "", _describe_command(name if not words else f"{words[0]} {name}")) for name in names]
-        console.print(_make_panel(title, lines))
-
-
-def _list_group(name: str) -> dict[str, Command]:
-    """Return the commands of a group by name."""
-    group = COMMANDS[name]
-    assert isinstance(group, dict)
-    return group
-
-
-def _describe_command(name: str) -> str:
-    """Return what a command or group is for, in a sentence."""
-    if name in GROUP_HELP:
-        return GROUP_HELP[name]
-    outer, _, inner = name.partition(" ")
-    command = _list_group(outer)[inner] if inner else COMMANDS[outer]
-    assert isinstance(command, Command)
-    return " ".join(command.help.partition("\n\n")[0].split())
 
 
 def _print_command(command: Command, console: Console) -> None:

@@ -183,7 +183,10 @@ def render_table(
         return "".join((*text.rpartition("[]")[:1], _json_rows(list_columns(table)), "\n}\n"))
     if format is Format.csv:
         return write_csv(table)
-    above = [_shorten_line(line) for line in title.split("\n")] if title else []
+    # Of a line of words; names in it that are endless are cut.
+    lines = [shorten_name(line, 2000) for line in title.split("\n")] if title else []
+    long = shorten_names(re.findall(r"\S{61,}", " ".join(lines)))
+    above = [re.sub(r"\S{61,}", lambda name: long[name[0]], line) for line in lines]
     below = [shorten_name(note, 400) for note in notes]
     columns = _type_columns(list_columns(table))
     if format is Format.latex:
@@ -287,13 +290,6 @@ def show_progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None
     with made as bar:
         task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _shorten_line(text: str) -> str:
-    """A line of words; names in it that are endless are cut."""
-    line = shorten_name(text, 2000)
-    labels = shorten_names(re.findall(r"\S{61,}", line))
-    return re.sub(r"\S{61,}", lambda name: labels[name[0]], line)
 
 
 def _type_columns(table: Mapping[str, Sequence[Any]]) -> list[TypedColumn]:
