@@ -121,18 +121,12 @@ def read_packaged(name: str) -> str:
     return resources.files(f"shardwise.{room}").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def show_text(value: Any) -> Any:
-    """Return a text as a page shows it, control characters in all its lines as their codes; other values as they are.
-
-    Names come from files, and any sentence may hold one. What is marked by the filter exact is a value of a form.
-    """
-    return "\n".join(map(escape_controls, value.split("\n"))) if type(value) is str else value
-
-
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FunctionLoader(read_packaged),
     autoescape=True,
-    finalize=show_text,
+    # Names come from files, and any sentence may hold one: control characters are shown as their codes. What is marked
+    # by the filter exact is a value of a form.
+    finalize=lambda text: "\n".join(map(escape_controls, text.split("\n"))) if type(text) is str else text,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -294,11 +288,6 @@ async def answer_entry(
     )
 
 
-def _redirect(request: Request, path: str) -> Response:
-    """An answer that leads the page elsewhere."""
-    return Response(headers={"HX-Redirect": desk_of(request).settings.root + path})
-
-
 async def _read_body(request: Request) -> dict[str, Any]:
     """The object that a request holds; an empty one for an empty request."""
     held = b""
@@ -349,7 +338,7 @@ async def create_example(request: Request) -> Response:
     with EXAMPLES[key].open_path() as path:
         shutil.copyfile(path, desk.store.input_folder(entry.id) / path.name)
     desk.submit_choices(entry.id, {}, READ)
-    return _redirect(request, f"/a/{entry.id}")
+    return Response(headers={"HX-Redirect": desk.settings.root + f"/a/{entry.id}"})
 
 
 async def copy_entry(request: Request) -> Response:
@@ -365,7 +354,7 @@ async def copy_entry(request: Request) -> Response:
             name: value for name, value in entry.choices.items() if name in ALLOWED[kind] and name != "method"
         }
         desk.store.update_entry(made.id, choices=common)
-    return _redirect(request, f"/a/{made.id}")
+    return Response(headers={"HX-Redirect": desk.settings.root + f"/a/{made.id}"})
 
 
 async def put_file(request: Request) -> Response:
@@ -416,7 +405,9 @@ async def delete_entry(request: Request) -> Response:
     desk = desk_of(request)
     await desk.cancel_entry(id_of(request))
     desk.store.delete_entry(id_of(request))
-    return Response(status_code=204) if is_program(request.scope) else _redirect(request, "/")
+    if is_program(request.scope):
+        return Response(status_code=204)
+    return Response(headers={"HX-Redirect": f"{desk.settings.root}/"})
 
 
 async def show_trust(request: Request) -> Response:

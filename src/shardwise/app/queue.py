@@ -146,7 +146,8 @@ class Queue:
         self._jobs[entry.id] = job
         self._waiting[lane].append(job)
         self._news[lane].set()
-        self._notify_listeners(entry.id)
+        for listener in self._listeners.get(entry.id, ()):
+            listener.set()
 
     def cancel_entry(self, id: str) -> None:
         """Stop an analysis: one that waits is taken out, one that is worked on loses its worker."""
@@ -192,10 +193,6 @@ class Queue:
             if not self._listeners[id]:
                 del self._listeners[id]
 
-    def _notify_listeners(self, id: str) -> None:
-        for listener in self._listeners.get(id, ()):
-            listener.set()
-
     async def _work_in_turn(self, lane: str) -> None:
         """Work on one analysis after the other."""
         while True:
@@ -237,7 +234,8 @@ class Queue:
                     ended = message
                     break
                 job.told = message
-                self._notify_listeners(job.id)
+                for listener in self._listeners.get(job.id, ()):
+                    listener.set()
         # a process that simulated gave way to all others, and cannot take that back
         if ended and not job.cancelled and job.lane != TRUST:
             self._idle.put_nowait(process)
@@ -262,7 +260,8 @@ class Queue:
         del self._jobs[job.id]
         if fields:
             self.store.update_entry(job.id, **fields)
-        self._notify_listeners(job.id)
+        for listener in self._listeners.get(job.id, ()):
+            listener.set()
 
 
 def _describe_end(job: Job, ended: Mapping[str, Any]) -> dict[str, Any]:

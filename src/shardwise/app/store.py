@@ -139,7 +139,16 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            _make_private(folder)
+            # Other users of the machine cannot read what is made here; a folder that exists stays. A file that exists
+            # is not opened: closing it would end the lock that this process may hold on it.
+            if not folder.is_dir():
+                folder.mkdir(parents=True, mode=0o700)
+            (folder / "analyses").mkdir(mode=0o700, exist_ok=True)
+            (folder / "analyses").chmod(0o700)
+            for name in ("index.sqlite", "lock.sqlite"):
+                with suppress(FileExistsError):
+                    os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                (folder / name).chmod(0o600)
             # a folder is kept for this process by SQLite's lock of a file of its own, which goes with the process
             self._lock = sqlite3.connect(
                 folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0
@@ -241,21 +250,6 @@ class Store:
     def read_reading(self, id: str) -> dict[str, Any]:
         """Return how the files were understood; nothing where they have not been read."""
         return read_json(self.entry_folder(id) / "reading.json")
-
-
-def _make_private(folder: Path) -> None:
-    """Make the folder and its files so that other users of the machine cannot read them; a folder that exists stays.
-
-    A file that exists is not opened: closing it would end the lock that this process may hold on it.
-    """
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o700)
-    (folder / "analyses").mkdir(mode=0o700, exist_ok=True)
-    (folder / "analyses").chmod(0o700)
-    for name in ("index.sqlite", "lock.sqlite"):
-        with suppress(FileExistsError):
-            os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        (folder / name).chmod(0o600)
 
 
 def _link_or_copy(path: Path, target: Path) -> None:

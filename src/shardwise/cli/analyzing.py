@@ -52,22 +52,6 @@ def check_choices(options: Options) -> None:
     parse_words(options.method, "repeats")
 
 
-def refuse_single(read: Read) -> None:
-    """Refuse scores of one system or on one topic, which cannot be compared."""
-    scores = read.first
-    nouns = scores.nouns
-    for dim in ("system", "topic"):
-        if scores.sizes.get(dim, 2) < 2:
-            noun = nouns.get(dim, dim)
-            remedy: tuple[Part, ...] = (f"give two or more {pluralize_noun(noun)}",)
-            if dim == "system":
-                remedy = (f"{remedy[0]} to compare",)
-                perhaps = scores.facts.get("perhaps_columns")
-                more = (", or say which column names them: ", Option("columns", perhaps)) if perhaps else ()
-                remedy = (*remedy, *more)
-            raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
-
-
 def analyze_measures(
     options: Options,
     reader: InputReader,
@@ -106,7 +90,16 @@ def analyze_measures(
     measures = options.measure if len(options.measure) > 1 else read.measures
     if absent := [name for name in getattr(options.margin, "named", ()) if name not in measures]:
         raise refuse_unknown("margin", absent[0], measures, what="measure")
-    refuse_single(read)
+    # Scores of one system or on one topic cannot be compared.
+    scores = read.first
+    for dim in (dim for dim in ("system", "topic") if scores.sizes.get(dim, 2) < 2):
+        noun = scores.nouns.get(dim, dim)
+        remedy: tuple[Part, ...] = (f"give two or more {pluralize_noun(noun)}",)
+        if dim == "system":
+            perhaps = scores.facts.get("perhaps_columns")
+            more = (", or say which column names them: ", Option("columns", perhaps)) if perhaps else ()
+            remedy = (f"{remedy[0]} to compare", *more)
+        raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
         **options.arguments("analyze"),

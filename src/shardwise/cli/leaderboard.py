@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from shardwise.analysis.analysis import PairResult
-from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
+from shardwise.analysis.leaderboard import leaderboard, rank_pairs
 from shardwise.cli.analyzing import (
     analyze_measures,
     check_choices,
@@ -67,11 +67,7 @@ def rank_systems(options: Options) -> Result:
     if options.chosen_format is Format.html:
         page = board.to_html(page=not options.table)
         return Result(answer_leaderboard(board)[:2], page=page, answers=True)
-    return _show_board(board, notes, options)
-
-
-def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> Result:
-    """Return the table: rounded in text, LaTeX and Markdown, else with all digits."""
+    # Rounded in text, LaTeX and Markdown, else with all digits.
     whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)

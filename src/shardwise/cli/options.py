@@ -334,18 +334,14 @@ class Param:
             what = "a whole number" if self.kind is int else number
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
-            raise ValueError(f"{text} is less than {self.least:.12g}{self._suggest_level(value)}")
+            raise ValueError(f"{text} is less than {self.least:.12g}")
         if self.most is not None and value > self.most:
-            raise ValueError(f"{text} is more than {self.most:.12g}{self._suggest_level(value)}")
+            # the level that was probably meant, where percent were given; 95 for alpha is the level of the intervals
+            share = 1.0 - value / 100.0 if self.name == "alpha" and value > 50.0 else value / 100.0
+            meant = (self.least, self.most) == (0.0, 1.0) and value < 100.0
+            hint = f"; did you mean {share:.6g}?" if meant else ""
+            raise ValueError(f"{text} is more than {self.most:.12g}{hint}")
         return value
-
-    def _suggest_level(self, value: float) -> str:
-        """Return the level that was probably meant, where percent were given."""
-        if self.least != 0.0 or self.most != 1.0 or not 1.0 < value < 100.0:
-            return ""
-        # 95 for alpha is the level of the intervals.
-        share = 1.0 - value / 100.0 if self.name == "alpha" and value > 50.0 else value / 100.0
-        return f"; did you mean {share:.6g}?"
 
 
 def refuse_unwritable_file(value: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -233,7 +234,8 @@ def _read_source(
 ) -> Arranged | xr.DataArray | xr.Dataset:
     """Return the scores of a source as they are: of tables and logs all measures, else those asked for."""
     measure = wishes.measure
-    if not are_paths(source) and isinstance(source, _collection_type()):
+    collections = sys.modules.get("shardwise.io.collection")
+    if not are_paths(source) and collections is not None and isinstance(source, collections.Collection):
         # runs with judgments: scored by the measure asked for, or by AP
         scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
         return scored[next(iter(scored.data_vars))]
@@ -263,13 +265,6 @@ def _read_source(
         systems = list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
         raise refuse_unknown("exclude", absent[0], systems, what="system or item")
     return _name_measure(arrange_scores(parts, wishes.missing), paths)
-
-
-def _collection_type() -> type:
-    """Return the class of runs with judgments, which nothing else here needs."""
-    from shardwise.io.collection import Collection
-
-    return Collection
 
 
 def _name_measure(data: Arranged, paths: Sequence[Path]) -> Arranged:
