@@ -1076,7 +1076,7 @@ def _settle_direction(measure: MeasureFacts) -> MeasureFacts:
 
 
 def _check_dimensions(scores: Scores, needs: tuple[str, ...], only: bool) -> None:
-    """Refuse scores that lack a dimension, have one too many, or have none or two levels of a name."""
+    """Refuse scores that lack a dimension, have an unexpected one, or have none or two levels of a name."""
     named = (
         f"the scores have the dimensions {', '.join(scores.dims)}"
         if scores.dims

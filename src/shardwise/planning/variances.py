@@ -48,11 +48,6 @@ class VarianceEstimate(Shown):
     paired: bool | None = None  # whether topic difficulty is taken out; None where it may be either
     effective_df: float = np.nan  # those of a χ² distribution as uncertain as the estimate
 
-    @property
-    def sigma_t_sq(self) -> float:
-        """Variance of the difference of two systems on a topic, 2σ² (S14 §3.2)."""
-        return 2.0 * self.sigma_sq
-
     def plot(self) -> Any:
         """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart.
 
@@ -88,7 +83,7 @@ class VarianceEstimate(Shown):
         sizes = {"topic": self.topics, "system": self.systems}
         counts = ", ".join(format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items())
         return (
-            f"{name}variance of a difference {self.sigma_t_sq:.4g}, {score} {self.sigma_sq:.4g}; "
+            f"{name}variance of a difference {2.0 * self.sigma_sq:.4g}, {score} {self.sigma_sq:.4g}; "
             f"{self.method}, {counts}"
         )
 
