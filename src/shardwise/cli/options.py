@@ -337,9 +337,10 @@ class Param:
             raise ValueError(f"{text} is less than {self.least:.12g}")
         if self.most is not None and value > self.most:
             # the level that was probably meant, where percent were given; 95 for alpha is the level of the intervals
-            share = 1.0 - value / 100.0 if self.name == "alpha" and value > 50.0 else value / 100.0
-            meant = (self.least, self.most) == (0.0, 1.0) and value < 100.0
-            hint = f"; did you mean {share:.6g}?" if meant else ""
+            hint = ""
+            if (self.least, self.most) == (0.0, 1.0) and value < 100.0:
+                share = value / 100.0 if self.name != "alpha" or value <= 50.0 else 1.0 - value / 100.0
+                hint = f"; did you mean {share:.6g}?"
             raise ValueError(f"{text} is more than {self.most:.12g}{hint}")
         return value
 

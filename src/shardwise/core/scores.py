@@ -62,7 +62,7 @@ def lie_along(*dims: str, coordinate: str = "") -> dict[str, Any]:
     return {"along": dims, "coordinate": coordinate}
 
 
-class Labelled(NamedTuple):
+class LabelledScores(NamedTuple):
     """What an xarray says of scores of one measure, as a reader of files makes it without one."""
 
     name: str
@@ -857,7 +857,7 @@ def _gather_scores(
 
     What is no array is read by the room that knows files and objects.
     """
-    if isinstance(data, Labelled):
+    if isinstance(data, LabelledScores):
         return _from_labelled(data, keep)
     labelled = isinstance(data, Scores) or is_labelled(data)
     values = None if labelled else _as_array(data)
@@ -893,7 +893,7 @@ def _gather_scores(
     labels = {dim: array.get_index(dim).tolist() for dim in dims}
     attrs = {str(key): value for key, value in array.attrs.items()}
     return _from_labelled(
-        Labelled(str(array.name or UNNAMED), array.data, dims, labels, coordinates, attrs), keep
+        LabelledScores(str(array.name or UNNAMED), array.data, dims, labels, coordinates, attrs), keep
     )
 
 
@@ -976,7 +976,7 @@ def _name_dimensions(dims: Sequence[str], keep: frozenset[str]) -> tuple[dict[st
     return renamed, words
 
 
-def _from_labelled(table: Labelled, keep: frozenset[str]) -> tuple[Scores, bool]:
+def _from_labelled(table: LabelledScores, keep: frozenset[str]) -> tuple[Scores, bool]:
     """Return the scores of a labelled array as they are, and whether its range was looked for before."""
     renamed, words = _name_dimensions(table.dims, keep)
     attrs = dict(table.attrs)

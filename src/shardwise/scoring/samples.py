@@ -172,8 +172,9 @@ def add_sample_measures(
     """Return scores by measure with the measures of samples that are asked for; ``primary`` is of what, unless said."""
     every = dict(tables)
     for name in names:
-        base = parse_sample_measure(name).base or primary or next(iter(tables))
-        if base not in tables or (len(tables) > 1 and base not in (primary, parse_sample_measure(name).base)):
+        named = parse_sample_measure(name)[2]
+        base = named or primary or next(iter(tables))
+        if base not in tables or (len(tables) > 1 and base not in (primary, named)):
             raise InputError(
                 f"{name} of which of {', '.join(tables)}?",
                 remedy=f"write {name.partition('(')[0]}({next(iter(tables))})",

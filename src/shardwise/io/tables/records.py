@@ -13,7 +13,14 @@ from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.libraries import xr
-from shardwise.core.scores import DETERMINISTIC, HUMAN, SLICE_PREFIX, Labelled, find_missing, find_undefined
+from shardwise.core.scores import (
+    DETERMINISTIC,
+    HUMAN,
+    SLICE_PREFIX,
+    LabelledScores,
+    find_missing,
+    find_undefined,
+)
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
 from shardwise.io.tables.facts import FEW, SLICE, Columns, Reading, find_factors, refuse_words
@@ -250,7 +257,7 @@ def _find_places(labels: Sequence[Labels]) -> Ints:
 class Arranged(NamedTuple):
     """Scores of several measures on the same items, and the measure that the source shows first."""
 
-    tables: list[Labelled]
+    tables: list[LabelledScores]
     source: str
     primary: str = ""
 
@@ -391,7 +398,9 @@ def arrange_scores(parts: Sequence[Records], missing: Missing | None = None) -> 
         attrs["missing_rows"] = present.size - filled
     attrs["read_as"] = read_as
     tables = [
-        Labelled(name, out[m], tuple(dims), names, coordinates, {**attrs, **_count_gaps(out[m], dims, False)})
+        LabelledScores(
+            name, out[m], tuple(dims), names, coordinates, {**attrs, **_count_gaps(out[m], dims, False)}
+        )
         for m, name in enumerate(measured.names)
     ]
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
