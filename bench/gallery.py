@@ -207,7 +207,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "variances": lambda: sw.plot.variance_chart(
         pd.DataFrame(
             {
-                method: {name: float(found) for name, found in sw.planning.variance(whole(), method).items()}
+                method: {name: float(sw.planning.variance(whole(), method, measure=name)) for name in whole()}
                 for method in ("percentile95", "one-way", "two-way", "residual")
             }
         )

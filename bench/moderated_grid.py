@@ -28,7 +28,7 @@ from scipy import stats
 
 from bench.crew import crew
 from bench.replication import load, markdown
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
@@ -36,7 +36,14 @@ from shardwise.io.scores import read_scores
 from shardwise.lab.recorded import FILE, exceeds_level
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.bounded import vine_scenario
-from shardwise.lab.scenarios.from_scores import data_null, draw_rows, similar_systems, tilted_scenario
+from shardwise.lab.scenarios.from_scores import (
+    SHARE,
+    data_null,
+    draw_rows,
+    effective_topics,
+    tilted_scenario,
+    tilted_weights,
+)
 from shardwise.lab.simulate_scores import SimulationOptions
 from shardwise.lab.simulate_scores import build_scenario as simulated
 from shardwise.lab.trial import SAME, Truth, count_errors, estimate_rate
@@ -116,6 +123,32 @@ def designs(tables: dict[str, Floats]) -> Iterator[Design]:
         for systems in dict.fromkeys(min(r, n or r) for n in SYSTEMS):
             for topics in dict.fromkeys(min(t, n or t) for n in TOPICS):
                 yield from (Design(name, topics, systems, scenario) for scenario in SCENARIOS)
+
+
+def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
+    """Return the largest set of systems of neighbouring means that chances of topics can make equal.
+
+    >>> rng = np.random.default_rng(2)
+    >>> y = rng.normal([0.0, 0.9, 0.5, 0.05, 0.1], 0.2, (60, 5))
+    >>> similar_systems(y).tolist()
+    [0, 3, 4]
+    """
+    r = scores.shape[1]
+    top = r if most is None else min(most, r)
+    order = np.argsort(scores.mean(axis=0), kind="stable")
+    best, end = order[:1], 0
+
+    # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
+    for start in range(r):
+        end = max(end, start + 1)
+        while end < r and end - start < top:
+            weights = tilted_weights(scores[:, order[start : end + 1]])
+            if weights is None or effective_topics(weights) < SHARE * len(scores):
+                break
+            end += 1
+        if end - start > len(best):
+            best = order[start:end]
+    return np.sort(best)
 
 
 def scenario_of(y: Floats, design: Design) -> Scenario | None:

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from shardwise.cli.commands import COMPARING, list_commands
-from shardwise.cli.options import GROUPS, TABLE, Param
+from shardwise.cli.commands import list_commands, list_options
+from shardwise.cli.options import PANELS, TABLE, Param
 from shardwise.cli.schema import RESULTS, field_names
 
 FOLDER = Path(__file__).parent
@@ -67,12 +67,12 @@ def commands_text(commands: list[str]) -> str:
 def options_page() -> str:
     """Return the page of all options."""
     parts = [HEAD]
-    shared = set(COMPARING.split())
+    shared = set(list_options("COMPARING"))
     table = {name: row for name, row in TABLE.items() if not row.positional}
     table["inputs"] = list_commands()["repeat",].rows["inputs"]
-    for group in GROUPS:
+    for panel in PANELS:
         rows = []
-        for row in (row for row in table.values() if row.group is group):
+        for row in (row for row in table.values() if row.panel == panel):
             commands, defaults = uses(row.name)
             names = ", ".join(f"`{name}`" for name in row.flags)
             value = f" `{row.metavar}`" if row.metavar else ""
@@ -85,7 +85,7 @@ def options_page() -> str:
             rows.append(
                 f"| {names}{escape(value)} | {escape(row.description)} | {escape(default)} | {listed} |"
             )
-        title = group.title.partition(" (")[0]
+        title = panel.partition(" (")[0]
         head = f"\n## {title}\n\n| option | | default | commands |\n|---|---|---|---|\n"
         parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)

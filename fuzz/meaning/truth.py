@@ -119,7 +119,8 @@ def read_files(files: tuple[Path, ...], options: Mapping[str, tuple[str, ...]]) 
     }
     several = {name: list(values) for name, values in options.items() if name not in alone}
     values = {"inputs": list(files), "quiet": True, **alone, **several}
-    return InputReader(make_options(list_commands()["compare",], values)).read_input().scores
+    read = InputReader(make_options(list_commands()["compare",], values)).read_input()
+    return xr.Dataset({name: table.to_xarray() for name, table in read.tables.items()})
 
 
 def _judge_refusal(truth: Truth, files: tuple[Path, ...], error: InputError, line: str) -> str:

@@ -37,7 +37,7 @@ def test_what_is_chosen_is_done(tmp_path: Path) -> None:
     assert describe_files(tmp_path, {})["lower"] == []
     choices = {"lower_is_better": ["true"], "range": ["0,10"]}
     options = call_command(list_commands()["compare",], [file], choices)
-    scores = InputReader(options).check().read_input().first_measure()
+    scores = InputReader(options).check().read_input().first
     assert scores.measure.lower_is_better
     assert scores.measure.range == (0, 10)
     file.write_text(f"question,model,wer\n{rows}\n")

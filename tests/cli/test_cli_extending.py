@@ -13,21 +13,21 @@ import pytest
 
 from command_line import shardwise
 from shardwise.cli import commands, inputs, options, parsing
-from shardwise.cli import conditions as when
-from shardwise.cli.inputs import InputReader, pick_measure
-from shardwise.cli.options import INPUT, TABLE, Param
+from shardwise.cli.inputs import InputReader
+from shardwise.cli.options import TABLE, make_param
 from shardwise.cli.output import Result
-from shardwise.io.scores import read_scores
+from shardwise.io.scores import read_tables
 
 ROWS = "".join(f"q{k},{(k * 7 % 11) / 11:.3f},{(k * 5 % 13) / 13:.3f}\n" for k in range(30))
-SHOUT = Param(
+SHOUT = make_param(
     "shout",
-    INPUT,
-    default=False,
-    kind=bool,
-    only_with=(when.SCORES,),
-    call="read",
-    help="names of systems in capitals",
+    {
+        "panel": "Input",
+        "kind": "flag",
+        "only_with": ["scores"],
+        "call": "read",
+        "help": "names of systems in capitals",
+    },
 )
 
 
@@ -52,14 +52,13 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setitem(command.rows, "read", replace(command.rows["read"], words=row.words))
 
     def read(*arguments: Any, shout: bool = False, **others: Any) -> Any:
-        scores = read_scores(*arguments, **others)
-        return (
-            scores.assign_coords(system=[name.upper() for name in scores["system"].values])
-            if shout
-            else scores
-        )
+        tables, primary = read_tables(*arguments, **others)
+        loud = {name: tuple(map(str.upper, table.systems)) for name, table in tables.items()} if shout else {}
+        for name, systems in loud.items():
+            tables[name] = replace(tables[name], labels={**tables[name].labels, "system": systems})
+        return tables, primary
 
-    monkeypatch.setattr(inputs, "read_scores", read)
+    monkeypatch.setattr(inputs, "read_tables", read)
 
 
 @pytest.mark.usefixtures("shouting")
@@ -90,8 +89,8 @@ def test_it_is_refused_where_it_has_no_effect(tmp_path: Path) -> None:
 def test_a_command_is_a_file_and_a_row(table: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def count_systems(chosen: Any) -> Result:
         """Read, call the library, return a result: the whole of a command."""
-        read = InputReader(chosen).check().one_measure().read_input()
-        sizes = dict(pick_measure(read).sizes)
+        read = InputReader(chosen).check().read_input(one=True)
+        sizes = dict(read.pick_measure().sizes)
         columns = {"what": list(sizes), "count": list(sizes.values())}
         return Result(
             (f"{sizes['system']} systems",), columns, read.notes, facts={"systems": sizes["system"]}
@@ -100,9 +99,8 @@ def test_a_command_is_a_file_and_a_row(table: Path, monkeypatch: pytest.MonkeyPa
     module = ModuleType("shardwise.cli.counting")
     module.__dict__.update(SimpleNamespace(count_systems=count_systems).__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    names = f"{commands.READING} {commands.WRITTEN}"
-    row = commands._define("count", "counting:count_systems", names, "Count the systems.")
-    monkeypatch.setitem(commands.COMMANDS, "count", row)
+    row = {"function": "counting:count_systems", "options": "READING WRITTEN", "help": "Count the systems."}
+    monkeypatch.setitem(commands.COMMANDS, "count", commands.make_command("count", row))
 
     assert shardwise("count", table, "-q").stdout.splitlines() == [
         "2 systems", "what    count", "topic      30", "system      2"

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from command_line import reader_of, shardwise
-from shardwise.cli.inputs import fill_gaps, pick_measure
+from shardwise.cli.inputs import fill_gaps
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, as_scores
 from shardwise.io import reader as io_reader
@@ -22,8 +22,8 @@ RUNS = (INPUTS / "qrels.txt", INPUTS / "runs")
 
 def test_runs_become_scores_with_notes_and_files() -> None:
     read = reader_of(*RUNS, measure=["AP", "P@5"], shards=2, splits=3).read_input()
-    assert list(read.scores.data_vars) == ["AP", "P@5"]
-    assert dict(read.scores.sizes) == {"split": 3, "topic": 8, "system": 4, "shard": 2}
+    assert list(read.tables) == ["AP", "P@5"]
+    assert dict(read.first.sizes) == {"split": 3, "topic": 8, "system": 4, "shard": 2}
     assert [path.name for path in read.files] == [
         "qrels.txt",
         "bm25.run",
@@ -35,20 +35,20 @@ def test_runs_become_scores_with_notes_and_files() -> None:
 
 
 def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
-    assert list(reader_of(*RUNS).read_input().scores.data_vars) == ["AP"]
+    assert list(reader_of(*RUNS).read_input().tables) == ["AP"]
     table = reader_of(INPUTS / "long.csv").read_input()
-    assert list(table.scores.data_vars) == ["AP", "RR"]
+    assert list(table.tables) == ["AP", "RR"]
     assert table.files == (INPUTS / "long.csv",)
     with pytest.raises(InputError, match="has 2 measures; choose one with measure: AP, RR"):
-        pick_measure(table)
+        table.pick_measure()
     chosen = reader_of(INPUTS / "long.csv", measure=["RR"]).read_input()
-    named = as_scores(table.scores["RR"])
-    assert pick_measure(chosen) == replace(named, read_as=pick_measure(chosen).read_as)
+    named = table.tables["RR"]
+    assert chosen.pick_measure() == replace(named, read_as=chosen.pick_measure().read_as)
 
 
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
     table = reader_of(INPUTS / "scores.csv", measure=["nDCG@10"]).read_input()
-    assert pick_measure(table).measure.name == "nDCG@10"
+    assert table.pick_measure().measure.name == "nDCG@10"
     with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
         reader_of(INPUTS / "long.csv", measure=["nDCG@10"]).read_input()
 
@@ -219,24 +219,24 @@ def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Pa
     source = reader_of(*logs(tmp_path))
     assert source.is_table
     read = source.read_input()
-    assert pick_measure(read).measure.name == "acc"
-    assert pick_measure(read).systems == ("one", "two")
+    assert read.pick_measure().measure.name == "acc"
+    assert read.pick_measure().systems == ("one", "two")
     assert read.notes == (
         "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1; higher is better",
         "measure acc of acc, f1; choose another with --measure",
     )
-    assert pick_measure(reader_of(*source.inputs, measure=["f1"]).read_input()).measure.name == "f1"
-    named = reader_of(*source.inputs, system=["x", "y"]).read_input()
-    assert pick_measure(named).systems == ("x", "y")
+    assert reader_of(*source.options.inputs, measure=["f1"]).read_input().pick_measure().measure.name == "f1"
+    named = reader_of(*source.options.inputs, system=["x", "y"]).read_input()
+    assert named.pick_measure().systems == ("x", "y")
     folder = reader_of(tmp_path).read_input()
-    assert list(folder.files) == source.inputs
+    assert list(folder.files) == source.options.inputs
 
 
 def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("w,x,y\n" + "".join(f"{k},{s},{k % 2}\n" for k in range(4) for s in "ab"))
     read = reader_of(path, columns=["item=w,system=x", "score=y"]).read_input()
-    assert dict(pick_measure(read).sizes) == {"topic": 4, "system": 2}
+    assert dict(read.pick_measure().sizes) == {"topic": 4, "system": 2}
     with pytest.raises(
         InputError, match="does not name a column; write for instance item=question,system=model"
     ):
@@ -250,6 +250,6 @@ def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None
     assert read.notes == (
         "read as 2 questions × 2 models (a, b), score = correct; 1 of 4 missing; higher is better",
     )
-    assert int(pick_measure(read).find_missing().sum()) == 1
+    assert int(read.pick_measure().find_missing().sum()) == 1
     with pytest.raises(InputError, match="1 score is missing"):
         reader_of(path, missing="refuse").read_input()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from command_line import shardwise
-from shardwise.cli.commands import ASKING, COMMANDS, COMPARING, list_commands
+from shardwise.cli.commands import COMMANDS, list_commands, list_options
 from shardwise.cli.options import BUILT_IN, COMMON, TABLE
 from shardwise.cli.parsing import list_rows
 
@@ -72,8 +72,8 @@ def test_help_shows_all_that_is_written(words: tuple[str, ...], monkeypatch: pyt
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_family_takes_the_same_input_question_and_method(name: str) -> None:
-    assert set(COMPARING.split()) <= set(list_commands()[name,].rows)
-    assert name == "stability" or set(ASKING.split()) <= set(list_commands()[name,].rows)
+    assert set(list_options("COMPARING")) <= set(list_commands()[name,].rows)
+    assert name == "stability" or set(list_options("ASKING")) <= set(list_commands()[name,].rows)
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +217,12 @@ SOME = {"only", "random", "seed"}
 
 
 def test_the_matrix_has_every_option_and_every_word_of_one() -> None:
-    assert {name.partition(" ")[0] for name in MATRIX} == {*ASKING.split(), *SOME} - ELSEWHERE
+    assert {name.partition(" ")[0] for name in MATRIX} == {*list_options("ASKING"), *SOME} - ELSEWHERE
     words = {
-        f"{row.name} {word.name}" for name in ASKING.split() for row in [TABLE[name]] for word in row.words
+        f"{row.name} {word.name}"
+        for name in list_options("ASKING")
+        for row in [TABLE[name]]
+        for word in row.words
     }
     assert words <= set(MATRIX)
 

@@ -17,7 +17,6 @@ from shardwise.core.errors import InputError
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import (
     effective_topics,
-    similar_systems,
     tilted_scenario,
     tilted_weights,
 )
@@ -129,8 +128,10 @@ def test_shards_travel_with_their_topic() -> None:
 @pytest.mark.slow
 def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
     table = pd.read_csv(data / "trec8" / "adhoc8_ap.csv").to_numpy()
-    with pytest.raises(InputError, match=r"these 129 systems .*; \d+ systems of similar level can"):
+    with pytest.raises(InputError, match="these 129 systems"):
         tilted_scenario(table)
+    from bench.moderated_grid import similar_systems
+
     chosen = similar_systems(table)
     means = np.sort(table.mean(axis=0))
     own = np.sort(table[:, chosen].mean(axis=0))
@@ -152,5 +153,3 @@ def test_refusals() -> None:
         tilted_scenario(np.zeros((2, 4, 3, 2)), ("split", "topic", "system", "shard"))
     with pytest.raises(InputError, match="1 topics"):
         tilted_scenario(scores(1), topics=1)
-    with pytest.raises(InputError, match="1 most"):
-        similar_systems(scores(1), most=1)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench.moderated_grid import similar_systems
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.scenarios.from_scores import similar_systems, tilted_scenario
+from shardwise.lab.scenarios.from_scores import tilted_scenario
 from shardwise.methods.moderated.joint import ResampledDistribution, resample_topics
 from shardwise.methods.moderated.statistics import (
     Noise,

@@ -71,14 +71,14 @@ def test_percentile_is_that_of_all_pairs_one_by_one() -> None:
     assert len(each) == 36
     estimate = variance(y, "percentile95")
     # 95 % of 36 pairs are 34.2, so the 35th in order is the first with at least that share at or below it
-    assert estimate.sigma_t_sq == pytest.approx(each[34], rel=1e-10)
+    assert 2 * estimate.sigma_sq == pytest.approx(each[34], rel=1e-10)
     assert estimate.sigma_sq == pytest.approx(each[34] / 2, rel=1e-10)
 
 
 def test_residual_is_half_the_mean_variance_of_a_difference() -> None:
     y = scores(systems=6).to_numpy()
     each = [np.var(y[:, a] - y[:, b], ddof=1) for a, b in combinations(range(6), 2)]
-    assert variance(y, "residual").sigma_t_sq == pytest.approx(np.mean(each), rel=1e-10)
+    assert 2 * variance(y, "residual").sigma_sq == pytest.approx(np.mean(each), rel=1e-10)
 
 
 @given(

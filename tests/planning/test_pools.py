@@ -19,7 +19,7 @@ from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.design import topics_for_interval, topics_for_power
-from shardwise.planning.pools import best_ranks, cut_pool, plan_pools
+from shardwise.planning.pools import cut_pool, plan_pools
 from shardwise.planning.variances import pool_variances, variance
 from shardwise.scoring.scoring import score
 
@@ -33,10 +33,6 @@ run_sets = st.fixed_dictionaries(
 judgments = st.fixed_dictionaries(
     {t: st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 2), min_size=1) for t in ("1", "2")}
 )
-
-
-def pool_qrels(collection: Collection, depth: int) -> Collection:
-    return cut_pool(collection, best_ranks(collection, depth), depth)
 
 
 def pooled_by_hand(runs: dict[str, Run], qrels: Qrels, depth: int) -> tuple[dict[str, set[str]], Qrels]:
@@ -54,7 +50,7 @@ def pooled_by_hand(runs: dict[str, Run], qrels: Qrels, depth: int) -> tuple[dict
 def test_pools_are_those_made_by_hand(runs: dict[str, Run], qrels: Qrels, depth: int) -> None:
     collection = collection_of(runs, qrels)
     depth = min(depth, int(np.diff(collection.starts).max()))
-    shallow = pool_qrels(collection, depth)
+    shallow = cut_pool(collection, depth)
     _, expected = pooled_by_hand(runs, qrels, depth)
     names = shallow.docnos()
     for t, topic in enumerate(shallow.topics):
@@ -78,10 +74,10 @@ def test_every_row_is_the_design_that_its_variance_asks_for() -> None:
     study = plan_pools(collection, [60, 10], ["AP", "Q@20"], min_diff=0.2, systems=5, width=0.1)
     assert study.table["measure"].tolist() == ["AP", "AP", "Q@20", "Q@20"]
     assert study.table["depth"].tolist() == [10, 60, 10, 60]
-    whole = score(pool_qrels(collection, 10), "AP", no_relevant="undefined")["AP"]
+    whole = score(cut_pool(collection, 10), "AP", no_relevant="undefined")["AP"]
     dropped = whole.isnull().any("system").to_numpy()
     for _, row in study.table.iterrows():
-        scores = score(pool_qrels(collection, row["depth"]), row["measure"])[row["measure"]]
+        scores = score(cut_pool(collection, row["depth"]), row["measure"])[row["measure"]]
         estimate = variance(scores.isel(topic=np.flatnonzero(~dropped)))
         assert row["variance"] == pytest.approx(float(estimate), rel=1e-12)
         topics = topics_for_power(variance=estimate, min_diff=0.2, systems=5)
@@ -123,8 +119,8 @@ def test_several_collections_are_pooled_by_their_topics() -> None:
     ).collection()
     both = plan_pools([one, two], [30], width=None).table.iloc[0]
     parts = [plan_pools(each, [30], width=None) for each in (one, two)]
-    kept = [len(score(pool_qrels(each, 30), "AP", no_relevant="drop")["topic"]) for each in (one, two)]
-    estimates = [variance(score(pool_qrels(each, 30), "AP", no_relevant="drop")["AP"]) for each in (one, two)]
+    kept = [len(score(cut_pool(each, 30), "AP", no_relevant="drop")["topic"]) for each in (one, two)]
+    estimates = [variance(score(cut_pool(each, 30), "AP", no_relevant="drop")["AP"]) for each in (one, two)]
     assert both["variance"] == pytest.approx(pool_variances(estimates).sigma_sq)
     mean = sum(n * part.table["pooled"].iloc[0] for n, part in zip(kept, parts, strict=True)) / sum(kept)
     assert both["pooled"] == pytest.approx(mean)
@@ -143,13 +139,13 @@ def test_subtopics_and_strata_are_cut_along() -> None:
         ("2", "1", "x", 1),
     ]
     qrels = pd.DataFrame(rows, columns=["query_id", "subtopic", "doc_id", "relevance"])
-    shallow = pool_qrels(read_collection(runs, qrels, subtopics=True), 1)
+    shallow = cut_pool(read_collection(runs, qrels, subtopics=True), 1)
     again = read_collection(runs, qrels[qrels["doc_id"] == "x"], subtopics=True)
     for measure in ("StRecall@5", "D_nDCG@5", "alpha_nDCG@5"):
         np.testing.assert_array_equal(score(shallow, measure)[measure], score(again, measure)[measure])
     strata = qrels.rename(columns={"subtopic": "stratum"}).drop(index=1)
     deep = read_collection(runs, strata)
-    cut, few = pool_qrels(deep, 1), read_collection(runs, strata[strata["doc_id"] == "x"])
+    cut, few = cut_pool(deep, 1), read_collection(runs, strata[strata["doc_id"] == "x"])
     np.testing.assert_array_equal(score(cut, "xinfAP")["xinfAP"], score(few, "xinfAP")["xinfAP"])
     assert deep.strata is not None
     assert len(deep.strata.codes) == 4
@@ -209,7 +205,7 @@ def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
     assert deep["judged"] / deep["pooled"] < 0.1
     assert deep["judged"] * 30 <= len(collection.qrel_docs)
     retrieved = np.unique(collection.docs[collection.grades != UNJUDGED])
-    assert set(pool_qrels(collection, 100).qrel_docs.tolist()) <= set(retrieved.tolist())
+    assert set(cut_pool(collection, 100).qrel_docs.tolist()) <= set(retrieved.tolist())
     assert shallow["topics_power"] >= deep["topics_power"]
 
 

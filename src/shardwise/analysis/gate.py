@@ -117,7 +117,7 @@ class Gate(Shown):
     instance: str
     claim: str
     procedure: str
-    # whether the test found a difference, whatever the margin
+    # whether the test of 0 found a difference
     significant: bool
     # whether the loss was tested by Student's t, as if no failure were rarer or larger than those seen
     assumes_seen: bool = False
@@ -283,7 +283,7 @@ def gate(
         A file that records all candidates tried on these items, one after another: the probability of ever passing
         one that is not better (with a margin above 0: that loses the margin or more) is at most alpha/2 for all of them
         together, however they were made, if only verdicts are seen. Then the verdict is "pass" or "fail", a
-        margin of 0 is allowed, and no base stands for the last accepted candidate.
+        margin of 0 is allowed, and None as the base means the last accepted candidate.
     reveal : bool
         With a ledger, whether to show difference, interval and p, and to record that.
     candidates : int, optional

@@ -353,8 +353,8 @@ class Ledger:
     def test_candidate(self, data: HoldOut, base: Table, level: float) -> Iterator[tuple[str, str, Tested]]:
         """Test by each measure whether a candidate is better, and on each slice whether it is worse.
 
-        Yields measure, slice (empty for all items) and result. Slices share the error rate, as those of a gate without
-        a ledger do, whatever the level of the candidate: a slice can fail it, and never pass it.
+        Yields measure, slice (empty for all items) and result. Slices share alpha as in a gate without a
+        ledger, and not the level of the candidate: a slice can only fail it.
         """
         shared = self.rate / max(len(data.slices) * len(self.measures), 1)
         for name, asked in self.measures.items():

@@ -99,21 +99,17 @@ class Guard:
                 401,
                 "open the address that shardwise serve printed: it holds the token that lets you in",
             )
-        why = self._find_stranger(scope, headers, program)
-        return _make_refusal(scope, 403, why) if why else None
-
-    def _find_stranger(self, scope: Scope, headers: Headers, program: bool) -> str:
-        """Why a request that knows a secret is still not from the page or a program; empty where it is."""
-        host, safe = headers.get("host", ""), scope["method"] in SAFE
+        # a request that knows a secret may still be neither from the page nor from a program
+        name, safe = headers.get("host", ""), scope["method"] in SAFE
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return "the request comes from another page"
+        stranger = origin is not None and origin not in (f"http://{name}", f"https://{name}")
         # a link elsewhere may lead to a page, but nothing else here is for the pages of others, also on this machine
-        if site not in ("same-origin", "none") and not (safe and headers.get("sec-fetch-mode") == "navigate"):
-            return "the request comes from another page"
+        led = safe and headers.get("sec-fetch-mode") == "navigate"
+        if stranger or (site not in ("same-origin", "none") and not led):
+            return _make_refusal(scope, 403, "the request comes from another page")
         if not safe and not program and not _compare_secrets(headers.get(CSRF, ""), self.csrf):
-            return "the request does not come from the page; reload it"
-        return ""
+            return _make_refusal(scope, 403, "the request does not come from the page; reload it")
+        return None
 
     def _enter_by_token(self, scope: Scope) -> Response | None:
         """The way in: an address with the token, or once with that of the browser we open, gives a cookie."""

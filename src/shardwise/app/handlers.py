@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -120,18 +121,12 @@ def read_packaged(name: str) -> str:
     return resources.files(f"shardwise.{room}").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def show_text(value: Any) -> Any:
-    """Return a text as a page shows it, control characters in all its lines as their codes; other values as they are.
-
-    Names come from files, and any sentence may hold one. What is marked by the filter exact is a value of a form.
-    """
-    return "\n".join(map(escape_controls, value.split("\n"))) if type(value) is str else value
-
-
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FunctionLoader(read_packaged),
     autoescape=True,
-    finalize=show_text,
+    # Names come from files, and any sentence may hold one: control characters are shown as their codes. What is marked
+    # by the filter exact is a value of a form.
+    finalize=lambda text: "\n".join(map(escape_controls, text.split("\n"))) if type(text) is str else text,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -204,7 +199,7 @@ class Desk:
 
     def describe_trust(self, entry: Entry) -> str:
         """Return whether the error rates of an analysis are there, being simulated, or neither."""
-        if self.queue.is_simulating(entry.id):
+        if self.queue.describe_progress(entry.id).get("lane") == TRUST:
             return SIMULATING
         return SIMULATED if self.read_summary(entry.id).get("trust") else NO_TRUST
 
@@ -256,7 +251,7 @@ def render_page(request: Request, name: str, status: int = 200, **content: Any) 
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-def answer_entry(
+async def answer_entry(
     request: Request, name: str = "stage.html", status: int = 200, id: str = "", problem: str = ""
 ) -> Response:
     """Return an analysis as it stands: a template of it for people, JSON for programs."""
@@ -293,25 +288,16 @@ def answer_entry(
     )
 
 
-def _redirect(request: Request, path: str) -> Response:
-    """An answer that leads the page elsewhere."""
-    return Response(headers={"HX-Redirect": desk_of(request).settings.root + path})
-
-
 async def _read_body(request: Request) -> dict[str, Any]:
     """The object that a request holds; an empty one for an empty request."""
-
-    def refuse_constant(name: str) -> None:
-        # NaN and infinities, which Python reads and JSON does not have
-        raise ValueError(name)
-
     held = b""
     async for part in request.stream():
         held += part
         if len(held) > MOST_BODY:
             raise HTTPException(413, "The request is too long.")
     try:
-        body = json.loads(held or b"{}", parse_constant=refuse_constant)
+        # NaN and infinities, which Python reads and JSON does not have, are no numbers
+        body = json.loads(held or b"{}", parse_constant=int)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The request is not valid JSON.") from None
     if not isinstance(body, dict):
@@ -340,7 +326,7 @@ async def create_analysis(request: Request) -> Response:
     kind = (await _read_body(request)).get("kind", "compare")
     if not isinstance(kind, str) or kind not in ALLOWED:
         raise HTTPException(400, f"An analysis is one of {', '.join(ALLOWED)}.")
-    return answer_entry(request, status=201, id=desk_of(request).store.create_entry(kind).id)
+    return await answer_entry(request, status=201, id=desk_of(request).store.create_entry(kind).id)
 
 
 async def create_example(request: Request) -> Response:
@@ -352,7 +338,7 @@ async def create_example(request: Request) -> Response:
     with EXAMPLES[key].open_path() as path:
         shutil.copyfile(path, desk.store.input_folder(entry.id) / path.name)
     desk.submit_choices(entry.id, {}, READ)
-    return _redirect(request, f"/a/{entry.id}")
+    return Response(headers={"HX-Redirect": desk.settings.root + f"/a/{entry.id}"})
 
 
 async def copy_entry(request: Request) -> Response:
@@ -368,17 +354,7 @@ async def copy_entry(request: Request) -> Response:
             name: value for name, value in entry.choices.items() if name in ALLOWED[kind] and name != "method"
         }
         desk.store.update_entry(made.id, choices=common)
-    return _redirect(request, f"/a/{made.id}")
-
-
-async def show_entry(request: Request) -> Response:
-    """Return one analysis at its own address: what it shows depends on how it stands."""
-    return answer_entry(request, "entry.html")
-
-
-async def show_stage(request: Request) -> Response:
-    """Return the part of an analysis' page that changes with its state."""
-    return answer_entry(request)
+    return Response(headers={"HX-Redirect": desk.settings.root + f"/a/{made.id}"})
 
 
 async def put_file(request: Request) -> Response:
@@ -404,7 +380,7 @@ async def submit_choices(request: Request) -> Response:
     desk, lane = desk_of(request), READ if request.url.path.endswith("/read") else RUN
     if is_program(request.scope):
         desk.submit_choices(id_of(request), await _read_body(request), lane)
-        return answer_entry(request, status=202)
+        return await answer_entry(request, status=202)
     entry, problem = desk.find_entry(id_of(request)), ""
     form = await request.form(max_files=0, max_fields=500)
     fields = [(name, str(value)) for name, value in form.multi_items()]
@@ -415,13 +391,13 @@ async def submit_choices(request: Request) -> Response:
         problem = describe_error(error)
     except HTTPException as refusal:
         problem = refusal.detail
-    return answer_entry(request, problem=problem)
+    return await answer_entry(request, problem=problem)
 
 
 async def cancel_entry(request: Request) -> Response:
     """Stop an analysis."""
     await desk_of(request).cancel_entry(id_of(request))
-    return answer_entry(request)
+    return await answer_entry(request)
 
 
 async def delete_entry(request: Request) -> Response:
@@ -429,7 +405,9 @@ async def delete_entry(request: Request) -> Response:
     desk = desk_of(request)
     await desk.cancel_entry(id_of(request))
     desk.store.delete_entry(id_of(request))
-    return Response(status_code=204) if is_program(request.scope) else _redirect(request, "/")
+    if is_program(request.scope):
+        return Response(status_code=204)
+    return Response(headers={"HX-Redirect": f"{desk.settings.root}/"})
 
 
 async def show_trust(request: Request) -> Response:
@@ -444,7 +422,7 @@ async def show_trust(request: Request) -> Response:
         if desk.describe_trust(entry) != NO_TRUST:
             raise HTTPException(409, "The error rates of this analysis are simulated already.")
         desk.queue.submit_entry(entry, TRUST)
-    return answer_entry(request, "trust.html")
+    return await answer_entry(request, "trust.html")
 
 
 async def show_items(request: Request) -> Response:
@@ -482,22 +460,13 @@ async def send_archive(request: Request) -> Response:
     results = desk.list_results(entry.id)
     if not results:
         raise HTTPException(404, "There are no results yet.")
-
-    def pack() -> bytes:
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, path in results.items():
-                archive.write(path, name)
-        return packed.getvalue()
-
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in results.items():
+            await run_in_threadpool(archive.write, path, name)
     name = f"shardwise-{entry.kind}-{entry.id[:6]}.zip"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(await run_in_threadpool(pack), media_type="application/zip", headers=headers)
-
-
-async def show_partial(request: Request) -> Response:
-    """Return the rates of a calibration under way, as far as there are."""
-    return answer_entry(request, "partial.html")
+    return Response(packed.getvalue(), media_type="application/zip", headers=headers)
 
 
 async def stream_events(request: Request) -> Response:
@@ -568,20 +537,10 @@ async def send_static(request: Request) -> Response:
     return Response(read_packaged(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
-async def send_no_icon(request: Request) -> Response:
-    """Return no picture."""
-    return Response(status_code=204)
-
-
-async def get_description(request: Request) -> Response:
-    """Return the OpenAPI description of the API."""
-    return PlainJSON(describe_api())
-
-
 ACTS = {
     "list_analyses": list_analyses,
     "create_analysis": create_analysis,
-    "get_status": show_stage,
+    "get_status": answer_entry,
     "delete_analysis": delete_entry,
     "put_file": put_file,
     "read_files": submit_choices,
@@ -589,7 +548,7 @@ ACTS = {
     "cancel_analysis": cancel_entry,
     "get_result": get_result,
     "get_result_file": get_result_file,
-    "get_description": get_description,
+    "get_description": lambda request: PlainJSON(describe_api()),
 }
 """Handlers of the requests of programs."""
 PAGES = (
@@ -598,15 +557,15 @@ PAGES = (
     ("GET", "/compare", show_compared),
     ("POST", "/examples/{key}", create_example),
     ("GET", "/static/{name}", send_static),
-    ("GET", "/favicon.ico", send_no_icon),
-    ("GET", "/a/{id}", show_entry),
-    ("GET", "/a/{id}/stage", show_stage),
+    ("GET", "/favicon.ico", lambda request: Response(status_code=204)),
+    ("GET", "/a/{id}", partial(answer_entry, name="entry.html")),
+    ("GET", "/a/{id}/stage", answer_entry),
     ("GET", "/a/{id}/trust", show_trust),
     ("POST", "/a/{id}/trust", show_trust),
     ("POST", "/a/{id}/trust/stop", show_trust),
     ("GET", "/a/{id}/items", show_items),
     ("GET", "/a/{id}/download", send_archive),
-    ("GET", "/a/{id}/partial", show_partial),
+    ("GET", "/a/{id}/partial", partial(answer_entry, name="partial.html")),
     ("GET", "/a/{id}/events", stream_events),
     ("GET", "/a/{id}/files/{name}", get_result_file),
     ("POST", "/a/{id}/cancel", cancel_entry),

@@ -118,13 +118,8 @@ class PlanForm:
         """
         return float(f"1e{math.floor(math.log10(self.min_diff) + 1e-9)}")
 
-    @property
-    def price(self) -> float:
-        """What it costs: topics, judgments, and answers of every seed of every system."""
-        return self.price_with(self.topics)
-
     def price_with(self, topics: int) -> float:
-        """Return what it costs with another number of topics.
+        """Return what it costs with a number of topics: these, judgments, and answers of every seed of every system.
 
         Parameters
         ----------
@@ -148,7 +143,7 @@ class PlanForm:
         how: dict[str, Any] = {"topics": self.topics, "systems": self.systems, "min_diff": self.min_diff}
         how |= {"target": self.power, "alpha": self.alpha}
         how |= {"topic_cost": self.per_topic + self.depth * self.per_judgment}
-        how |= {"answer_cost": self.per_answer if self.price > 0.0 else 1.0}
+        how |= {"answer_cost": self.per_answer if self.price_with(1) > 0.0 else 1.0}
         if not self.has_seeds:
             return Design(self.variance + self.within_seeds, method="moderated", **how)
         parts = {
@@ -177,7 +172,7 @@ def compute_figures(plan: PlanForm) -> dict[str, Any]:
         more = RepeatPlan(plan.repeats_kind, every, *plan_more(every))
         enough = None if more.more_items is None else more.more_items.topics
         need = {"topics": enough, "seeds": more.more_repeats and more.more_repeats.repeats}
-        sentences = write_repeat_plan(more, plan.nouns, priced=plan.price > 0.0)
+        sentences = write_repeat_plan(more, plan.nouns, priced=plan.price_with(1) > 0.0)
     else:
         enough = count_topics(every.search())
         need, sentences = {"two": count_topics(two.search()), "all": enough}, []
@@ -187,8 +182,8 @@ def compute_figures(plan: PlanForm) -> dict[str, Any]:
         "need": need,
         "sentences": sentences,
         "enough": enough,
-        "price": plan.price,
-        "priced": plan.price > 0.0,
+        "price": plan.price_with(plan.topics),
+        "priced": plan.price_with(1) > 0.0,
         "curve": draw_curve(plan, enough),
     }
 

@@ -146,12 +146,8 @@ class Queue:
         self._jobs[entry.id] = job
         self._waiting[lane].append(job)
         self._news[lane].set()
-        self._notify_listeners(entry.id)
-
-    def is_simulating(self, id: str) -> bool:
-        """Return whether the error rates of an analysis are being simulated, or will be."""
-        job = self._jobs.get(id)
-        return job is not None and job.lane == TRUST
+        for listener in self._listeners.get(entry.id, ()):
+            listener.set()
 
     def cancel_entry(self, id: str) -> None:
         """Stop an analysis: one that waits is taken out, one that is worked on loses its worker."""
@@ -175,7 +171,7 @@ class Queue:
         ahead = waiting.index(job) if job in waiting else 0
         some = self.store.entry_folder(id) / "partial.json"
         seen = some.stat().st_mtime if some.is_file() else 0
-        return {**job.told, "ahead": ahead, "partial": seen}
+        return {**job.told, "lane": job.lane, "ahead": ahead, "partial": seen}
 
     async def stream_events(self, id: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the state and progress of an analysis, at once and whenever they change, until no worker has it."""
@@ -196,10 +192,6 @@ class Queue:
             self._listeners[id].discard(news)
             if not self._listeners[id]:
                 del self._listeners[id]
-
-    def _notify_listeners(self, id: str) -> None:
-        for listener in self._listeners.get(id, ()):
-            listener.set()
 
     async def _work_in_turn(self, lane: str) -> None:
         """Work on one analysis after the other."""
@@ -242,7 +234,8 @@ class Queue:
                     ended = message
                     break
                 job.told = message
-                self._notify_listeners(job.id)
+                for listener in self._listeners.get(job.id, ()):
+                    listener.set()
         # a process that simulated gave way to all others, and cannot take that back
         if ended and not job.cancelled and job.lane != TRUST:
             self._idle.put_nowait(process)
@@ -267,7 +260,8 @@ class Queue:
         del self._jobs[job.id]
         if fields:
             self.store.update_entry(job.id, **fields)
-        self._notify_listeners(job.id)
+        for listener in self._listeners.get(job.id, ()):
+            listener.set()
 
 
 def _describe_end(job: Job, ended: Mapping[str, Any]) -> dict[str, Any]:

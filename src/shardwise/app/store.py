@@ -139,22 +139,34 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            _make_private(folder)
-            self._lock = _lock_folder(folder)
+            # Other users of the machine cannot read what is made here; a folder that exists stays. A file that exists
+            # is not opened: closing it would end the lock that this process may hold on it.
+            if not folder.is_dir():
+                folder.mkdir(parents=True, mode=0o700)
+            (folder / "analyses").mkdir(mode=0o700, exist_ok=True)
+            (folder / "analyses").chmod(0o700)
+            for name in ("index.sqlite", "lock.sqlite"):
+                with suppress(FileExistsError):
+                    os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                (folder / name).chmod(0o600)
+            # a folder is kept for this process by SQLite's lock of a file of its own, which goes with the process
+            self._lock = sqlite3.connect(
+                folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0
+            )
+            self._lock.execute("BEGIN EXCLUSIVE")
             self._index = sqlite3.connect(
                 folder / "index.sqlite", check_same_thread=False, isolation_level=None
             )
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute(TABLE)
-        except BlockingIOError:
-            raise InputError(
-                "another server keeps its analyses here",
-                where=str(folder),
-                remedy="stop it, or name another --out",
-            ) from None
         except (OSError, sqlite3.Error) as error:
+            busy = getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY"
             raise InputError(
-                f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --out"
+                "another server keeps its analyses here"
+                if busy
+                else f"analyses cannot be kept here ({error})",
+                where=str(folder),
+                remedy="stop it, or name another --out" if busy else "name another --out",
             ) from None
         # what was under way when the last server stopped is finished if its results are there, and else says so
         for entry in self.list_entries():
@@ -238,34 +250,6 @@ class Store:
     def read_reading(self, id: str) -> dict[str, Any]:
         """Return how the files were understood; nothing where they have not been read."""
         return read_json(self.entry_folder(id) / "reading.json")
-
-
-def _make_private(folder: Path) -> None:
-    """Make the folder and its files so that other users of the machine cannot read them; a folder that exists stays.
-
-    A file that exists is not opened: closing it would end the lock that this process may hold on it.
-    """
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o700)
-    (folder / "analyses").mkdir(mode=0o700, exist_ok=True)
-    (folder / "analyses").chmod(0o700)
-    for name in ("index.sqlite", "lock.sqlite"):
-        with suppress(FileExistsError):
-            os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        (folder / name).chmod(0o600)
-
-
-def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Keep a folder for this process, by SQLite's lock of a file of its own; the lock goes with the process."""
-    lock = sqlite3.connect(folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
-            raise BlockingIOError from None
-        raise
-    return lock
 
 
 def _link_or_copy(path: Path, target: Path) -> None:

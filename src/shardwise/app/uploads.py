@@ -37,18 +37,14 @@ def sanitize_name(name: str) -> Path:
     >>> str(sanitize_name("../../etc/passwd")), str(sanitize_name("C:\\runs\\bm25.gz")), str(sanitize_name(".."))
     ('etc/passwd', 'C_/runs/bm25.gz', 'file')
     """
-    parts = [_sanitize_part(part) for part in name.replace("\\", "/").split("/")]
-    kept = [part for part in parts if part][-DEEPEST - 1 :]
-    return Path(*kept) if kept else Path("file")
-
-
-def _sanitize_part(text: str) -> str:
-    kept = "".join(c if c.isalnum() or c in ALLOWED else "_" for c in text).strip(" ").lstrip(".- ")
-    ending = Path(kept).suffix[:20]
-    raw = kept.encode("utf-8", "replace")
-    if len(raw) > LONGEST:  # the ending says what a file is
-        kept = raw[: LONGEST - 30].decode("utf-8", "ignore") + ending
-    return kept
+    parts = []
+    for text in name.replace("\\", "/").split("/"):
+        kept = "".join(c if c.isalnum() or c in ALLOWED else "_" for c in text).strip(" ").lstrip(".- ")
+        raw = kept.encode("utf-8", "replace")
+        if len(raw) > LONGEST:  # the ending says what a file is
+            kept = raw[: LONGEST - 30].decode("utf-8", "ignore") + Path(kept).suffix[:20]
+        parts += [kept] if kept else []
+    return Path(*parts[-DEEPEST - 1 :]) if parts else Path("file")
 
 
 def count_bytes(folder: Path) -> tuple[int, int]:

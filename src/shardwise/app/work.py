@@ -230,8 +230,8 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
     options = call_command(CALIBRATE, inputs, choices)
     opt.parse_fill(options.fill)
-    read = opt.InputReader(options).check().one_measure().read_input()
-    scores, gaps = opt.fill_gaps(opt.pick_measure(read), options.fill)
+    read = opt.InputReader(options).check().read_input(one=True)
+    scores, gaps = opt.fill_gaps(read.pick_measure(), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.select(split=0)
     nouns = dict(scores.nouns)

@@ -25,7 +25,14 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(5)  # the page stays quick
     jobs: queue.Queue[dict[str, Any]] = queue.Queue()
-    threading.Thread(target=_listen_for_jobs, args=(jobs,), daemon=True).start()
+
+    def listen() -> None:
+        # a server that is gone, however it went, takes its workers with it
+        for line in sys.stdin:
+            jobs.put(json.loads(line))
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
     from shardwise.app import work  # takes seconds to load, which is why a worker stays
     from shardwise.cli.output import redirect_progress
 
@@ -46,13 +53,6 @@ def main() -> None:
         os.chdir(job["folder"])
         _send_message(out, **_do_job(work.do_work, job, out))
         os.chdir("/")
-
-
-def _listen_for_jobs(jobs: queue.Queue[dict[str, Any]]) -> None:
-    """Take jobs; a server that is gone, however it went, takes its workers with it."""
-    for line in sys.stdin:
-        jobs.put(json.loads(line))
-    os._exit(0)
 
 
 def _do_job(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from shardwise.cli.inputs import (
     parse_bootstrap,
     parse_fill,
     parse_model,
-    pick_measure,
 )
 from shardwise.cli.options import parse_words
 from shardwise.cli.output import show_progress
@@ -28,7 +27,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, Part, refuse_unknown
 from shardwise.core.libraries import pd
-from shardwise.core.scores import Scores, as_scores
+from shardwise.core.scores import Scores
 from shardwise.methods.names import Procedure
 from shardwise.stats.corrections import check_correction, correction_title
 
@@ -51,22 +50,6 @@ def check_choices(options: Options) -> None:
         parse_model(options.model)
     parse_bootstrap(options.method)
     parse_words(options.method, "repeats")
-
-
-def refuse_single(read: Read) -> None:
-    """Refuse scores of one system or on one topic, which cannot be compared."""
-    scores = read.scores[read.measures[0]]
-    nouns = as_scores(scores, needs=()).nouns
-    for dim in ("system", "topic"):
-        if scores.sizes.get(dim, 2) < 2:
-            noun = nouns.get(dim, dim)
-            remedy: tuple[Part, ...] = (f"give two or more {pluralize_noun(noun)}",)
-            if dim == "system":
-                remedy = (f"{remedy[0]} to compare",)
-                perhaps = scores.attrs.get("perhaps_columns")
-                more = (", or say which column names them: ", Option("columns", perhaps)) if perhaps else ()
-                remedy = (*remedy, *more)
-            raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
 
 
 def analyze_measures(
@@ -103,11 +86,20 @@ def analyze_measures(
     """
     if not options.measure:
         # Refuses to choose between several measures.
-        pick_measure(read)
+        read.pick_measure()
     measures = options.measure if len(options.measure) > 1 else read.measures
     if absent := [name for name in getattr(options.margin, "named", ()) if name not in measures]:
         raise refuse_unknown("margin", absent[0], measures, what="measure")
-    refuse_single(read)
+    # Scores of one system or on one topic cannot be compared.
+    scores = read.first
+    for dim in (dim for dim in ("system", "topic") if scores.sizes.get(dim, 2) < 2):
+        noun = scores.nouns.get(dim, dim)
+        remedy: tuple[Part, ...] = (f"give two or more {pluralize_noun(noun)}",)
+        if dim == "system":
+            perhaps = scores.facts.get("perhaps_columns")
+            more = (", or say which column names them: ", Option("columns", perhaps)) if perhaps else ()
+            remedy = (f"{remedy[0]} to compare", *more)
+        raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
         **options.arguments("analyze"),
@@ -120,10 +112,10 @@ def analyze_measures(
     analyses = []
     for name in measures:
         if words := parse_bootstrap(options.method):
-            procedure = bootstrap_procedure(words, options, read.scores[name].dims)
+            procedure = bootstrap_procedure(words, options, read.tables[name].dims)
             choices |= {"model": None, "method": procedure}
         with show_progress(f"{name}: comparing", options.quiet) as bar:
-            analysis = analyze(read.scores_of(name), executor=executor, progress=bar, **choices)
+            analysis = analyze(read.tables[name], executor=executor, progress=bar, **choices)
         if options.resamples is not None and analysis.lead.n_resamples is None:
             raise InputError(
                 f"--resamples has no effect with {analysis.procedure.name}, which does not resample",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from shardwise.cli import inputs
@@ -46,8 +46,8 @@ def calibrate_methods(options: Options) -> Result:
         options.quiet,
     )
     inputs.parse_fill(options.fill)  # refused before the long work
-    read = inputs.InputReader(options).check().one_measure().read_input()
-    scores, gaps = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
+    read = inputs.InputReader(options).check().read_input(one=True)
+    scores, gaps = inputs.fill_gaps(read.pick_measure(), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.select(split=0)
     chosen = _list_methods(options.model, options.method, scores)
@@ -59,7 +59,11 @@ def calibrate_methods(options: Options) -> Result:
             raise InputError(problem, remedy="write for instance halves:20")
         halves += int(text)
     claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
-    stated = _makes_statements(chosen, claims, scores)
+    # The default method for new topics is tried, on scores whose resampled topics show all that varies.
+    default = chosen is None or DEFAULT in chosen
+    like = claims is None or ("topic",) in claims
+    labelled = scores.clusters is not None or scores.tasks is not None or scores.people is not None
+    stated = default and like and scores.dims in (TABLE, SHARDS) and not labelled
     if ("margin" in options.given) and not stated:
         raise InputError(
             (Option("margin"), f" has no effect unless {DEFAULT} is tried for new topics on a plain table"),
@@ -110,17 +114,6 @@ def calibrate_methods(options: Options) -> Result:
     table = lab.shown() if format is Format.text else lab.to_frame()
     title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
     return Result((title,), table, tuple(lines), facts=facts, chart=lab.plot)
-
-
-def _makes_statements(
-    methods: Sequence[str] | None, claims: Sequence[Sequence[str]] | None, scores: Scores
-) -> bool:
-    """Whether the default method for new topics is tried on scores whose resampled topics show all that varies."""
-    default = methods is None or DEFAULT in methods
-    like = claims is None or ("topic",) in [tuple(claim) for claim in claims]
-    labelled = scores.clusters is not None or scores.tasks is not None
-    plain = scores.dims in (TABLE, SHARDS) and not labelled and scores.people is None
-    return default and like and plain
 
 
 def _list_methods(model: str, named: list[str], scores: Scores) -> list[str] | None:
@@ -179,9 +172,9 @@ def compare_splits(options: Options) -> Result:
         )
     method = words["correction"] if words else check_correction(options.method or "hsd")
     inputs.parse_fill(options.fill)
-    read = inputs.InputReader(options).check().one_measure().read_input()
+    read = inputs.InputReader(options).check().read_input(one=True)
     scores, gaps = inputs.fill_gaps(
-        inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
+        read.pick_measure(), "leave" if options.table == "fills" else options.fill
     )
     how: dict[str, Any] = {}
     if words:

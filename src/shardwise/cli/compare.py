@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
@@ -20,7 +19,7 @@ from shardwise.cli.analyzing import (
     test_margin,
 )
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, fill_gaps, parse_bootstrap, parse_columns, pick_measure
+from shardwise.cli.inputs import InputReader, fill_gaps, parse_bootstrap, parse_columns
 from shardwise.cli.options import MOMENTS, Format, parse_words
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
@@ -56,7 +55,7 @@ from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_sy
 
 if TYPE_CHECKING:
     from shardwise.comparing.contrasts import Contrasts
-    from shardwise.methods.moments.fit import Gaps, ScoreMoments
+    from shardwise.methods.moments.fit import Gaps
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
@@ -69,28 +68,42 @@ TABLES = ("", "systems", "pairs", "items", *OF_REPEATS)
 
 def compare_systems(options: Options) -> Sequence[Result] | Result:
     """Compare systems and return which differ; write a report of it where asked."""
-    _check_options(options)
+    # What cannot be done is refused before the long work.
+    check_choices(options)
+    validate_choice(options.table.partition(":")[0], "table", TABLES)
+    if _find_trim(options) and options.chosen_format is not Format.text:
+        raise InputError(
+            f"trim-{_find_trim(options)} has no effect in this format",
+            remedy=("add ", Option("format", "text")),
+        )
+    if options.report is not None and options.only:
+        raise InputError("a report compares all systems", remedy="remove --only or --report")
     reader = InputReader(options).check()
     if reader.is_streamed or options.keeps_moments:
         return compare_streamed(options, reader)
     page = options.chosen_format is Format.html
     shows_items = options.table.partition(":")[0] == "items"
-    if options.report is not None or options.chart is not None or page or shows_items:
-        reader.one_measure()
-    read = reader.read_input()
+    one = options.report is not None or options.chart is not None or page or shows_items
+    read = reader.read_input(one=one)
     if not options.measure and len(read.measures) > 1:
         # Refuses to choose.
-        pick_measure(read)
+        read.pick_measure()
     if options.random:
-        return _show_factors(options, pick_measure(read), read.notes)
-    names = pick_measure(read).systems if shows_items else ()
+        return _show_factors(options, read.pick_measure(), read.notes)
+    names = read.pick_measure().systems if shows_items else ()
     pair = parse_pair(options.table.partition(":")[2], names) if shows_items else None
     if options.table in OF_REPEATS or parse_words(options.method, "repeats") is not None:
         # Loaded here, since it needs charts.
         from shardwise.cli.repeats import show_repeats
 
         return show_repeats(options, read)
-    _check_pairs(options, read)
+    systems = len(options.only) or read.first.sizes["system"]
+    pairs = systems * (len(options.baseline) or (systems - 1) / 2)
+    if pairs > MOST_PAIRS and _shows_pairs(options) and options.table != "pairs":
+        raise InputError(
+            f"{systems:,} systems make {pairs:,.0f} pairs",
+            remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
+        )
     with on_cluster(options.cluster, options.quiet) as executor:
         analyses = analyze_measures(
             options,
@@ -121,32 +134,6 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
         return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
 
     return [replace(results[0], chart=draw), *results[1:]]
-
-
-def _check_options(options: Options) -> None:
-    """Refuse what cannot be done, before the long work."""
-    check_choices(options)
-    validate_choice(options.table.partition(":")[0], "table", TABLES)
-    if _find_trim(options) and options.chosen_format is not Format.text:
-        raise InputError(
-            f"trim-{_find_trim(options)} has no effect in this format",
-            remedy=("add ", Option("format", "text")),
-        )
-    if options.report is not None and options.only:
-        raise InputError("a report compares all systems", remedy="remove --only or --report")
-
-
-def _check_pairs(options: Options, read: Read) -> None:
-    """Refuse to write millions of pairs unasked, before the long work."""
-    if not _shows_pairs(options) or options.table == "pairs":
-        return
-    systems = len(options.only) or read.scores.sizes["system"]
-    pairs = systems * (len(options.baseline) or (systems - 1) / 2)
-    if pairs > MOST_PAIRS:
-        raise InputError(
-            f"{systems:,} systems make {pairs:,.0f} pairs",
-            remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
-        )
 
 
 def _find_trim(options: Options) -> str:
@@ -280,7 +267,16 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
     if _shows_pairs(options):
         return pairs_table(analysis.comparisons, options.for_measure(analysis.measure))
     if _find_trim(options):
-        table = _tabulate_effects(analysis, options)
+        # V17's intervals of the effects, best first
+        from shardwise.methods.bootstrap.method import bootstrap_anova
+
+        words: Any = parse_bootstrap(options.method)
+        parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
+        how: Any = {"n_resamples": options.resamples, "seed": options.seed}
+        fit = bootstrap_anova(analysis.analysed, analysis.fit.model, **how)
+        table = fit.intervals(1 - options.alpha, trim=words["trim"], **parts).reset_index(names="system")
+        ascending = analysis.comparisons.lower_is_better
+        table = table.sort_values("estimate", ascending=ascending, kind="stable")
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
     return _name_systems(table, analysis.noun_for("system"), options)
@@ -352,19 +348,6 @@ def planning_command(options: Options, measure: str) -> str:
     return f"shardwise design power {write_paths(options.inputs)}{named}"
 
 
-def _tabulate_effects(analysis: Analysis, options: Options) -> pd.DataFrame:
-    """V17's intervals of the effects, best first."""
-    from shardwise.methods.bootstrap.method import bootstrap_anova
-
-    words: Any = parse_bootstrap(options.method)
-    parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
-    model = analysis.fit.model
-    fit = bootstrap_anova(analysis.analysed, model, n_resamples=options.resamples, seed=options.seed)
-    table = fit.intervals(1 - options.alpha, trim=words["trim"], **parts)
-    table = table.reset_index(names="system")
-    return table.sort_values("estimate", ascending=analysis.comparisons.lower_is_better, kind="stable")
-
-
 def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> Result:
     """Return the comparison by a mixed model with random factors."""
     options = options.for_measure(scores.measure.name)
@@ -387,18 +370,14 @@ def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> R
         **options.margin_facts,
         "variance_components": dict(parts),
     }
-
-    def draw() -> Any:
-        return (
-            pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
-        )
-
+    level = 1.0 - options.alpha
+    drawn = partial(pairs.plot, level=level) if tested is None else tested.plot
     return Result(
         (pairs.summary(options.alpha, measure), *([] if tested is None else [str(tested)])),
         frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
         (*notes, *fit.notes, f"standard deviations: {shares}"),
         facts=facts,
-        chart=draw,
+        chart=lambda: drawn(measure=measure),
     )
 
 
@@ -474,20 +453,38 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
         The input.
     """
     from shardwise.comparing.compare import compare
+    from shardwise.methods.moments.fit import ScoreMoments
     from shardwise.methods.names import parse_procedure
 
-    options.check_effects(reader.describe_situation(streamed=True), str(reader.inputs[0]))
+    options.check_effects(reader.describe_situation(streamed=True), str(options.inputs[0]))
     if not reader.is_table:
         raise InputError(
             "moments are kept of tables of scores only", where=str(options.out), remedy="write .json"
         )
     method = options.method or "moderated"
     marginal = parse_procedure(method).method.name == MARGINAL and not options.keeps_moments
-    total = reduce(add, [_read_moments(path, options, marginal) for path in reader.inputs])
+    gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
+    columns, pieces = parse_columns(options.columns), []
+    for path in options.inputs:
+        if path.suffix == MOMENTS:
+            held = ScoreMoments.load(path)
+            pieces.append(held.margins() if marginal else held)
+            continue
+        with show_progress(f"{path.name}: items read", options.quiet) as bar:
+            pieces.append(
+                ScoreMoments.of(
+                    path,
+                    columns=columns,
+                    missing=gaps,
+                    margins=marginal,
+                    progress=lambda done, _, bar=bar: bar(done, done),  # type: ignore[misc]
+                )
+            )
+    total = reduce(add, pieces)
     lower_is_better = reader.declared["lower_is_better"]
     if lower_is_better is None:
         # The column of the scores, or else the only file, may have the name of such a measure.
-        column = (parse_columns(options.columns) or {}).get("score", "")
+        column = (columns or {}).get("score", "")
         names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
         lower_is_better = any(map(is_lower_better, names))
     pairs = compare(
@@ -517,20 +514,3 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     saved = (f"moments: {options.out}",) if options.keeps_moments else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
     return Result((pairs.summary(options.alpha),), table, notes, facts=facts)
-
-
-def _read_moments(path: Path, options: Options, marginal: bool) -> ScoreMoments:
-    from shardwise.methods.moments.fit import ScoreMoments
-
-    if path.suffix == MOMENTS:
-        saved = ScoreMoments.load(path)
-        return saved.margins() if marginal else saved
-    gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
-    with show_progress(f"{path.name}: items read", options.quiet) as bar:
-        return ScoreMoments.of(
-            path,
-            columns=parse_columns(options.columns),
-            missing=gaps,
-            margins=marginal,
-            progress=lambda done, _: bar(done, done),
-        )

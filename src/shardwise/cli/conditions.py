@@ -1,12 +1,13 @@
-"""Conditions under which an option has an effect, and the one function that refuses options without any."""
+"""When options have an effect: what each condition of `options.toml` means, and the refusal of options without any."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardwise.core.errors import InputError, Option, Part, Words
+from shardwise.core.errors import InputError, Option, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,6 @@ class Situation:
         """Return the value of an option, or a default where the command has no such option."""
         return self.options.values.get(name, default)
 
-    def has(self, dim: str) -> bool:
-        """Return whether the scores have a dimension; True before they are read."""
-        return self.dims is None or dim in self.dims
-
     @property
     def kind(self) -> str:
         """How documents are split."""
@@ -47,25 +44,6 @@ class Situation:
     def format(self) -> str:
         """How the result is written."""
         return str(self.options.chosen_format) if "format" in self.options.values else "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What must be true for an option to have an effect.
-
-    Parameters
-    ----------
-    holds : callable
-        Whether it is true in a situation; True where that is not known yet.
-    otherwise : text or tuple
-        Why the option has no effect, as the end of "--option has no effect …".
-    remedy : text or tuple
-        What to do; "{them}" stands for the options.
-    """
-
-    holds: Callable[[Situation], bool]
-    otherwise: Words
-    remedy: Words = "remove {them}"
 
 
 def split_variances(texts: Sequence[str]) -> tuple[list[str], str]:
@@ -79,139 +57,76 @@ def split_variances(texts: Sequence[str]) -> tuple[list[str], str]:
     return stated, named[-1] if named else ""
 
 
-RUNS = Condition(
-    lambda now: now.runs is not False,
-    "with a table of scores",
-    "remove {them}, or give a qrels file and runs",
-)
-SCORES = Condition(lambda now: now.runs is not True, "with runs", "remove {them}, or give a table of scores")
-REPEATS = Condition(
-    lambda now: now.has("instance"),
-    "without repeated scores (seeds or samples)",
-    "remove {them}, or name the column of the repeats: --columns instance=seed",
-)
-WHOLE_ITEMS = Condition(
-    lambda now: (
-        now.value("shards", 1) in (1, [1]) and (now.dims is None or not now.dims & {"shard", "split"})
+ONE_SHARD = (1, [1])
+PREDICATES: dict[str, Callable[[Situation], bool]] = {
+    "runs": lambda now: now.runs is not False,
+    "scores": lambda now: now.runs is not True,
+    "repeats": lambda now: now.dims is None or "instance" in now.dims,
+    "whole_items": lambda now: (
+        now.value("shards", 1) in ONE_SHARD and not (now.dims or frozenset()) & {"shard", "split"}
     ),
-    "with scores in shards",
-    "remove {them}, or score the whole collection",
-)
-ONE_DIRECTION = Condition(
-    lambda now: not (now.value("lower_is_better") and now.value("higher_is_better")),
-    "beside its opposite",
-    "remove one of the two",
-)
-IN_MEMORY = Condition(
-    lambda now: not now.streamed,
-    "with moments, which keep means and cross-products only",
-    ("remove {them}, or read the table whole with ", Option("max_memory")),
-)
-SHARDS = Condition(
-    lambda now: now.value("shards", 2) not in (1, [1]) or now.kind in ("attribute", "uneven"),
-    "with one shard",
-    ("add ", Option("n_shards", 5)),
-)
-COUNTED_SHARDS = Condition(
-    lambda now: now.kind != "uneven",
-    ("with ", Option("kind", "uneven")),
-    "remove {them}: the proportions set the number",
-)
-RANDOM_SHARDS = Condition(
-    lambda now: now.kind != "attribute",
-    ("with ", Option("kind", "attribute")),
-    "remove {them}: document names decide",
-)
-SAMPLED_SHARDS = Condition(
-    lambda now: now.kind != "topical", ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
-)
-NO_BOOTSTRAP = Condition(
-    lambda now: not str(now.value("method")).startswith("bootstrap"),
-    ("with ", Option("method", "bootstrap")),
-    "remove one of the two",
-)
-NO_FACTORS = Condition(
-    lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
-)
-WHOLE_TABLE = Condition(
-    lambda now: not (str(now.value("table")).startswith("items") and (now.streamed or now.value("random"))),
-    "with moments or random factors, which keep no items",
-)
-REPORT = Condition(
-    lambda now: now.value("report") is not None or now.format == "html",
-    "without a report",
-    ("add ", Option("report", "report.html")),
-)
-PAGE = Condition(lambda now: now.format == "html", "in this format", ("add ", Option("format", "html")))
-LEDGER = Condition(
-    lambda now: now.value("ledger") is not None, "without a ledger", ("add ", Option("ledger", "gate.jsonl"))
-)
-ONE_LOOK = Condition(
-    lambda now: now.value("sequential") is None, ("with ", Option("sequential")), "remove one of the two"
-)
-ESTIMATED = Condition(
-    lambda now: not split_variances(now.value("variance", []))[0],
-    ("with ", Option("variance")),
-    "remove one of the two",
-)
-WITHOUT_TOPICS = Condition(
-    lambda now: not now.value("topics"), ("with ", Option("topics")), "remove one of the two"
-)
-WITHOUT_WIDTH = Condition(
-    lambda now: not (now.value("width") and now.options.command.rows["width"].default == []),
-    ("with ", Option("width")),
-    "remove one of the two",
-)
+    "one_direction": lambda now: not (now.value("lower_is_better") and now.value("higher_is_better")),
+    "in_memory": lambda now: not now.streamed,
+    "shards": lambda now: now.value("shards", 2) not in ONE_SHARD or now.kind in ("attribute", "uneven"),
+    "counted_shards": lambda now: now.kind != "uneven",
+    "random_shards": lambda now: now.kind != "attribute",
+    "sampled_shards": lambda now: now.kind != "topical",
+    "no_bootstrap": lambda now: not str(now.value("method")).startswith("bootstrap"),
+    "no_factors": lambda now: not now.value("random"),
+    "whole_table": lambda now: (
+        not (str(now.value("table")).startswith("items") and (now.streamed or now.value("random")))
+    ),
+    "report": lambda now: now.value("report") is not None or now.format == "html",
+    "page": lambda now: now.format == "html",
+    "ledger": lambda now: now.value("ledger") is not None,
+    "one_look": lambda now: now.value("sequential") is None,
+    "estimated": lambda now: not split_variances(now.value("variance", []))[0],
+    "without_topics": lambda now: not now.value("topics"),
+    "without_width": lambda now: not (now.value("width") and now.options.command.rows["width"].default == []),
+}
+"""Whether a condition holds in a situation; True where that is not known yet."""
 
 
-def unless_table(*tables: str) -> Condition:
-    """Return the condition that none of these tables is shown, which ignore the option."""
-    return Condition(
-        lambda now: now.value("table") not in tables,
-        ("with this ", Option("table")),
-        "remove {them}, or choose another table",
-    )
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must be true for an option to have an effect, and what is said where it is not."""
+
+    name: str
+    otherwise: str
+    remedy: str = "remove {them}"
+    tables: tuple[str, ...] = ()
+
+    def holds(self, now: Situation) -> bool:
+        """Return whether it is true; of tables, whether none of those is shown that ignore the option."""
+        return now.value("table") not in self.tables if self.tables else PREDICATES[self.name](now)
 
 
 def refuse_idle(given: Collection[str], rows: Mapping[str, Any], now: Situation, where: str = "") -> None:
-    """Refuse options that the caller named and that have no effect in this situation.
-
-    Parameters
-    ----------
-    given : collection of str
-        Names of the options that the caller gave.
-    rows : mapping of Row
-        The options of the command by name.
-    now : Situation
-        What is at hand.
-    where : str
-        The input, where it is the reason.
-
-    Raises
-    ------
-    InputError
-        For the first condition that does not hold, with all options that fail it.
-    """
-    conditions = {name: rows[name].conditions for name in sorted(given)}
+    """Refuse options that the caller named and that have no effect; ``where`` is the input, if it is the reason."""
+    conditions = {name: rows[name].only_with for name in sorted(given)}
     for condition in dict.fromkeys(condition for each in conditions.values() for condition in each):
         if condition.holds(now):
             continue
         idle = [name for name, each in conditions.items() if condition in each]
-        them = "it" if len(idle) == 1 else "them"
+        them, verb = ("it", "has") if len(idle) == 1 else ("them", "have")
         listed = [part for name in idle for part in (", ", Option(name))][1:]
-        verb = "has" if len(idle) == 1 else "have"
         raise InputError(
-            (*listed, f" {verb} no effect ", *_split_words(condition.otherwise, them)),
-            where=where if condition is RUNS else "",
-            remedy=_split_words(condition.remedy, them),
+            (*listed, f" {verb} no effect ", *_name_options(condition.otherwise, them)),
+            where=where if condition.name == "runs" else "",
+            remedy=_name_options(condition.remedy, them),
         )
 
 
 def idle_options(rows: Mapping[str, Any], now: Situation) -> list[str]:
     """Return the options that have no effect in a situation, whether they were given or not."""
-    return [name for name, row in rows.items() if not all(each.holds(now) for each in row.conditions)]
+    return [name for name, row in rows.items() if not all(each.holds(now) for each in row.only_with)]
 
 
-def _split_words(words: Words, them: str) -> tuple[Part, ...]:
-    parts = words if isinstance(words, tuple) else (words,)
-    return tuple(part.replace("{them}", them) if isinstance(part, str) else part for part in parts)
+def _name_options(text: str, them: str) -> tuple[Part, ...]:
+    """Return a text whose options stand in braces, perhaps with a value, as parts of a refusal."""
+    pieces = re.split(r"\{(\w+)(?:=([^}]*))?\}", text.replace("{them}", them))
+    options = [Option(name, value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)]
+    parts: list[Part] = [pieces[0]]
+    for option, after in zip(options, pieces[3::3], strict=True):
+        parts += [option, after]
+    return tuple(part for part in parts if part)

@@ -13,14 +13,13 @@ import numpy as np
 
 from shardwise import plot
 from shardwise.cli.conditions import Situation, split_variances
-from shardwise.cli.inputs import InputReader, Read, pick_measure
+from shardwise.cli.inputs import InputReader, Read
 from shardwise.cli.options import Format
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import pd, xr
-from shardwise.core.scores import Scores, as_scores
+from shardwise.core.libraries import pd
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.design import (
@@ -33,7 +32,6 @@ from shardwise.planning.design import (
 )
 from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
-    RepeatPlan,
     design_curve,
     design_table,
     plan_equivalence,
@@ -48,7 +46,6 @@ from shardwise.planning.variances import (
     variance_components,
 )
 from shardwise.planning.variances import variance as estimate
-from shardwise.scoring.scoring import score
 from shardwise.writing.planning import REPEAT_NOUNS, write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")
@@ -90,7 +87,18 @@ class VarianceSource:
 def plan_power(options: Options) -> Result:
     """Return the topics needed to find a difference, or what a number of topics finds."""
     if (repeated := _find_repeats(options)) is not None:
-        return _plan_power(options, repeated)
+        asked = ("min_diff", "alpha", "power", "systems")
+        if several := [name for name in asked if len(getattr(options, name)) > 1]:
+            problem = (Option(several[0]), " takes one value for scores with repeats")
+            raise InputError(problem, remedy="run it once for each")
+        if options.topics or options.method not in ("", "moderated"):
+            raise InputError(
+                (Option("topics" if options.topics else "method"), " has no effect on scores with repeats"),
+                remedy="remove it, or give a table of means over the repeats",
+            )
+        values = {name: getattr(options, name)[0] for name in asked}
+        values["systems"] = values["systems"] if "systems" in options.given else None
+        return _show_repeat_plan(options, repeated, **values)
     known, notes = _estimate_variances(options, options.method or None)
     rows, sentences = [], []
     each = product(known, options.systems, options.alpha, options.min_diff, options.power)
@@ -120,7 +128,7 @@ def plan_power(options: Options) -> Result:
     topics = pluralize_noun(known[0].nouns.get("topic", "topic"))
     title = f"{shown}: what the {topics} reach" if options.topics else f"{shown}: {topics} needed"
     return Result(
-        _list_lines(sentences, title),
+        (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title),
         _use_words(pd.DataFrame(rows), known[0].nouns, options),
         notes,
         facts={"method": shown},
@@ -147,7 +155,7 @@ def plan_intervals(options: Options) -> Result:
     systems = pluralize_noun(known[0].nouns.get("system", "system"))
     title = f"expected width of the confidence interval of a difference of two {systems}"
     return Result(
-        _list_lines(sentences, title),
+        (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title),
         _use_words(pd.DataFrame(rows), known[0].nouns, options),
         notes,
         facts={"method": title},
@@ -209,7 +217,7 @@ def plan_budget(options: Options) -> Result:
     if read is None:
         plan, notes = _judge_pools(options, judgments=options.budget, topic_cost=options.topic_cost)
         return Result(tuple(plan.lines), plan.table, notes, facts=facts, chart=plan.plot)
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     parts, kind = repeat_components(scores)
     if "systems" not in options.given:
         facts["systems"] = scores.sizes["system"]
@@ -217,7 +225,7 @@ def plan_budget(options: Options) -> Result:
     frame = split_budget(parts, options.budget, kind=kind, **how)
     frame = frame.drop(columns=["se", "df"]).rename(columns={"cost": "answers"})
     best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
-    nouns = by_units(as_scores(scores))[0].nouns
+    nouns = by_units(scores)[0].nouns
     title = write_answers_plan(best, nouns, kind, options.budget, options.power)
     frame = _use_words(frame, {**nouns, "instance": REPEAT_NOUNS[kind]}, options)
     return Result((title,), frame, read.notes, facts=facts)
@@ -236,55 +244,37 @@ def _judge_pools(options: Options, **goals: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _list_readers(options: Options, *, tables: bool = True) -> list[InputReader]:
-    """Return what reads the first collection and each further one."""
+    """Return what reads the first collection and each further one, whose files stand between commas."""
     first = InputReader(options, tables=tables).check()
     return [first, *(first.change(inputs=split_paths(also)) for also in options.also)]
 
 
 def print_repeat_plan(options: Options) -> Result:
     """Return how many more items or repeats detect a difference, and what they cost."""
-    scores, notes = _read_repeats(options)
     asked = ("min_diff", "power", "alpha", "systems", "topic_cost", "answer_cost")
-    plan = plan_repeats(scores, kind=options.repeats, **{name: getattr(options, name) for name in asked})
+    values = {name: getattr(options, name) for name in asked}
+    return _show_repeat_plan(options, _read_repeats(options), kind=options.repeats, **values)
+
+
+def _show_repeat_plan(options: Options, read: Read, **asked: Any) -> Result:
+    """Return the plans for scores with repeats, the sentences first."""
+    scores = read.pick_measure()
+    plan = plan_repeats(scores, **asked)
+    nouns, now = by_units(scores)[0].nouns, plan.now
     priced = bool(options.topic_cost) or options.answer_cost != 1.0
-    return _show_repeat_plan(plan, scores, options, notes, priced)
-
-
-def _plan_power(options: Options, read: Read) -> Result:
-    """Return the plans for scores with repeats."""
-    asked = ("min_diff", "alpha", "power", "systems")
-    for name in asked:
-        if len(getattr(options, name)) > 1:
-            raise InputError(
-                (Option(name), " takes one value for scores with repeats"), remedy="run it once for each"
-            )
-    if options.topics or options.method not in ("", "moderated"):
-        raise InputError(
-            (Option("topics" if options.topics else "method"), " has no effect on scores with repeats"),
-            remedy="remove it, or give a table of means over the repeats",
-        )
-    values = {name: getattr(options, name)[0] for name in asked}
-    values["systems"] = values["systems"] if "systems" in options.given else None
-    scores = pick_measure(read)
-    return _show_repeat_plan(plan_repeats(scores, **values), scores, options, read.notes, False)
-
-
-def _show_repeat_plan(
-    plan: RepeatPlan, scores: Scores, options: Options, notes: tuple[str, ...], priced: bool
-) -> Result:
-    """Return the plans, the sentences first."""
-    nouns = by_units(as_scores(scores))[0].nouns
-    frame = _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options)
-    now = plan.now
-    facts = {
-        "components": dict(now.variance),
-        "repeats": plan.kind,
-        "systems": now.systems,
-        "min_diff": now.min_diff,
-        "alpha": now.alpha,
-    }
-    lines = tuple(write_repeat_plan(plan, nouns, priced))
-    return Result(lines, frame, notes, facts=facts, chart=partial(now.variance.plot, "instances"))
+    return Result(
+        tuple(write_repeat_plan(plan, nouns, priced)),
+        _use_words(plan.to_frame(), {**nouns, "instance": REPEAT_NOUNS[plan.kind]}, options),
+        read.notes,
+        facts={
+            "components": dict(now.variance),
+            "repeats": plan.kind,
+            "systems": now.systems,
+            "min_diff": now.min_diff,
+            "alpha": now.alpha,
+        },
+        chart=partial(now.variance.plot, "instances"),
+    )
 
 
 def _find_repeats(options: Options) -> Read | None:
@@ -296,20 +286,19 @@ def _find_repeats(options: Options) -> Read | None:
         return None
     # The measure of runs that nobody named has no meaning in a table.
     read = (reader if "measure" in options.given else reader.change(measure=[])).read_input()
-    return read if "instance" in read.dims else None
+    return read if "instance" in read.first.dims else None
 
 
-def _read_repeats(options: Options) -> tuple[Scores, tuple[str, ...]]:
-    """Read scores with repeats, and what was decided on the way."""
-    read = InputReader(options).check().one_measure().read_input()
-    scores = pick_measure(read)
-    if "instance" not in scores.dims:
+def _read_repeats(options: Options) -> Read:
+    """Read scores with repeats."""
+    read = InputReader(options).check().read_input(one=True)
+    if "instance" not in read.pick_measure().dims:
         raise InputError(
             "has one score of each system on each topic, so repeats cannot be planned",
             where=str(read.files[0]),
             remedy="give repeated scores of each system, or name their column: --columns instance=sample",
         )
-    return scores, read.notes
+    return read
 
 
 def plan_candidates(options: Options) -> Result:
@@ -322,19 +311,16 @@ def plan_candidates(options: Options) -> Result:
 
 def plan_margin(options: Options) -> Result:
     """Return the instances that each number of topics needs to show equivalence."""
-    scores, notes = _read_repeats(options)
-    gaps = scores.has_gaps
-    parts, nouns = (
-        mixed(scores).variance_components if gaps else variance_components(scores),
-        scores.nouns,
-    )
+    read = _read_repeats(options)
+    scores, nouns = read.first, read.first.nouns
+    parts = mixed(scores).variance_components if scores.has_gaps else variance_components(scores)
     how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     return Result(
         (title, parts.describe_components(nouns)),
         _use_words(rows, nouns, options),
-        notes,
+        read.notes,
         facts={"components": dict(parts), **how},
         chart=partial(parts.plot, "instances"),
     )
@@ -354,32 +340,31 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
         if named:
             problem = (Option("variance", named), " has no effect with a stated variance")
             raise InputError(problem, remedy="remove one of the two")
-        return [_parse_variance(text, len(stated)) for text in stated], ()
-    each = [_score_runs(reader) for reader in _list_readers(options)]
+        sources = []
+        for text in stated:
+            name, _, number = text.rpartition("=")
+            try:
+                # one alone need not have a name
+                sources.append(
+                    VarianceSource(name or ("topics" if len(stated) == 1 else text), float(number))
+                )
+            except ValueError:
+                raise InputError(
+                    f"--variance {text!r} is not a number", remedy="write 0.053, or AP=0.053"
+                ) from None
+        return sources, ()
+    each = [reader.read_input().tables for reader in _list_readers(options)]
     wanted = named or variance_for(method or "moderated")
 
     def pool(method: str) -> dict[str, VarianceEstimate]:
         """Variance of each measure over the collections."""
-        return {
-            name: pool_variances(estimate(scores, method, measure=name) for scores in each)
-            for name in map(str, each[0].data_vars)
-        }
+        return {name: pool_variances(estimate(tables[name], method) for tables in each) for name in each[0]}
 
     estimates = pool(wanted)
     unpaired = pool("two-way") if wanted == "residual" and not method else {}
-    nouns = as_scores(next(iter(each[0].data_vars.values())), needs=()).nouns
+    nouns = next(iter(each[0].values())).nouns
     known = [VarianceSource(name, item, unpaired.get(name), nouns) for name, item in estimates.items()]
     return known, tuple(item.describe(nouns) for item in estimates.values())
-
-
-def _score_runs(source: InputReader) -> xr.Dataset:
-    """Scores of all measures of one collection."""
-    if source.is_table:
-        return source.read_input().scores
-    collection = source.read_collection()
-    with show_progress("scoring", source.options.quiet) as bar:
-        measures = list(source.options.measure or ("AP",))
-        return score(collection, measures, jobs=source.options.jobs, progress=bar)
 
 
 def split_paths(also: str) -> list[Path]:
@@ -410,20 +395,6 @@ def _describe_plan(source: VarianceSource, row: Mapping[str, Any], method: str) 
         plain = int(np.asarray(topics_for_power(variance=source.unpaired, method="exact", **asked)))
         sentence += f"; {plain:,} if they were not compared {each}"
     return sentence
-
-
-def _list_lines(sentences: list[str], title: str) -> tuple[str, ...]:
-    """The answers in words, where they are few, above what the table holds."""
-    return (*(sentences if len(sentences) <= MOST_SENTENCES else ()), title)
-
-
-def _parse_variance(text: str, count: int) -> VarianceSource:
-    """Return a stated variance, perhaps with the name of its measure, which one alone need not have."""
-    name, _, number = text.rpartition("=")
-    try:
-        return VarianceSource(name or ("topics" if count == 1 else text), float(number))
-    except ValueError:
-        raise InputError(f"--variance {text!r} is not a number", remedy="write 0.053, or AP=0.053") from None
 
 
 def _draw_curve(known: Iterable[VarianceSource], options: Options, goal: str) -> Any:

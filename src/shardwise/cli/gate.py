@@ -18,14 +18,13 @@ from shardwise.analysis.gate import (
 from shardwise.analysis.ledger import Ledger, LedgerGate, gate_by_ledger, load_ledger
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
+from shardwise.cli.inputs import InputReader, Read, add_people, fill_gaps
 from shardwise.cli.options import Margin
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import xr
 from shardwise.core.scores import Scores
 from shardwise.writing.gate import write_ledger
 
@@ -55,7 +54,7 @@ def judge_gate(options: Options) -> Result:
     _check_methods(options, read)
     questions = []
     for name in read.measures:
-        margin, scores = options.for_measure(name).margin, read.scores_of(name)
+        margin, scores = options.for_measure(name).margin, read.tables[name]
         if margin is None:
             raise InputError(f"{name} has no margin", remedy=("add one: ", Option("margin", f"{name}=0.01")))
         if "fill" in options.given:
@@ -116,7 +115,7 @@ def _compare_systems(
         return None
     two = options.change(only=[base, *new], baseline=[base])
     if options.random:
-        return compare_by_factors(pick_measure(read), two, [base])[1]
+        return compare_by_factors(read.pick_measure(), two, [base])[1]
     with on_cluster(options.cluster, options.quiet) as executor:
         (analysis,) = analyze_measures(two, reader, read, executor=executor)
     return analysis.comparisons
@@ -140,7 +139,7 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, Any, tuple[str, 
         read = reader.read_input()
         if not options.measure:
             # refuses to choose
-            pick_measure(read)
+            read.pick_measure()
         return reader, replace(read, notes=()), options.baseline[0], tuple(options.new)
     if not alone and (options.baseline or options.new):
         raise InputError(
@@ -161,8 +160,9 @@ def _read_systems(options: Options) -> tuple[InputReader, Read, Any, tuple[str, 
         tables, dropped = [table for table, _ in joined], max(lost for _, lost in joined)
         base, new = tables[0].systems[0], tables[0].systems[1:]
     notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    scores = xr.Dataset({table.measure.name: table.to_xarray() for table in tables})
-    read = Read(scores, notes, tuple(paths), human=options.human)
+    read = Read({table.measure.name: table for table in tables}, notes, tuple(paths))
+    # people's scores are of both systems, and are added to both
+    read = read if options.human is None else add_people(read, options.human)
     return InputReader(options.change(inputs=list(paths[:1]))).check(), read, base, tuple(new)
 
 
@@ -170,10 +170,8 @@ def _read_measures(options: Options, path: Path) -> list[Scores]:
     """Scores of a file by each measure asked for; each is read alone, so that one system needs no name."""
     tables = []
     for measure in options.measure or [None]:
-        asked = options.change(inputs=[path], measure=[] if measure is None else [measure])
-        read = InputReader(asked).check().read_input()
-        # people's scores are of both systems, and are added to both
-        tables.append(pick_measure(replace(read, human=None)))
+        asked = options.change(inputs=[path], measure=[] if measure is None else [measure], human=None)
+        tables.append(InputReader(asked).check().read_input().pick_measure())
     if tables[0].sizes["system"] != 1 and not (options.ledger and options.new):
         raise InputError(
             f"has {format_count(tables[0].sizes['system'], 'system')}, but a gate compares two",

@@ -12,8 +12,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from shardwise.cli import options
 from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, Command
-from shardwise.cli.options import BUILT_IN, COMMON, GROUPS, OUTPUT, TABLE, Param
+from shardwise.cli.options import BUILT_IN, COMMON, OF_PROGRAM, TABLE, Param
 from shardwise.cli.parsing import list_rows
 
 TAGLINE = "Find out which systems are really different, and what you may claim."
@@ -29,43 +30,21 @@ def show_help(words: Sequence[str], stream: TextIO) -> None:
     if isinstance(command, Command):
         _print_command(command, console)
     else:
-        _print_group(list(words[:1]), console)
+        console.print(f"\n Usage: {' '.join(['shardwise', *words[:1]])} COMMAND [ARGS]...\n", markup=False)
+        console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
+        console.print(_make_panel(COMMON, map(_describe_row, [*([] if words else OF_PROGRAM), BUILT_IN[-1]])))
+        # What each command or group is for, in a sentence.
+        for title, names in PANELS.items() if not words else [("Commands", tuple(command))]:
+            members = {name: command[name] for name in names}
+            about = {
+                name: GROUP_HELP[name] if isinstance(each, dict) else each.help.partition("\n\n")[0]
+                for name, each in members.items()
+            }
+            console.print(
+                _make_panel(title, [(name, "", " ".join(text.split())) for name, text in about.items()])
+            )
     if isinstance(console.file, io.StringIO):
         stream.write("".join(f"{line.rstrip()}\n" for line in console.file.getvalue().split("\n")[:-1]))
-
-
-def _print_group(words: list[str], console: Console) -> None:
-    """Print the commands of the program, or of one of its groups."""
-    console.print(f"\n Usage: {' '.join(['shardwise', *words])} COMMAND [ARGS]...\n", markup=False)
-    console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
-    version = [Param("version", OUTPUT, default=False, kind=bool, help="Show the version and stop.")]
-    completion = [
-        Param(
-            "completion", OUTPUT, metavar="SHELL", help="Print what bash, zsh or fish completes by, and stop."
-        )
-    ]
-    rows = [*([] if words else [*version, *completion]), BUILT_IN[-1]]
-    console.print(_make_panel(COMMON, map(_describe_row, rows)))
-    for title, names in PANELS.items() if not words else [("Commands", tuple(_list_group(words[0])))]:
-        lines = [(name, "", _describe_command(name if not words else f"{words[0]} {name}")) for name in names]
-        console.print(_make_panel(title, lines))
-
-
-def _list_group(name: str) -> dict[str, Command]:
-    """Return the commands of a group by name."""
-    group = COMMANDS[name]
-    assert isinstance(group, dict)
-    return group
-
-
-def _describe_command(name: str) -> str:
-    """Return what a command or group is for, in a sentence."""
-    if name in GROUP_HELP:
-        return GROUP_HELP[name]
-    outer, _, inner = name.partition(" ")
-    command = _list_group(outer)[inner] if inner else COMMANDS[outer]
-    assert isinstance(command, Command)
-    return " ".join(command.help.partition("\n\n")[0].split())
 
 
 def _print_command(command: Command, console: Console) -> None:
@@ -75,10 +54,9 @@ def _print_command(command: Command, console: Console) -> None:
     console.print(f"\n Usage: shardwise {command.title} [OPTIONS]{shown}\n", markup=False)
     for paragraph in command.help.split("\n\n"):
         console.print(Text(f" {' '.join(paragraph.split())}\n"))
-    rows = order_rows(command)
     panels: dict[str, list[Param]] = {}
-    for row in rows:
-        title = "Arguments" if row.positional else COMMON if row.common else row.group.title
+    for row in order_rows(command):
+        title = "Arguments" if row.positional else COMMON if row.common else row.panel
         panels.setdefault(title, []).append(row)
     for title, members in panels.items():
         console.print(_make_panel(title, map(_describe_row, members)))
@@ -93,8 +71,8 @@ def order_rows(command: Command) -> list[Param]:
         if row.positional:
             return -1, False, place
         # What makes a command special comes before what it shares with others.
-        shared = row.name not in command.changed or row.group is OUTPUT
-        return (0, shared, place) if row.common else (1 + GROUPS.index(row.group), False, place)
+        shared = row.name not in command.changed or row.panel == "Output"
+        return (0, shared, place) if row.common else (1 + list(options.PANELS).index(row.panel), False, place)
 
     return sorted(list_rows(command), key=rank)
 

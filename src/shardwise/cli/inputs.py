@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,26 +19,25 @@ from shardwise.cli.parsing import Options
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.extras import require_extra, require_for_files
-from shardwise.core.libraries import xr
 from shardwise.core.measure import DECLARED
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import Scores, as_scores, declare_measures, is_lower, is_sample_measure
+from shardwise.core.scores import Scores, as_scores, is_sample_measure
 from shardwise.io.files import (
     BYTES_NEEDED,
     SHARE_OF_MEMORY,
-    SUFFIXES,
     bare_name,
     list_files,
     parse_size,
     raise_limit,
     usable_memory,
 )
-from shardwise.io.scores import are_score_files, read_scores, score_files
+from shardwise.io.scores import are_score_files, read_tables, score_files
 from shardwise.stats.corrections import CORRECTIONS
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from shardwise.io.collection import Collection
-    from shardwise.io.trec.conventions import Conventions
     from shardwise.sharding.splits import Splits
 
 UNNAMED = "score"
@@ -49,38 +47,38 @@ STREAMED = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".nc", ".nc
 """Endings of tables that can be read block by block."""
 ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
 """Endings of files that are read in no other way."""
-BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
-"""Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Scores of all measures asked for, what was decided on the way, and the files they come from."""
+    """Scores by measure, of all measures asked for, what was decided on the way, and the files they come from."""
 
-    scores: xr.Dataset
+    tables: Mapping[str, Scores]
     notes: tuple[str, ...]
     files: tuple[Path, ...]
     collection: Collection | None = None
-    human: Path | None = None
 
     @property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures."""
-        return tuple(map(str, self.scores.data_vars))
-
-    def scores_of(self, measure: str) -> Scores:
-        """Return the scores of a measure, with those of people beside them where a file of these was named."""
-        scores = self.scores[measure] if self.human is None else add_people(self.scores[measure], self.human)
-        return as_scores(scores)
-
-    def first_measure(self) -> Scores:
-        """Return the scores of the first measure."""
-        return self.scores_of(self.measures[0])
+        return tuple(self.tables)
 
     @property
-    def dims(self) -> frozenset[str]:
-        """Dimensions of the scores."""
-        return frozenset(map(str, self.scores[self.measures[0]].dims))
+    def first(self) -> Scores:
+        """The scores of the first measure."""
+        return self.tables[self.measures[0]]
+
+    def pick_measure(self) -> Scores:
+        """Return the scores of the only measure, or refuse to choose."""
+        if len(self.measures) > 1:
+            raise InputError(
+                f"has {len(self.measures)} measures",
+                where=str(self.files[0]),
+                remedy=("choose one with ", Option("measure"), f": {', '.join(self.measures)}"),
+                argument="measure",
+                choices=self.measures,
+            )
+        return self.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +100,6 @@ class InputReader:
     unfinished: bool = False
 
     @property
-    def inputs(self) -> list[Path]:
-        """The files and folders."""
-        files: list[Path] = self.options.inputs
-        return files
-
-    @property
     def texts(self) -> Path | None:
         """The file with the texts of the documents, where they decide the shards."""
         kind, _, detail = self.options.kind.partition(":")
@@ -125,55 +117,40 @@ class InputReader:
             require_extra("cluster")
         if options.max_memory:
             parse_size(options.max_memory)
-        options.check_effects(self.describe_situation(), str(self.inputs[0]) if self.inputs else "")
+        options.check_effects(self.describe_situation(), str(options.inputs[0]) if options.inputs else "")
         return self
 
     @property
     def is_table(self) -> bool:
         """Whether the input is scores: one file, or several that end as tables and logs do."""
-        streamed = [path.suffix.lower() in (*STREAMED, MOMENTS) for path in self.inputs]
-        return self.tables and (len(self.inputs) == 1 or all(streamed) or are_score_files(self.inputs))
+        inputs = self.options.inputs
+        streamed = [path.suffix.lower() in (*STREAMED, MOMENTS) for path in inputs]
+        return self.tables and (len(inputs) == 1 or all(streamed) or are_score_files(inputs))
 
     @property
     def is_streamed(self) -> bool:
         """Whether the input is read block by block: moments, or a table that would not fit into memory."""
-        if not self.is_table or not self.inputs:
+        inputs = self.options.inputs
+        if not self.is_table or not inputs:
             return False
-        endings = [Path(bare_name(path)).suffix.lower() for path in self.inputs]
+        endings = [Path(bare_name(path)).suffix.lower() for path in inputs]
         if any(ending in ONLY_STREAMED for ending in endings):
             return True
-        if not all(
-            ending in STREAMED and path.exists() for ending, path in zip(endings, self.inputs, strict=True)
-        ):
-            return False
-        return BYTES_NEEDED * sum(_count_bytes(path) for path in self.inputs) > self.memory
-
-    @property
-    def exceeds_memory(self) -> bool:
-        """Whether runs would not fit into memory together."""
-        sizes = ((path, _count_bytes(path)) for path in self.list_files()[1:])
-        needed = sum(
-            BYTES_OF_RUNS * (GROWTH_OF_RUNS if path.suffix in SUFFIXES else 1) * n for path, n in sizes
+        known = all(
+            ending in STREAMED and path.exists() for ending, path in zip(endings, inputs, strict=True)
         )
-        return needed > self.memory
+        return known and BYTES_NEEDED * sum(map(_count_bytes, inputs)) > self.memory
 
     @property
     def memory(self) -> int:
         """Bytes of memory that reading may take."""
-        return (
-            parse_size(self.options.max_memory)
-            if self.options.max_memory
-            else usable_memory() // SHARE_OF_MEMORY
-        )
+        text = self.options.max_memory
+        return parse_size(text) if text else usable_memory() // SHARE_OF_MEMORY
 
     def describe_situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
         """Return what is known of the input, before or after it was read."""
-        return Situation(
-            self.options,
-            runs=not self.is_table if self.inputs else None,
-            dims=None if read is None else read.dims,
-            streamed=streamed,
-        )
+        runs = not self.is_table if self.options.inputs else None
+        return Situation(self.options, runs, None if read is None else frozenset(read.first.dims), streamed)
 
     @property
     def declared(self) -> dict[str, Any]:
@@ -181,39 +158,39 @@ class InputReader:
         direction = True if self.options.lower_is_better else False if self.options.higher_is_better else None
         return {"range": parse_range(self.options.range), "lower_is_better": direction}
 
-    def one_measure(self) -> InputReader:
-        """Return the same, or refuse where several measures were named and one is needed."""
-        if len(self.options.measure) > 1:
+    def read_input(self, *, one: bool = False) -> Read:
+        """Read the input, each file once; runs are split and scored as the options say. Of ``one`` measure if asked."""
+        options = self.options
+        if one and len(options.measure) > 1:
             raise InputError(
-                f"takes one measure, not {len(self.options.measure)} ({', '.join(self.options.measure)})",
+                f"takes one measure, not {len(options.measure)} ({', '.join(options.measure)})",
                 remedy="run it once for each",
                 argument="measure",
-                value=self.options.measure,
+                value=options.measure,
             )
-        return self
+        with raise_limit(self.memory) if options.max_memory else nullcontext():
+            if self.is_table:
+                read = self._read_scores()
+            else:
+                scores, notes, collection = self.score_runs()
+                each = {str(name): scores[name] for name in scores.data_vars}
+                scored = {name: as_scores(table, needs=(), **self.declared) for name, table in each.items()}
+                read = Read(scored, notes, self.list_files(), collection)
+        tables, where = dict(read.tables), str(read.files[0])
+        for name, table in tables.items():
+            if options.deterministic and "instance" in table.dims and self.is_table:
+                _refuse_absent(options.deterministic, table, "deterministic")
+                table = replace(table, deterministic=np.isin(table.systems, options.deterministic))
+            if options.exclude and not self.is_table:
+                _refuse_absent(options.exclude, table, "exclude", where)
+                table = table.select_systems(each for each in table.systems if each not in options.exclude)
+            tables[name] = take_logs(table, where) if options.log else table
+        read = replace(read, tables=tables)
+        options.check_effects(self.describe_situation(read), where)
+        return read if options.human is None else add_people(read, options.human)
 
-    def read_input(self) -> Read:
-        """Read the input, each file once; runs are split and scored as the options say."""
-        with raise_limit(self.memory) if self.options.max_memory else nullcontext():
-            read = self._read_scores() if self.is_table else self._read_runs()
-        if self.options.deterministic and "instance" in read.dims and self.is_table:
-            from shardwise.io.instances import flag_deterministic
-
-            read = replace(read, scores=flag_deterministic(read.scores, self.options.deterministic))
-        if self.options.exclude and not self.is_table:
-            read = replace(
-                read, scores=exclude_systems(read.scores, self.options.exclude, str(read.files[0]))
-            )
-        if not self.is_table:
-            read = replace(read, scores=declare_measures(read.scores, **self.declared))
-        if self.options.log:
-            logs = {name: take_logs(read.scores[name], str(read.files[0])) for name in read.scores}
-            read = replace(read, scores=read.scores.assign(logs))
-        self.options.check_effects(self.describe_situation(read), str(read.files[0]))
-        return read
-
-    def _read_runs(self) -> Read:
-        """Read runs, of which several may be repeats of one system, and score them."""
+    def score_runs(self) -> tuple[xr.Dataset, tuple[str, ...], Collection]:
+        """Return the scores of runs by all measures, what was decided on the way, and what was scored."""
         # measures are loaded for runs alone, so that tables are read sooner
         from shardwise.scoring.scoring import describe_conventions, score
 
@@ -222,102 +199,56 @@ class InputReader:
             from shardwise.io.instances import read_instances
 
             naming = options.instances[0] if len(options.instances) == 1 else options.instances
-            how = {name: value for name, value in self._reading_options().items() if name != "names"}
+            how = {name: value for name, value in self.choose_conventions().items() if name != "names"}
             how["deterministic"] = options.deterministic
             with show_progress("reading runs", options.quiet) as bar:
                 runs = read_instances(list(files[1:]), files[0], naming, progress=bar, **how)
-        collection = self._read_collection(files) if runs is None else runs.collection
+        collection = self.read_collection() if runs is None else runs.collection
         splits = self.split_documents(collection)
         with show_progress("scoring", options.quiet) as bar:
             scores = score(collection, options.measure or ["AP"], splits, jobs=options.jobs, progress=bar)
-        notes = (
-            *collection.notes,
-            *(splits.notes if splits is not None else ()),
-            *describe_conventions(scores),
-        )
-        return Read(scores if runs is None else runs.arrange(scores), notes, files, collection)
+        notes = (*collection.notes, *(splits.notes if splits else ()), *describe_conventions(scores))
+        return scores if runs is None else runs.arrange(scores), notes, collection
 
     def list_files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
         from shardwise.io.kinds import put_qrels_first
 
-        if len(self.inputs) < 2:
-            raise InputError(
-                "no runs were given",
-                remedy="give a qrels file and runs: qrels.txt runs/*.gz",
-            )
-        first, *others = put_qrels_first(self.inputs)
+        if len(self.options.inputs) < 2:
+            raise InputError("no runs were given", remedy="give a qrels file and runs: qrels.txt runs/*.gz")
+        first, *others = put_qrels_first(self.options.inputs)
         return (first, *list_files(others))
 
     def read_collection(self) -> Collection:
         """Read the qrels file and the runs."""
-        return self._read_collection(self.list_files())
-
-    def _read_collection(self, files: tuple[Path, ...]) -> Collection:
         from shardwise.io.reader import read_collection
 
+        qrels, *runs = map(str, self.list_files())
         with show_progress("reading runs", self.options.quiet) as bar:
-            return read_collection(
-                [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading_options()
-            )
+            return read_collection(runs, qrels, progress=bar, **self.choose_conventions())
 
-    def choose_conventions(self) -> Conventions:
-        """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
+    def choose_conventions(self) -> dict[str, Any]:
+        """Return how runs are read; comparisons refuse topics that a run lacks unless told."""
         from shardwise.io.trec.conventions import parse_conventions
 
-        preset = parse_conventions(self.options.preset)
-        missing: str = self.options.missing or ("zero" if self.options.complete else preset.missing)
-        if not self.options.missing and missing in ("refuse", "leave"):
+        options = self.options
+        preset = parse_conventions(options.preset)
+        missing: str = options.missing or ("zero" if options.complete else preset.missing)
+        if not options.missing and missing in ("refuse", "leave"):
             missing = "leave" if self.unfinished else "refuse"
-        if self.options.complete and missing != "zero":
+        if options.complete and missing != "zero":
             raise InputError(
                 (Option("complete"), " conflicts with ", Option("missing", missing)),
                 remedy="remove one of the two",
             )
-        return preset.change(
+        like = preset.change(
             missing=missing,
-            topics="judged" if self.options.complete else None,
-            unjudged="removed" if self.options.judged_only else None,
-            depth=self.options.depth,
+            topics="judged" if options.complete else None,
+            unjudged="removed" if options.judged_only else None,
+            depth=options.depth,
         )
-
-    def _reading_options(self) -> dict[str, Any]:
-        return {
-            "like": self.choose_conventions(),
-            "names": self.options.names,
-            "subtopics": self.options.subtopics,
-            "jobs": self.options.jobs,
-            **({"intents": str(self.options.intents)} if self.options.intents is not None else {}),
-        }
-
-    def score_in_parts(self, executor: Executor | None, store: Path | None = None) -> Read:
-        """Score run files a few at a time, here or where an executor works, into a store if there is one."""
-        from shardwise.scoring.scoring import describe_conventions
-        from shardwise.scoring.streamed import score_runs
-
-        files = self.list_files()
-        sharded = self.options.shards > 1 or self.options.kind.startswith(("uneven", "attribute"))
-        notes_on_splits: list[str] = []
-
-        def splitting(collection: Collection) -> Splits:
-            splits = self.split_documents(collection)
-            assert splits is not None, "asked for where there are shards"
-            notes_on_splits.extend(splits.notes)
-            return splits
-
-        with show_progress("scoring files", self.options.quiet) as bar:
-            scores = score_runs(
-                [str(path) for path in files[1:]],
-                str(files[0]),
-                list(self.options.measure or ("AP",)),
-                splitting if sharded else None,
-                executor=executor,
-                out=store,
-                progress=bar,
-                **self._reading_options(),
-            )
-        notes = filter(None, scores.attrs["notes"].split("; "))
-        return Read(scores, (*notes, *notes_on_splits, *describe_conventions(scores)), files)
+        how = {"like": like, "names": options.names, "subtopics": options.subtopics, "jobs": options.jobs}
+        return how if options.intents is None else {**how, "intents": str(options.intents)}
 
     def split_documents(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""
@@ -338,152 +269,98 @@ class InputReader:
         return split(collection, shards, n_splits=options.splits, seed=options.seed, unlisted="add", **how)
 
     def _read_scores(self) -> Read:
-        files = score_files(self.inputs)
-        columns = parse_columns(self.options.columns) or {}
+        """Read tables and logs: all measures asked for, or the one that the source shows first, or all of them."""
+        options, files = self.options, score_files(self.options.inputs)
+        where, columns = str(options.inputs[0]), parse_columns(options.columns) or {}
         pre = columns.pop("pre", "")
-        if pre and (len(self.options.measure) != 1 or self.options.random):
+        if pre and (len(options.measure) != 1 or options.random):
             raise InputError(
                 (Option("columns", f"pre={pre}"), " needs the name of the scores, and no random factors"),
-                where=str(self.inputs[0]),
+                where=where,
                 remedy="name their column: -m revenue",
             )
-        sliced = {"slice": self.options.by} if self.options.values.get("by") else {}
-        how = {**self.options.arguments("read"), **self.declared, "columns": {**columns, **sliced} or None}
-        sampled = [name for name in self.options.measure if is_sample_measure(name)]
-        scores = read_scores(
-            files,
-            measure=self.options.measure[0] if len(self.options.measure) == 1 and not sampled else None,
-            **how,
-        )
-        covariate = read_scores(files, measure=pre, **(how | {"range": None})) if pre else None
-        if isinstance(scores, xr.DataArray):
-            scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
-        first = scores[next(iter(scores.data_vars))]
-        notes = [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
-        if covariate is not None:
-            from shardwise.methods.unpaired.method import adjust_scores
+        sliced = {"slice": options.by} if options.values.get("by") else {}
+        how = {**options.arguments("read"), **self.declared, "columns": {**columns, **sliced} or None}
+        sampled = [name for name in options.measure if is_sample_measure(name)]
+        named = options.measure[0] if len(options.measure) == 1 and not sampled else None
+        tables, primary = read_tables(files, measure=named, **how)
+        notes = [read_as] if (read_as := next(iter(tables.values())).read_as) else []
+        try:
+            if pre:
+                from shardwise.methods.unpaired.method import adjust_scores
 
-            assert isinstance(covariate, xr.DataArray), "one measure was named"
-            name = next(iter(scores.data_vars))
-            try:
-                adjusted, share = adjust_scores(scores[name], covariate)
-            except InputError as error:
-                raise error.add_location(str(self.inputs[0])) from error
-            scores = scores.assign({name: adjusted.to_xarray().transpose(*scores[name].dims)})
-            notes.append(f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out")
-        if sampled:
-            from shardwise.scoring.samples import add_sample_measures, describe_samples
+                covariate, _ = read_tables(files, measure=pre, **(how | {"range": None}))
+                (name, table), *_ = tables.items()
+                tables[name], share = adjust_scores(table, covariate[pre])
+                notes.append(
+                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out"
+                )
+            if sampled:
+                from shardwise.scoring.samples import add_sample_measures, describe_samples
 
-            try:
-                scores = add_sample_measures(scores, sampled)
-            except InputError as error:
-                raise error.add_location(str(self.inputs[0])) from error
-            notes += [describe_samples(as_scores(scores[name])) for name in sampled]
-        for name in self.options.measure[1:] and self.options.measure:
-            if name not in scores:
+                tables = add_sample_measures(
+                    tables, [name for name in sampled if name not in tables], primary
+                )
+                notes += [describe_samples(tables[name]) for name in sampled]
+        except InputError as error:
+            raise error if error.where else error.add_location(where) from error
+        for name in options.measure[1:] and options.measure:
+            if name not in tables:
                 # a column that is a measure only where it is named, such as cost
-                scores = scores.assign({name: read_scores(files, measure=name, **how)})
-        known = [str(name) for name in scores.data_vars]
-        primary = scores.attrs.get("primary")
-        if not self.options.measure and primary and len(known) > 1:
+                tables |= read_tables(files, measure=name, **how)[0]
+        known = tuple(tables)
+        if not options.measure and primary and len(known) > 1:
             notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
-            known = [primary]
-        named = self.options.measure if sampled else self.options.measure[1:] and self.options.measure
-        picked = scores[list(named) or known]
-        if notes and "votes" not in scores[known[0]].attrs:
-            lower = [name for name in map(str, picked) if is_lower(picked[name])]
+            known = (primary,)
+        asked = options.measure if sampled else options.measure[1:] and options.measure
+        picked = {name: tables[name] for name in asked or known}
+        if notes and next(iter(tables.values())).votes is None:
+            lower = [name for name, table in picked.items() if table.measure.lower_is_better]
             notes[0] += f"; lower is better: {', '.join(lower)}" if lower else "; higher is better"
-        return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.options.human)
+        return Read(picked, tuple(filter(None, notes)), tuple(files))
 
 
-def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
-    """Return the natural logarithms of scores, all of which must be above 0.
+def _refuse_absent(names: Sequence[str], table: Scores, argument: str, where: str = "") -> None:
+    """Refuse systems that are not there."""
+    absent = [name for name in names if name not in table.systems]
+    if absent:
+        few = f"{', '.join(table.systems[:5])}{', …' * (len(table.systems) > 5 and not where)}"
+        problem = f"unknown system {absent[0]!r}"
+        raise InputError(problem, where=where, remedy=f"the systems are {few}", argument=argument)
 
-    Parameters
-    ----------
-    scores : DataArray
-        Scores of one measure.
-    where : str
-        The file, for a refusal.
 
-    Returns
-    -------
-    DataArray
-        The logarithms, named after the measure.
-    """
-    if bool((scores <= 0.0).any()):
+def take_logs(table: Scores, where: str) -> Scores:
+    """Return the natural logarithms of scores, all of which must be above 0; ``where`` is the file, for a refusal."""
+    if (table.values <= 0.0).any():
         raise InputError(
             "a score is 0 or below, and has no logarithm", where=where, remedy="remove --read log"
         )
-    table = as_scores(scores, needs=())
     measure = table.measure
     # a range that was found belongs to the scores before, and the logarithm of 0 is no limit
     limits = measure.range if measure.range_from == DECLARED and measure.range is not None else (0.0, 0.0)
     logs = (math.log(limits[0]), math.log(limits[1])) if limits[0] > 0.0 else None
     measure = replace(measure, range=logs, range_from=DECLARED if logs else "")
-    return replace(table, values=np.log(table.values), measure=measure).to_xarray().transpose(*scores.dims)
+    return replace(table, values=np.log(table.values), measure=measure)
 
 
-def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.Dataset:
-    """Leave out systems.
-
-    Parameters
-    ----------
-    scores : Dataset
-        Scores of all measures.
-    names : sequence of str
-        Systems to leave out.
-    where : str
-        The file, for a refusal.
-
-    Returns
-    -------
-    Dataset
-        The scores of all other systems.
-    """
-    known = [str(name) for name in scores["system"].values]
-    for name in names:
-        if name not in known:
-            raise InputError(
-                f"unknown system {name!r}",
-                where=where,
-                remedy=f"the systems are {', '.join(known[:5])}",
-                argument="exclude",
-            )
-    kept = [k for k, name in enumerate(known) if name not in names]
-    return scores.isel(system=kept)
-
-
-def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:
-    """Put the scores that people gave beside those of a judge.
-
-    Parameters
-    ----------
-    scores : DataArray
-        Scores of the judge, of one measure.
-    human : Path
-        Table of people's scores for some of the items.
-
-    Returns
-    -------
-    DataArray
-        The same scores with those of people as a coordinate.
-    """
+def add_people(read: Read, human: Path) -> Read:
+    """Return the scores of a judge with those that people gave for some of the items beside them."""
     from shardwise.methods.judges.method import with_human
 
-    people = read_scores(human, missing="leave")
-    if isinstance(people, xr.Dataset):
-        if scores.name not in people.data_vars:
+    people, _ = read_tables([human], missing="leave")
+    tables = {}
+    for name, table in read.tables.items():
+        if len(people) > 1 and name not in people:
             raise InputError(
-                f"has no measure {scores.name!r}",
+                f"has no measure {name!r}",
                 where=str(human),
                 remedy="give people's scores of the same measure",
             )
-        people = people[scores.name]
-    try:
-        return with_human(scores, people)
-    except InputError as error:
-        raise error.add_location(str(human)) from error
+        try:
+            tables[name] = as_scores(with_human(table, people.get(name, next(iter(people.values())))))
+        except InputError as error:
+            raise error.add_location(str(human)) from error
+    return replace(read, tables=tables)
 
 
 def _count_bytes(path: Path) -> int:
@@ -509,20 +386,6 @@ def parse_columns(given: Sequence[str]) -> dict[str, str] | None:
             )
         roles[role.strip()] = name.strip()
     return roles or None
-
-
-def pick_measure(read: Read) -> Scores:
-    """Return the scores of the only measure, or refuse to choose."""
-    known = read.measures
-    if len(known) > 1:
-        raise InputError(
-            f"has {len(known)} measures",
-            where=str(read.files[0]),
-            remedy=("choose one with ", Option("measure"), f": {', '.join(known)}"),
-            argument="measure",
-            choices=known,
-        )
-    return read.first_measure()
 
 
 def parse_model(text: str) -> Model:

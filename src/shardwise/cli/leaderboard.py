@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shardwise.analysis.analysis import Analysis, PairResult
-from shardwise.analysis.leaderboard import Leaderboard, leaderboard, rank_pairs
+from shardwise.analysis.analysis import PairResult
+from shardwise.analysis.leaderboard import leaderboard, rank_pairs
 from shardwise.cli.analyzing import (
     analyze_measures,
     check_choices,
@@ -17,11 +16,10 @@ from shardwise.cli.analyzing import (
 )
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
-from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
+from shardwise.cli.inputs import InputReader, fill_gaps
 from shardwise.cli.options import Format
 from shardwise.cli.output import Result, render_table
 from shardwise.cli.parsing import Options
-from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
 from shardwise.core.arguments import validate_choice
 from shardwise.core.libraries import pd
@@ -40,7 +38,7 @@ def rank_systems(options: Options) -> Result:
     read = reader.read_input()
     notes: tuple[str, ...]
     if options.random:
-        scores = pick_measure(read)
+        scores = read.pick_measure()
         _, pairs = compare_by_factors(scores, options)
         baselines = compare_by_factors(scores, options, options.baseline)[1] if options.baseline else None
         result = PairResult(pairs=pairs, alpha=options.alpha)
@@ -61,26 +59,15 @@ def rank_systems(options: Options) -> Result:
         notes = (*analyses[0].notes, *gaps, write_range(analyses[0]))
     options = options.for_measure(board.measure)
     if options.margin is not None:
-        near_best = _list_near_best(pairs, board.systems, options)
-        board = replace(board, margin=float(options.margin), near_best=near_best)
+        margin = float(options.margin)
+        tested = equivalence(pairs, margin, "lower", method=options.margin.verdict, alpha=options.alpha).table
+        shown = set(tested[(tested["b"] == board.systems[0]) & tested["holds"]]["a"])
+        near_best = tuple(name for name in board.systems if name in shown)
+        board = replace(board, margin=margin, near_best=near_best)
     if options.chosen_format is Format.html:
         page = board.to_html(page=not options.table)
         return Result(answer_leaderboard(board)[:2], page=page, answers=True)
-    return _show_board(board, notes, options)
-
-
-def _list_near_best(pairs: Comparisons, systems: Sequence[str], options: Options) -> tuple[str, ...]:
-    """The systems that are shown to be less than the margin worse than the best one."""
-    assert options.margin is not None
-    tested = equivalence(
-        pairs, float(options.margin), "lower", method=options.margin.verdict, alpha=options.alpha
-    ).table
-    shown = set(tested[(tested["b"] == systems[0]) & tested["holds"]]["a"])
-    return tuple(name for name in systems if name in shown)
-
-
-def _show_board(board: Leaderboard, notes: tuple[str, ...], options: Options) -> Result:
-    """Return the table: rounded in text, LaTeX and Markdown, else with all digits."""
+    # Rounded in text, LaTeX and Markdown, else with all digits.
     whole = options.chosen_format in (Format.csv, Format.json)
     command = planning_command(options, board.measure)
     answer, scope, step = answer_leaderboard(board, command)
@@ -125,7 +112,12 @@ def write_files(options: Options) -> list[Result]:
     files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
     options = options.for_measure(analyses[0].measure)
-    rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
+    if (tested := test_margin(analyses[0].comparisons, options)) is not None:
+        # The test of every pair against the margin.
+        text = render_table(tested.table, Format.latex, title=str(tested))
+        write_atomically(options.out / "margin.tex", text.encode("utf-8", "backslashreplace"))
+        holds = f"differences against a margin of {options.margin:g}"
+        rows.append({"file": str(options.out / "margin.tex"), "holds": holds})
     if options.quiet and options.format is Format.text:
         return []
     first = analyses[0]
@@ -140,14 +132,3 @@ def write_files(options: Options) -> list[Result]:
     }
     lines = (write_answer(first), write_scope(first))
     return [Result(lines, pd.DataFrame(rows), first.notes, facts=facts)]
-
-
-def _write_margin(options: Options, analysis: Analysis) -> dict[str, str]:
-    """Write the test of every pair against the margin as a LaTeX table."""
-    tested = test_margin(analysis.comparisons, options)
-    assert tested is not None
-    path = options.out / "margin.tex"
-    write_atomically(
-        path, render_table(tested.table, Format.latex, title=str(tested)).encode("utf-8", "backslashreplace")
-    )
-    return {"file": str(path), "holds": f"differences against a margin of {options.margin:g}"}

@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from enum import Enum
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,7 +177,9 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(make_schema(command.title), indent=1, ensure_ascii=False) + "\n")
         return 0
     options = parse_line(command, texts)
-    made = command.load_function()(options)
+    # Its module is loaded now, so that help comes at once.
+    module, name = command.function.split(":")
+    made = getattr(import_module(f"shardwise.cli.{module}"), name)(options)
     # Loaded with the command, unless it shows nothing.
     from shardwise.cli.output import Result, emit
 
@@ -237,7 +240,12 @@ def _run_here(words: list[str]) -> int:
 
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
-    _open_streams()
+    # A closed stream is survived until something is written; what a terminal cannot show is written as its code.
+    sys.stdout = sys.stdout or open(os.devnull)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if VARIABLE in os.environ:
         line = os.environ.get("COMP_WORDS", "")
         offered = line.split("\n" if "\n" in line else " ")
@@ -275,18 +283,6 @@ def main() -> None:
             sys.stderr.flush()
         leave_at_once(code)
     sys.exit(code)
-
-
-def _open_streams() -> None:
-    """Write what a terminal cannot show as its code, and survive closed streams until something is written."""
-    if sys.stdout is None:
-        # Writing to it fails, and the error is reported.
-        sys.stdout = open(os.devnull)  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse_line(line: str) -> int:

@@ -1,21 +1,20 @@
-"""Every option of the command line, declared once: name, kind, default, group, help, and when it has an effect.
+"""The options of `options.toml`, and what they take: formats, margins, charts, words.
 
-Command line, configuration file, web form, API, help and the page of options are made from this table. A command
-(`commands.py`) names the options that it takes, and what is other than usual in its use of one. Nothing here loads what
-does the work, so that help and completion come at once.
+Nothing here loads what does the work, so that help and completion come at once.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from shardwise.cli import conditions as when
 from shardwise.cli.conditions import Condition
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option, refuse_unknown
@@ -223,31 +222,6 @@ def parse_proportions(text: str) -> list[float]:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A panel of the help, with what must be true for all options in it to have an effect."""
-
-    title: str
-    only_with: tuple[Condition, ...] = ()
-
-
-COMMON = "Options"
-INPUT = Group("Input", (when.ESTIMATED,))
-QUESTION = Group("Question")
-METHOD = Group("Method")
-SHARDS = Group("Shards (runs only)", (when.RUNS, when.IN_MEMORY))
-OUTPUT = Group("Output")
-RUNNING = Group("Running")
-PLAN = Group("Plan")
-SIMULATION = Group("Simulation")
-SERVER = Group("Server")
-GROUPS = (QUESTION, INPUT, METHOD, SHARDS, PLAN, SIMULATION, SERVER, OUTPUT, RUNNING)
-"""Panels of the help, in their order."""
-
-MOST_TABLES = 1_000_000
-"""Simulated tables at most: they measure a rate of 5% to within 0.05 percentage points."""
-
-
 class GivenWords(dict[str, Any]):
     """What the words of an option say, by the names of their rows, and the text that was typed."""
 
@@ -258,61 +232,13 @@ class GivenWords(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One option or argument.
+    """One option or argument, or a word of one: a row of `options.toml`, which says what the fields mean.
 
-    Parameters
-    ----------
-    name : str
-        Of the value; with dashes, the long name on the command line and the key of configuration files.
-    group : Group
-        Panel of the help.
-    help : str
-        What it does, in a phrase; the default is added to it.
-    default : object
-        Value where none is given; a list for one that is repeatable.
-    kind : type
-        Of one value.
-    short, metavar : str
-        Short name, and what stands for the value in the help.
-    common : bool
-        Whether it stands among the options that most people need.
-    least, most : float or None
-        Bounds of a number.
-    only_with : tuple of Condition
-        What must be true for it to have an effect, beside what the group needs.
-    check : callable or None
-        Refuses a value.
-    complete : str
-        What the shell offers for it: measures, methods, models or conventions.
-    call, argument : str
-        Function of the library that takes it as an argument, read or analyze, and the argument's name where it is
-        another.
-    variable : str
-        Environment variable with the default.
-    positional : bool
-        Whether it is an argument and not an option.
-    required : bool
-        Whether it must be given.
-    shared : bool
-        Whether it may stand above all tables of a configuration file.
-    shown : bool
-        Whether it says where and how a result is shown, and nothing about the result.
-    written : bool
-        Whether it names a file that is written.
-    path : bool
-        Whether the text may name a file that is read, as paths always do.
-    chooses : bool
-        Whether it chooses another method than the default one.
-    web : str
-        Commands for which the web page and its API take it.
-    word : str
-        What it is called as a word of another option, where that is not its name; "=" for the word without a name.
-    words : tuple of Param
-        The words that it takes, as in ``decimal=comma,sheet=2``, each with a kind, a default and conditions of its own.
+    A default that is a list makes it repeatable. `only_with` has the conditions of its panel too.
     """
 
     name: str
-    group: Group
+    panel: str
     help: str = ""
     default: Any = None
     kind: type = str
@@ -322,7 +248,7 @@ class Param:
     least: float | None = None
     most: float | None = None
     only_with: tuple[Condition, ...] = ()
-    check: Callable[[Any], Any] | None = None
+    check: str = ""
     complete: str = ""
     call: str = ""
     argument: str = ""
@@ -354,11 +280,6 @@ class Param:
         return isinstance(self.default, list)
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What must be true for it to have an effect."""
-        return () if self.positional else (*self.group.only_with, *self.only_with)
-
-    @property
     def description(self) -> str:
         """The help, with that of each of its words."""
         named = [row for row in self.words if row.word != "="]
@@ -369,6 +290,11 @@ class Param:
         name = self.word or self.key
         shown = self.metavar if value is None else value
         return f"{shown}" if name == "=" else name if self.kind is bool else f"{name}={shown}"
+
+    def check_value(self, value: Any) -> None:
+        """Refuse a value that cannot be meant."""
+        if self.check and value is not None:
+            CHECKS[self.check](value)
 
     def parse_texts(self, texts: Sequence[str]) -> Any:
         """Return the value from what was typed, or raise a ValueError with the reason why it is not valid."""
@@ -404,27 +330,19 @@ class Param:
             if issubclass(self.kind, Enum):
                 names = ", ".join(str(item.value) for item in self.kind)
                 raise ValueError(f"'{text}' is not one of {names}") from None
-            what = (
-                "a whole number"
-                if self.kind is int
-                else "a number"
-                if issubclass(self.kind, float)
-                else "valid"
-            )
+            number = "a number" if issubclass(self.kind, float) else "valid"
+            what = "a whole number" if self.kind is int else number
             raise ValueError(f"'{text}' is not {what}") from None
         if self.least is not None and value < self.least:
-            raise ValueError(f"{text} is less than {self.least:.12g}{self._suggest_level(value)}")
+            raise ValueError(f"{text} is less than {self.least:.12g}")
         if self.most is not None and value > self.most:
-            raise ValueError(f"{text} is more than {self.most:.12g}{self._suggest_level(value)}")
+            # the level that was probably meant, where percent were given; 95 for alpha is the level of the intervals
+            hint = ""
+            if (self.least, self.most) == (0.0, 1.0) and value < 100.0:
+                share = value / 100.0 if self.name != "alpha" or value <= 50.0 else 1.0 - value / 100.0
+                hint = f"; did you mean {share:.6g}?"
+            raise ValueError(f"{text} is more than {self.most:.12g}{hint}")
         return value
-
-    def _suggest_level(self, value: float) -> str:
-        """Return the level that was probably meant, where percent were given."""
-        if self.least != 0.0 or self.most != 1.0 or not 1.0 < value < 100.0:
-            return ""
-        # 95 for alpha is the level of the intervals.
-        share = 1.0 - value / 100.0 if self.name == "alpha" and value > 50.0 else value / 100.0
-        return f"; did you mean {share:.6g}?"
 
 
 def refuse_unwritable_file(value: Path) -> None:
@@ -454,14 +372,10 @@ def refuse_absent_file(value: Path) -> None:
         raise InputError("no such file", where=str(value), remedy="check the path")
 
 
-def _check_levels(name: str) -> Callable[[Any], None]:
-    """Return what refuses numbers that are not levels."""
-
-    def check(value: Any) -> None:
-        for level in value if isinstance(value, list) else [value]:
-            arguments.validate_level(level, name)
-
-    return check
+def check_levels(value: Any, name: str) -> None:
+    """Refuse numbers that are not levels."""
+    for level in value if isinstance(value, list) else [value]:
+        arguments.validate_level(level, name)
 
 
 def parse_range(text: str) -> tuple[float, float] | None:
@@ -481,7 +395,8 @@ def parse_range(text: str) -> tuple[float, float] | None:
     return low, high
 
 
-def _check_chart(value: ChartFile) -> None:
+def check_chart(value: ChartFile) -> None:
+    """Refuse a chart that could not be drawn or written."""
     # Help needs no charts, so they are loaded here.
     from shardwise.plot.saving import ending_of
 
@@ -489,233 +404,65 @@ def _check_chart(value: ChartFile) -> None:
     refuse_unwritable_file(value.path)
 
 
-OF_REPEATS = when.unless_table("seeds", "spread", "shares", "settings")
-NOT_METHODS = when.unless_table("methods")
+CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "alpha": partial(check_levels, name="alpha"),
+    "power": partial(check_levels, name="power"),
+    **{
+        check.__name__: check
+        for check in (check_kind, check_chart, parse_range, refuse_file, refuse_absent_file)
+    },
+    **{check.__name__: check for check in (refuse_unwritable_file, refuse_unwritable_store)},
+}
+"""What refuses values, by the names that rows have for it."""
+KINDS: Mapping[str, type] = {
+    "flag": bool,
+    "integer": int,
+    "number": float,
+    "path": Path,
+    "text": str,
+    "format": Format,
+    "margin": Margin,
+    "gate margin": GateMargin,
+    "chart": ChartFile,
+    "jobs": Jobs,
+}
+"""Types of values, by the names that rows have for them."""
 
-# fmt: off
-_ROWS = (
-    Param("inputs", INPUT, default=[], required=True, kind=Path, metavar="INPUTS", positional=True,
-        help="A qrels file and runs (files, folders, patterns), or scores: tables (CSV, TSV, JSONL, Parquet, xlsx) and "
-        "logs of evaluation tools (lm-eval, inspect …)."),
-    Param("measure", INPUT, default=[], short="-m", metavar="NAME", common=True,
-        complete="measures", shared=True, web="compare calibrate",
-        help="Measure, such as AP, P@10 or nDCG@20; of a table, the column. Default for runs: AP."),
-    Param("columns", INPUT, default=[], metavar="ROLE=COLUMN", common=True, only_with=(when.SCORES,),
-        web="compare calibrate",
-        help="What columns hold, as in item=question,system=model; roles: item, system, score, instance, "
-        "cluster, task; pre: measured before an A/B test, whose part in the scores is taken out (CUPED)."),
-    Param("read", INPUT, default=[], metavar="WORD=VALUE", shared=True, help="How files are read.", words=(
-        Param("system", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-            help="system of a file that holds one, in the order of the files"),
-        Param("task", INPUT, default=[], metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-            help="task of logs and tables that have several"),
-        Param("pair_by", INPUT, default="item", metavar="position", only_with=(when.SCORES, when.IN_MEMORY),
-            call="read", help="rows of several files are pairs, where nothing names the items"),
-        Param("decimal", INPUT, default="", metavar="comma", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-            help="decimal mark, or point, where 1,234 may be both"),
-        Param("sheet", INPUT, default="", metavar="NAME", only_with=(when.SCORES, when.IN_MEMORY), call="read",
-            help="sheet of a workbook"),
-        Param("names", INPUT, default="auto", metavar="file", only_with=(when.RUNS,), web="compare calibrate",
-            help="what names a system, or tag: the last column of the run"),
-        Param("subtopics", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
-            help="the second column of the qrels is a subtopic"),
-        Param("intents", INPUT, kind=Path, metavar="FILE", only_with=(when.RUNS,), check=refuse_absent_file,
-            help="probability of each subtopic: topic, subtopic, p"),
-        Param("log", INPUT, default=False, kind=bool, only_with=(when.IN_MEMORY,),
-            help="logarithms of scores, for costs and latencies that few items dominate"),
-    )),
-    Param("like", INPUT, metavar="PROGRAM,WORD", complete="conventions", shared=True,
-        help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, "
-        "sample_eval, NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures.", words=(
-        Param("preset", INPUT, default="default", metavar="PROGRAM", only_with=(when.RUNS,), word="="),
-        Param("complete", INPUT, default=False, kind=bool, only_with=(when.RUNS,),
-            help="all judged topics count, 0 where a run lacks one (trec_eval -c)"),
-        Param("judged_only", INPUT, default=False, kind=bool, word="judged", only_with=(when.RUNS,),
-            help="documents without a judgment are removed (trec_eval -J)"),
-        Param("depth", INPUT, kind=int, metavar="N", least=1, only_with=(when.RUNS,), web="compare calibrate",
-            help="documents of a ranking that count"),
-    )),
-    Param("instances", INPUT, default=[], metavar="PATTERN", path=True, only_with=(when.RUNS,),
-        help="Which run is which repeat of which system: '{system}_seed{instance}.run', folder, or a CSV file."),
-    Param("deterministic", INPUT, default=[], metavar="NAME", only_with=(when.REPEATS, when.IN_MEMORY),
-        help="System that always gives the same result, so that one run is enough."),
-    Param("missing", INPUT, default="", metavar="POLICY", shared=True, web="compare calibrate", call="read",
-        help="Topics that a run lacks: refuse (default; leave in score), leave, zero or drop. Scores that a "
-        "table lacks: leave (default), refuse or zero; drop for long tables."),
-    Param("fill", INPUT, default="zero", metavar="POLICY", only_with=(when.IN_MEMORY, when.NO_FACTORS,
-        when.unless_table("fills")), shared=True, web="compare calibrate",
-        help="Undefined scores (no relevant document in a shard): zero, one, lq, mean, drop or leave; a number "
-        "also fills missing scores."),
-    Param("max_memory", INPUT, default="", metavar="SIZE", shown=True,
-        help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may "
-        "inflate to this. Default: a quarter."),
-    Param("generalize", QUESTION, default="", metavar="TO", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
-        shared=True, web="compare", chooses=True, call="analyze",
-        help="What the result applies to: topic (new topics like these), these (exactly these topics), "
-        "topic,shard or topic,instance."),
-    Param("baseline", QUESTION, default=[], metavar="NAME", common=True, web="compare", call="analyze",
-        help="Compare all others with this system only."),
-    Param("only", QUESTION, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="analyze",
-        help="Compare only these systems."),
-    Param("by", QUESTION, default=[], metavar="COLUMN", only_with=(when.SCORES, when.IN_MEMORY,
-        when.NO_FACTORS), web="compare", call="analyze",
-        help="Break the answer down by a label of the items, such as category; twice to cross two."),
-    Param("repeats", QUESTION, metavar="KIND", common=True, only_with=(when.REPEATS, when.IN_MEMORY,
-        when.NO_FACTORS), web="compare", call="analyze",
-        help="Repeated scores are seeds (one seed affects all items) or samples (independent for each item). "
-        "Default: seeds, valid for both."),
-    Param("range", INPUT, default="", metavar="LOW,HIGH", only_with=(when.IN_MEMORY,), check=parse_range,
-        web="compare calibrate",
-        help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within, else "
-        "the scale that repeated scores lie on, such as 1,5."),
-    Param("lower_is_better", INPUT, default=False, kind=bool, only_with=(when.ONE_DIRECTION,), web="compare calibrate",
-        help="Lower scores are better. Default: by the name of the measure, such as wer, latency_ms or cost."),
-    Param("higher_is_better", INPUT, default=False, kind=bool, only_with=(when.ONE_DIRECTION,), web="compare calibrate",
-        help="Higher scores are better. Default, unless the name of the measure says otherwise."),
-    Param("exclude", INPUT, default=[], metavar="NAME", only_with=(when.IN_MEMORY,), call="read",
-        help="Leave out this system, such as a broken run that widens all intervals; of a table also an item."),
-    Param("margin", QUESTION, kind=Margin, metavar="[NAME=]X[:WORD]", common=True, least=0.0,
-        only_with=(when.IN_MEMORY,),
-        help="Largest difference that does not matter: tests equivalence, with 0.01:not-worse that none is worse, "
-        "0.01:better that it is exceeded; by :tost (default), :interval or :hpd. By measure: AP=0.01,P=0.02."),
-    Param("contrast", QUESTION, default=[], metavar="TEXT", only_with=(when.IN_MEMORY, when.NO_BOOTSTRAP,
-        when.NO_FACTORS),
-        help="Compare two groups of systems, as in 'dense: a b c vs bm25 tfidf'. Intervals of several hold at "
-        "once."),
-    Param("human", QUESTION, kind=Path, metavar="FILE", only_with=(when.SCORES, when.IN_MEMORY, when.NO_BOOTSTRAP,
-        when.NO_FACTORS, when.WHOLE_ITEMS), check=refuse_absent_file, web="compare", chooses=True,
-        help="Scores by people for some items; the input holds a judge's scores for all, and its bias is "
-        "corrected."),
-    Param("alpha", QUESTION, default=0.05, kind=float, metavar="P", least=0.0, most=1.0,
-        check=_check_levels("alpha"), shared=True, web="compare calibrate", call="analyze",
-        help="Significance level."),
-    Param("method", METHOD, default="", metavar="NAME", common=True, only_with=(NOT_METHODS, OF_REPEATS),
-        complete="methods", web="compare calibrate", chooses=True, call="analyze",
-        help="Method, such as moderated, 't holm' or 'MD6 hsd topic'; a correction for --model: hsd, bh …; 'bootstrap "
-        "marginal kde'; 'repeats nested' for two systems. Default: recommended."),
-    Param("model", METHOD, default="", metavar="NAME", only_with=(when.IN_MEMORY, when.NO_FACTORS,
-        when.unless_table("models")), complete="models", shared=True, web="compare", chooses=True,
-        call="analyze",
-        help="ANOVA model: MD1 to MD6, or a formula such as 'topic + system'."),
-    Param("random", METHOD, default=[], metavar="FACTOR", only_with=(when.SCORES, when.IN_MEMORY, when.WHOLE_ITEMS),
-        chooses=True, call="read", argument="factors",
-        help="Mixed model with this random factor, a column such as question, judge or question:judge."),
-    Param("resamples", METHOD, kind=int, metavar="N", least=1, only_with=(when.IN_MEMORY, when.NO_FACTORS,
-        NOT_METHODS), argument="n_resamples", chooses=True, call="analyze",
-        help="Bootstrap samples. Default: as many as the method needs."),
-    Param("seed", METHOD, default=0, kind=int, metavar="N", least=0, shared=True, web="compare calibrate",
-        call="analyze",
-        help="Seed of all randomness."),
-    Param("shards", SHARDS, default=1, kind=int, metavar="N", common=True, least=1, only_with=(when.RANDOM_SHARDS,
-        when.COUNTED_SHARDS), shared=True, web="compare calibrate", argument="n_shards",
-        help="Split the documents of the runs into this many shards."),
-    Param("splits", SHARDS, default=1, kind=int, metavar="N", least=1, only_with=(when.RANDOM_SHARDS, when.SHARDS),
-        shared=True, web="compare", argument="n_splits",
-        help="Number of independent splits."),
-    Param("kind", SHARDS, default="even", metavar="KIND", only_with=(when.SHARDS,), check=check_kind, shared=True,
-        path=True, web="compare calibrate",
-        help="How documents are split: even, die, covered, uneven:3,2,1 (sizes), attribute:REGEX (a part of the name) "
-        "or topical:FILE (texts: JSON lines, <DOC>, or name and text)."),
-    Param("corpus", SHARDS, metavar="N|FILE", only_with=(when.RANDOM_SHARDS, when.SHARDS, when.SAMPLED_SHARDS),
-        shared=True, path=True, web="compare calibrate",
-        help="Size of the corpus, or a file with its document names."),
-    Param("format", OUTPUT, kind=Format, short="-f", metavar="FORMAT", shared=True, shown=True,
-        help="text, json, csv, latex, markdown or html. Default: by the extension of --out, else text."),
-    Param("out", OUTPUT, kind=Path, short="-o", metavar="PATH", common=True, shown=True, written=True,
-        check=refuse_unwritable_file,
-        help="Write the result to this file: .txt, .json, .csv, .tex, .md or .html."),
-    Param("table", OUTPUT, default="", metavar="NAME", only_with=(when.WHOLE_TABLE,),
-        help="Table to show."),
-    Param("report", OUTPUT, kind=Path, metavar="FILE", common=True, only_with=(when.IN_MEMORY, when.NO_FACTORS),
-        check=refuse_unwritable_file, shown=True, written=True,
-        help="Also write a full report to this HTML file."),
-    Param("calibration", OUTPUT, kind=int, metavar="N", least=0, most=MOST_TABLES, only_with=(when.REPORT,
-        when.NO_FACTORS), web="compare",
-        help="Simulated tables for the report's check of its methods; 0 for none. Default: recorded rates, if "
-        "they apply."),
-    Param("chart", OUTPUT, kind=ChartFile, metavar="[KIND:]FILE", only_with=(when.IN_MEMORY,), check=_check_chart,
-        shown=True, written=True,
-        help="Draw the result to this file: .html, .png, .svg, .pdf or .json; with cd:figure.pdf the chart of this "
-        "kind, such as forest, cd, ranks or heatmap."),
-    Param("quiet", OUTPUT, default=False, kind=bool, short="-q", shared=True, shown=True,
-        help="No progress bars, no notes."),
-    Param("jobs", RUNNING, kind=Jobs, metavar="N|ADDRESS", shared=True, shown=True, argument="executor",
-        help="Number of threads; or local, or the address of a scheduler of dask.distributed, to run on a cluster. "
-        "Default: all processors."),
-    Param("new", QUESTION, default=[], metavar="NAME", common=True,
-        help="The new system, in a file of several. Of several new ones, all must pass."),
-    Param("sequential", QUESTION, kind=Path, metavar="FILE", check=refuse_unwritable_file,
-        help="Test after every batch of new items at one error rate; FILE keeps the state between the interim "
-        "looks."),
-    Param("ledger", QUESTION, kind=Path, metavar="FILE", common=True, only_with=(when.ONE_LOOK,),
-        check=refuse_unwritable_file,
-        help="Judge candidates one after another on the same items at one error rate; FILE records them. Without a "
-        "base: the last accepted one."),
-    Param("reveal", QUESTION, default=False, kind=bool, only_with=(when.LEDGER,),
-        help="Show difference, interval and p of the candidate, and record that in the ledger."),
-    Param("candidates", QUESTION, kind=int, metavar="N", least=1, only_with=(when.LEDGER,),
-        help="Declare with the first candidate how many there will be; the ledger closes then."),
-    Param("base_of", QUESTION, metavar="FILE", only_with=(when.LEDGER,), path=True,
-        help="An earlier ledger that a new one refers to; or the word ledger, for the base of this one."),
-    Param("plan", QUESTION, default=False, kind=bool, only_with=(when.LEDGER,),
-        help="Show how large a gain the next candidates need, and judge none."),
-    Param("power", PLAN, default=0.8, kind=float, metavar="P", common=True, least=0.0, most=1.0,
-        only_with=(when.WITHOUT_WIDTH,), check=_check_levels("power"),
-        help="Power to reach."),
-    Param("min_diff", PLAN, default=[0.1], kind=float, metavar="X", common=True, only_with=(when.WITHOUT_WIDTH,),
-        help="Difference to detect."),
-    Param("systems", PLAN, default=[2], kind=int, metavar="N", common=True, only_with=(when.WITHOUT_WIDTH,),
-        help="Number of systems."),
-    Param("topics", PLAN, default=[], kind=int, metavar="N", common=True,
-        help="Number of topics."),
-    Param("width", PLAN, default=[0.1], kind=float, metavar="X", common=True, only_with=(when.WITHOUT_TOPICS,),
-        help="Width of the confidence interval of a difference."),
-    Param("variance", PLAN, default=[], metavar="[NAME=]X", common=True,
-        help="Variance of a system's scores, perhaps of a measure; or how it is estimated from scores: residual, "
-        "two-way, one-way or percentile95. Default: as the test needs it."),
-    Param("also", INPUT, default=[], metavar="SCORES|QRELS,RUNS",
-        help="Another collection whose variance is pooled with the first."),
-    Param("pool", PLAN, default=[10, 30, 50, 70, 100], kind=int, metavar="DEPTH", common=True, least=1,
-        only_with=(when.RUNS,),
-        help="Pool depth to try."),
-    Param("cost", PLAN, metavar="WORD=X", help="What a plan is to cost.", words=(
-        Param("topic_cost", PLAN, default=0.0, kind=float, metavar="X", least=0, word="topic",
-            help="cost of a topic besides its judgments or answers"),
-        Param("answer_cost", PLAN, default=1.0, kind=float, metavar="X", least=0, word="answer",
-            help="cost of one answer of one system to one item"),
-    )),
-    Param("scenario", SIMULATION, default=[], metavar="NAME",
-        help="Simulated data: normal, margins, vine, tilt, permute, flip (false alarms), resample (coverage) or "
-        "halves:N (each half of the topics against the other). Default: those that suit the scores."),
-    Param("depth", SIMULATION, default=1000, kind=int, metavar="N", least=1,
-        help="Documents that a system retrieves for a topic."),
-    Param("repetitions", SIMULATION, kind=int, metavar="N", least=5, most=MOST_TABLES, web="calibrate",
-        help="Simulated tables, exactly. Default: until the result is clear."),
-    Param("budget", SIMULATION, kind=int, metavar="N", least=10, most=MOST_TABLES, web="calibrate",
-        help="Simulated tables of a scenario at most. Default: 2000."),
-    Param("port", SERVER, metavar="N,host=ADDRESS", common=True,
-        help="Port; 0 for any free one. Default: 8421.", words=(
-        Param("port", SERVER, default=8421, kind=int, metavar="N", least=0, most=65535, word="="),
-        Param("host", SERVER, default="127.0.0.1", metavar="ADDRESS",
-            help="address to listen on; one that others can reach needs --token"),
-    )),
-    Param("token", SERVER, default="", metavar="SECRET", variable="SHARDWISE_TOKEN",
-        help="Secret in the address. Default: a new one each time."),
-    Param("open", SERVER, default=False, kind=bool, common=True,
-        help="Open it in the browser."),
-    Param("limit", SERVER, default=2048, kind=int, metavar="MB", least=1,
-        help="Megabytes that the files of an analysis may have."),
-)
-BUILT_IN = (
-    Param("config", RUNNING, kind=Path, metavar="FILE",
-        help="Take inputs and options from this TOML file; the command line comes first."),
-    Param("json_schema", OUTPUT, default=False, kind=bool, help="Print the JSON Schema of --format json, and stop."),
-    Param("help", OUTPUT, default=False, kind=bool, short="-h", common=True, help="Show this message and exit."),
-)
+DATA: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+PANELS: Mapping[str, Mapping[str, Any]] = DATA["panels"]
+"""Panels of the help, in their order."""
+COMMON = "Options"
+"""Panel of the options that most people need."""
+CONDITIONS = {
+    name: Condition(name, **{**row, "tables": tuple(row.get("tables", ()))})
+    for name, row in DATA["conditions"].items()
+}
+
+
+def make_param(name: str, row: Mapping[str, Any], *changes: Mapping[str, Any], panel: str = "") -> Param:
+    """Return an option from its row in the table, with what a command changes in it."""
+    fields: dict[str, Any] = {"panel": panel, **row}
+    for change in changes:
+        fields |= {**DATA["changes"].get(change.get("like"), {}), **change}
+    for key in ("like", *fields.pop("unset", ())):
+        fields.pop(key, None)
+    panel, kind = fields["panel"], KINDS[fields.pop("kind", "text")]
+    default = fields.pop("default", False if kind is bool else None)
+    default = kind(default) if isinstance(default, str) else default
+    needed = (*PANELS[panel].get("only_with", ()), *fields.pop("only_with", ()))
+    only_with = () if fields.get("positional") else tuple(CONDITIONS[name] for name in needed)
+    words = [make_param(word, inner, panel=panel) for word, inner in fields.pop("words", {}).items()]
+    fields["help"] = " ".join(fields.get("help", "").split())
+    return Param(name=name, kind=kind, default=default, only_with=only_with, words=tuple(words), **fields)
+
+
+BUILT_IN = tuple(make_param(name, row) for name, row in DATA["built_in"].items())
 """Options that the parser itself answers."""
-# fmt: on
-
-TABLE: Mapping[str, Param] = {row.name: row for row in _ROWS}
+OF_PROGRAM = tuple(make_param(name, row) for name, row in DATA["program"].items())
+"""Those of the program, which no command has."""
+TABLE: Mapping[str, Param] = {name: make_param(name, row) for name, row in DATA["options"].items()}
 """Every option by name, in the order of the help."""
-WORDS: Mapping[str, tuple[Param, Param]] = {word.name: (row, word) for row in _ROWS for word in row.words}
+WORDS: Mapping[str, tuple[Param, Param]] = {
+    word.name: (row, word) for row in TABLE.values() for word in row.words
+}
 """Every word of an option by name, after its option."""

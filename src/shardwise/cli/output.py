@@ -80,7 +80,7 @@ class Result:
     notes: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    chart: Callable[[], Any] | None = None
+    chart: Callable[..., Any] | None = None
     answers: bool = False
     page: str = ""
     written: tuple[Path, ...] = ()
@@ -93,7 +93,10 @@ def emit(result: Result, options: Options) -> int:
         # Loaded here, since most results are not drawn.
         from shardwise.plot.saving import save_chart
 
-        save_chart(_draw_chart(result.chart, options.chart.kind), options.chart.path)
+        kind = options.chart.kind
+        if kind and "kind" not in signature(result.chart).parameters:
+            raise InputError("has one chart only", remedy=("write ", Option("chart", "FILE")))
+        save_chart(result.chart(kind=kind) if kind else result.chart(), options.chart.path)
     for path in result.written:
         announce_file(path, quiet=options.quiet)
     title = "\n".join(line for line in result.lines if line)
@@ -122,15 +125,6 @@ def emit(result: Result, options: Options) -> int:
         answer = title if result.answers else ""
         write_text(text, out, quiet=options.quiet, answer=answer, styled=styled)
     return result.code
-
-
-def _draw_chart(draw: Callable[..., Any], kind: str) -> Any:
-    """Return the chart of a result, of the kind that was asked for."""
-    if not kind:
-        return draw()
-    if "kind" not in signature(draw).parameters:
-        raise InputError("has one chart only", remedy=("write ", Option("chart", "FILE")))
-    return draw(kind=kind)
 
 
 def write_text(
@@ -189,7 +183,10 @@ def render_table(
         return "".join((*text.rpartition("[]")[:1], _json_rows(list_columns(table)), "\n}\n"))
     if format is Format.csv:
         return write_csv(table)
-    above = [_shorten_line(line) for line in title.split("\n")] if title else []
+    # Of a line of words; names in it that are endless are cut.
+    lines = [shorten_name(line, 2000) for line in title.split("\n")] if title else []
+    long = shorten_names(re.findall(r"\S{61,}", " ".join(lines)))
+    above = [re.sub(r"\S{61,}", lambda name: long[name[0]], line) for line in lines]
     below = [shorten_name(note, 400) for note in notes]
     columns = _type_columns(list_columns(table))
     if format is Format.latex:
@@ -293,13 +290,6 @@ def show_progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None
     with made as bar:
         task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _shorten_line(text: str) -> str:
-    """A line of words; names in it that are endless are cut."""
-    line = shorten_name(text, 2000)
-    labels = shorten_names(re.findall(r"\S{61,}", line))
-    return re.sub(r"\S{61,}", lambda name: labels[name[0]], line)
 
 
 def _type_columns(table: Mapping[str, Sequence[Any]]) -> list[TypedColumn]:

@@ -57,10 +57,11 @@ def spell_option(option: Option) -> str:
     >>> spell_option(Option("method", "t holm"))
     "--method 't holm'"
     """
+    several = isinstance(option.value, tuple | list)
+    value = ",".join(map(str, option.value)) if several else str(option.value)
     if option.name in PHRASES:
         name, phrase, usual = PHRASES[option.name]
-        value = usual if option.value is None else _format_value(option.value)
-        return spell_option(Option(name, phrase.format(value)))
+        return spell_option(Option(name, phrase.format(usual if option.value is None else value)))
     if option.name in WORDS:
         row, word = WORDS[option.name]
         alone = option.value is None or option.value is True
@@ -68,11 +69,7 @@ def spell_option(option: Option) -> str:
         return f"--{row.key} {shlex.quote(text)}"
     name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
     alone = option.value is None or option.value is True
-    return name if alone else f"{name} {shlex.quote(_format_value(option.value))}"
-
-
-def _format_value(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return name if alone else f"{name} {shlex.quote(value)}"
 
 
 def format_error(error: InputError) -> str:
@@ -113,7 +110,16 @@ class AnalysisFile:
 
     def __init__(self, text: str, where: str, folder: Path | None) -> None:
         self.where, self.folder = where, folder
-        self._lines = _locate_keys(text)
+        # the line of every table and key that stands at the start of a line
+        self._lines: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), start=1):
+            if head := re.match(r"\s*\[\s*([\w.\-\s\"']+?)\s*\]", line):
+                table = tuple(part.strip(" \"'") for part in head[1].split("."))
+                for depth in range(1, len(table) + 1):
+                    self._lines.setdefault(table[:depth], number)
+            elif key := re.match(r"\s*([\w\-\"'.]+)\s*=", line):
+                self._lines.setdefault((*table, *(part.strip("\"'") for part in key[1].split("."))), number)
         try:
             self.tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -147,7 +153,20 @@ class AnalysisFile:
 
     def read_values(self, command: Command, known: Iterable[str]) -> dict[str, Any]:
         """Return the values of a command's options by name; all keys are checked."""
-        self._check_tables(list(known))
+        known = list(known)
+        for key, value in self.tables.items():
+            if isinstance(value, dict) and key not in known:
+                raise InputError(
+                    f"unknown command '{key}'",
+                    where=self.locate_key(key),
+                    remedy=suggest_name(key, known) or f"the commands are {', '.join(known)}",
+                )
+            if not isinstance(value, dict) and key not in SHARED:
+                raise InputError(
+                    f"'{key}' is not a shared option",
+                    where=self.locate_key(key),
+                    remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
+                )
         shared = {key: value for key, value in self.tables.items() if not isinstance(value, dict)}
         table: Any = self.tables
         for depth, name in enumerate(command.words, start=1):
@@ -180,21 +199,6 @@ class AnalysisFile:
             if files:
                 values[argument.name] = [Path(file) for file in files]
         return values
-
-    def _check_tables(self, known: list[str]) -> None:
-        for key, value in self.tables.items():
-            if isinstance(value, dict) and key not in known:
-                raise InputError(
-                    f"unknown command '{key}'",
-                    where=self.locate_key(key),
-                    remedy=suggest_name(key, known) or f"the commands are {', '.join(known)}",
-                )
-            if not isinstance(value, dict) and key not in SHARED:
-                raise InputError(
-                    f"'{key}' is not a shared option",
-                    where=self.locate_key(key),
-                    remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
-                )
 
     def _read_option(self, value: Any, row: Param, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
@@ -292,13 +296,13 @@ def to_toml(command: Sequence[str], values: Mapping[str, Any]) -> str:
     alpha = 0.05
     only = ["a", "b"]
     """
-    lines = [f"{_format_key(key)} = {_format_toml(value)}" for key, value in values.items()]
-    return "\n".join([f"[{'.'.join(map(_format_key, command))}]", *lines]) + "\n"
-
-
-def _format_key(name: str) -> str:
-    """A key, in quotes unless it is bare: one with a line break would start another."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _format_toml(name)
+    # A key is in quotes unless it is bare: one with a line break would start another.
+    keys = [key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _format_toml(key) for key in (*command, *values)]
+    lines = [
+        f"{key} = {_format_toml(value)}"
+        for key, value in zip(keys[len(command) :], values.values(), strict=True)
+    ]
+    return "\n".join([f"[{'.'.join(keys[: len(command)])}]", *lines]) + "\n"
 
 
 def _format_toml(value: Any) -> str:
@@ -316,30 +320,10 @@ def _format_toml(value: Any) -> str:
         line = f"[{', '.join(items)}]"
         return line if len(line) <= 100 else "[\n" + "".join(f"  {item},\n" for item in items) + "]"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    shown = "".join(c if c.isprintable() else _escape_character(c) for c in escaped)
-    return f'"{shown}"'
-
-
-def _escape_character(character: str) -> str:
-    number = ord(character)
-    if 0xD800 <= number < 0xE000:
-        # A byte of a file name that is not UTF-8: no TOML can hold it.
-        return "\\uFFFD"
-    return f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
-
-
-def _locate_keys(text: str) -> dict[tuple[str, ...], int]:
-    """Line of every table and key that stands at the start of a line."""
-    places: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), start=1):
-        if head := re.match(r"\s*\[\s*([\w.\-\s\"']+?)\s*\]", line):
-            table = tuple(part.strip(" \"'") for part in head[1].split("."))
-            for depth in range(1, len(table) + 1):
-                places.setdefault(table[:depth], number)
-        elif key := re.match(r"\s*([\w\-\"'.]+)\s*=", line):
-            places.setdefault((*table, *(part.strip("\"'") for part in key[1].split("."))), number)
-    return places
+    # A byte of a file name that is not UTF-8 no TOML can hold.
+    held = re.sub("[\ud800-\udfff]", "\ufffd", escaped)
+    codes = (f"\\u{ord(c):04X}" if ord(c) < 0x10000 else f"\\U{ord(c):08X}" for c in held)
+    return f'"{"".join(c if c.isprintable() else code for c, code in zip(held, codes, strict=True))}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,9 +458,7 @@ def make_options(
             given = given.union(value) if name in given else given
     options = Options(command, every, given, tuple(typed))
     for row in command.every.values():
-        value = options.values[row.name]
-        if row.check is not None and value is not None:
-            row.check(value)
+        row.check_value(options.values[row.name])
     if "format" in command.rows:
         options.chosen_format  # noqa: B018  (refuses a format that conflicts with the file)
     return options
@@ -503,7 +485,15 @@ def call_command(
     Options
         Its options.
     """
-    texts = _join_words(command, texts)
+    joined: dict[str, list[str]] = {}
+    for name, given in texts.items():
+        if name in WORDS and name not in command.rows:
+            # a word of an option
+            row, word = WORDS[name]
+            joined.setdefault(row.name, []).extend(map(word.spell_word, given))
+        else:
+            joined[name] = list(given)
+    texts = joined
     values = {**parse_texts(command, texts), "inputs": list(inputs), **others}
     words = [
         (f"--{command.rows[name].key}", *([] if command.rows[name].kind is bool else [text]))
@@ -512,18 +502,6 @@ def call_command(
     ]
     typed = (*command.words, *map(str, inputs), *(word for pair in words for word in pair))
     return make_options(command, values, frozenset(texts), typed)
-
-
-def _join_words(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return texts under the options that they are given to, of which some are words of an option."""
-    joined: dict[str, list[str]] = {}
-    for name, given in texts.items():
-        if name in WORDS and name not in command.rows:
-            row, word = WORDS[name]
-            joined.setdefault(row.name, []).extend(map(word.spell_word, given))
-        else:
-            joined[name] = list(given)
-    return joined
 
 
 def parse_texts(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -537,8 +515,7 @@ def parse_texts(command: Command, texts: Mapping[str, Sequence[str]]) -> dict[st
             values[name] = row.parse_texts(given)
         except ValueError as reason:
             raise InputError(str(reason), where=name.replace("_", " ")) from None
-        if row.check is not None:
-            row.check(values[name])
+        row.check_value(values[name])
     return values
 
 
@@ -642,12 +619,7 @@ def parse_line(command: Command, texts: Mapping[str, list[str]]) -> Options:
             what = f"argument '{row.metavar}'" if row.positional else f"option {flags}"
             raise kind(f"missing {what}", where=program, remedy=f"see {program} --help")
     options = make_options(command, values, frozenset(given), sys.argv[1:])
-    _refuse_to_overwrite(options)
-    return options
-
-
-def _refuse_to_overwrite(options: Options) -> None:
-    """Refuse to write a file over one that is read, or twice."""
+    # No file is written over one that is read, or twice.
     uses: dict[str, str] = {}
     argument = options.command.argument
     if argument is not None:
@@ -668,3 +640,4 @@ def _refuse_to_overwrite(options: Options) -> None:
             problem = f"this file {use} and would be written by --{row.key}"
             raise InputError(problem, where=str(path), remedy="write to another file")
         uses[os.path.realpath(path)] = f"is written by --{row.key}"
+    return options

@@ -72,7 +72,15 @@ def repeat_report(options: Options) -> Result:
         if out is not None:
             write_atomically(out, made.read_bytes())
     frame = compare_reports(before, after)
-    verdict, code = _write_verdict(frame)
+    total, different = int(frame["figures"].sum()), int(frame["different"].sum())
+    worst = float(frame["largest_difference"].max())
+    if different:
+        first = next(text for text in frame["first"] if text)
+        verdict = f"different: {different} of {total} figures, first {first}"
+    elif worst > 0.0:
+        verdict = f"the same but for rounding: {total} figures, none off by more than {worst:.1g} of its size"
+    else:
+        verdict = f"the same: {total} figures agree to the last stored digit"
     versions = before.get("versions")
     then, now = versions if isinstance(versions, dict) else {}, list_versions()
     changes = [
@@ -82,9 +90,9 @@ def repeat_report(options: Options) -> Result:
     ]
     used = len(before["inputs"]) if command != "demo" else 0
     note = f"{used} inputs are unchanged" if used else "the inputs were simulated again"
-    facts = {"same": code == 0, "versions_differ": bool(changes)}
+    facts = {"same": not different, "versions_differ": bool(changes)}
     written = () if out is None else (out,)
-    return Result((verdict,), frame, (note,), tuple(changes), facts, written=written, code=code)
+    return Result((verdict,), frame, (note,), tuple(changes), facts, written=written, code=int(different > 0))
 
 
 def _read_recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
@@ -254,14 +262,3 @@ def _relative_difference(then: Any, now: Any) -> float:
         return float("inf")
     size = max(abs(then), abs(now))
     return 0.0 if size < 1e-12 else abs(then - now) / size
-
-
-def _write_verdict(frame: pd.DataFrame) -> tuple[str, int]:
-    total, different = int(frame["figures"].sum()), int(frame["different"].sum())
-    worst = float(frame["largest_difference"].max())
-    if different:
-        first = next(text for text in frame["first"] if text)
-        return f"different: {different} of {total} figures, first {first}", 1
-    if worst > 0.0:
-        return f"the same but for rounding: {total} figures, none off by more than {worst:.1g} of its size", 0
-    return f"the same: {total} figures agree to the last stored digit", 0

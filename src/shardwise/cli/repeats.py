@@ -13,7 +13,7 @@ import numpy as np
 from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.inputs import Read, fill_gaps, pick_measure
+from shardwise.cli.inputs import Read, fill_gaps
 from shardwise.cli.options import Format, Margin, parse_words
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import Options
@@ -25,7 +25,6 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import as_scores
 from shardwise.core.text import list_columns
-from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.planning.plans import p_value_spread
@@ -45,7 +44,7 @@ def show_repeats(options: Options, read: Read) -> Result:
     read : Read
         The input.
     """
-    scores = pick_measure(read)
+    scores = read.pick_measure()
     if "instance" not in scores.dims:
         raise InputError(
             "has one score of each system on each topic",
@@ -162,7 +161,11 @@ def _show_spread(table: xr.DataArray, options: Options) -> Result:
 
 def _show_shares(table: xr.DataArray, options: Options) -> Result:
     """Where the variance comes from."""
-    parts, nouns = _estimate_components(table, _system_names(table, options)), as_scores(table).nouns
+    chosen, nouns = table.sel(system=_system_names(table, options)), as_scores(table).nouns
+    two = chosen.sizes["system"] == 2
+    sources = (chosen.isel(system=0), chosen.isel(system=1)) if two else (chosen,)
+    gaps = bool(chosen.isnull().any())
+    parts = mixed(chosen).variance_components if gaps else variance_components(*sources)
     total = sum(parts.values())
     rows = [
         {
@@ -208,15 +211,6 @@ def _show_settings(table: xr.DataArray, options: Options) -> Result:
 def _name_repeat(table: xr.DataArray) -> str:
     """The user's word for a repeat."""
     return as_scores(table).nouns.get("instance", "instance")
-
-
-def _estimate_components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
-    chosen_systems = table.sel(system=names)
-    if bool(chosen_systems.isnull().any()):
-        return mixed(chosen_systems).variance_components
-    if len(names) == 2:
-        return variance_components(chosen_systems.isel(system=0), chosen_systems.isel(system=1))
-    return variance_components(chosen_systems)
 
 
 TABLES: dict[str, Callable[[xr.DataArray, Options], Result]] = {

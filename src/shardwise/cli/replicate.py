@@ -189,11 +189,11 @@ def _read_source(files: list[Path], options: Options) -> Any:
 def _read_table(reader: inputs.InputReader) -> xr.Dataset:
     """Read a table; one measure that was asked for names scores that have no name."""
     if len(reader.options.measure) == 1:
-        scores = reader.change(measure=[]).read_input().scores
-        names = list(scores.data_vars)
-        if names == [inputs.UNNAMED]:
-            return scores.rename({inputs.UNNAMED: reader.options.measure[0]})
-    return reader.read_input().scores
+        tables = reader.change(measure=[]).read_input().tables
+        if list(tables) == [inputs.UNNAMED]:
+            named = tables[inputs.UNNAMED].declare(name=reader.options.measure[0])
+            return xr.Dataset({named.measure.name: named.to_xarray()})
+    return xr.Dataset({name: table.to_xarray() for name, table in reader.read_input().tables.items()})
 
 
 def _read_repeats(options: Options) -> xr.DataArray:
@@ -205,12 +205,7 @@ def _read_repeats(options: Options) -> xr.DataArray:
     if not reader.options.instances:
         raise InputError(
             "cannot tell which runs are repeats of one system, which J15 needs",
-            where=str(reader.inputs[0]),
+            where=str(options.inputs[0]),
             remedy="name them by a pattern, as in --instances '{system}_seed{instance}.run'",
         )
-    return (
-        reader.change(measure=reader.options.measure or [REPEATED_MEASURE])
-        .read_input()
-        .first_measure()
-        .to_xarray()
-    )
+    return reader.change(measure=reader.options.measure or [REPEATED_MEASURE]).read_input().first.to_xarray()

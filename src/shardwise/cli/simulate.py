@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shardwise import plot
-from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.provenance import hash_files
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
@@ -71,7 +70,7 @@ class Ours:
         known = cls._read_known(folder)
         for name in every:
             path = folder / name
-            if path.exists() and (not path.is_file() or (name, _digest_file(path)) not in known):
+            if path.exists() and (not path.is_file() or (name, hash_files([path])[0].sha256) not in known):
                 raise InputError(
                     "exists already and would be overwritten",
                     where=str(path),
@@ -87,7 +86,7 @@ class Ours:
         known = self._read_known(self.folder)
         kept = known if draft else {(name, digest) for name, digest in known if name not in self.names}
         written = [name for name in self.names if ((draft or self.folder) / name).is_file()]
-        made = kept | {(name, _digest_file((draft or self.folder) / name)) for name in written}
+        made = kept | {(name, hash_files([(draft or self.folder) / name])[0].sha256) for name in written}
         text = "".join(f"{digest}  {name}\n" for name, digest in sorted(made))
         write_atomically(self.folder / LIST, text.encode())
 
@@ -100,10 +99,6 @@ class Ours:
             line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
         )
         return {(name, digest) for digest, _, name in lines}
-
-
-def _digest_file(path: Path) -> str:
-    return hash_files([path])[0].sha256
 
 
 def names_of(made: SimulatedCollection) -> list[str]:
@@ -167,34 +162,30 @@ def run_demo(options: Options) -> list[Result]:
     write_atomically(out / "pairs.csv", write_csv(like.to_frame()).encode())
     ours.record_files()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
+    truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
+    means = here.estimates
+    tau = float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))
     if format is not Format.text:
         facts = {
             "claims": {"here": here.claim, "like": like.claim},
             "folder": str(out),
             "seed": seed,
-            "kendall_tau": _format_tau(content, made),
+            "kendall_tau": tau,
         }
         return [Result((write_answer(content),), systems_frame(content), facts=facts)]
-    return [] if quiet else _show_answer(content, made, options, undefined)
-
-
-def _show_answer(
-    content: Analysis, made: SimulatedCollection, options: Options, undefined: int
-) -> list[Result]:
-    """Return the answer, the systems, the ANOVA table, and where the files are."""
-    here, like = content.claims
-    leaders = show_table(tabulate_systems(like.pairs, content.alpha), content.alpha, content.decimals)
+    if quiet:
+        return []
+    leaders = show_table(tabulate_systems(like, content.alpha), content.alpha, content.decimals)
     leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
-    ranks = here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]]
+    ranks = here.ranks(1.0 - content.alpha).loc[leaders["system"]]
     leaders["rank, these topics"] = format_ranks(ranks)
     lines = (write_answer(content), write_scope(content), *write_pairs(content))
     size = content.fit.scores.values.size
     cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
-    tau = f"Rank correlation with the simulated quality (Kendall's tau): {_format_tau(content, made):.3f}"
-    fit, out = content.fit, options.out
+    fit = content.fit
     return [
         Result(lines, leaders, (cells,)),
-        Result((tau,)),
+        Result((f"Rank correlation with the simulated quality (Kendall's tau): {tau:.3f}",)),
         Result((f"\nANOVA, {fit.model.title}",), fit.table.reset_index(names="term")),
         Result(
             (
@@ -203,9 +194,3 @@ def _show_answer(
             )
         ),
     ]
-
-
-def _format_tau(content: Analysis, made: SimulatedCollection) -> float:
-    truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
-    means = content.claims[0].pairs.estimates
-    return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))

@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,17 @@ Array = npt.NDArray[Any]
 def lie_along(*dims: str, coordinate: str = "") -> dict[str, Any]:
     """Return what a field says that holds an array along dimensions, or several by name: these and its coordinate."""
     return {"along": dims, "coordinate": coordinate}
+
+
+class LabelledScores(NamedTuple):
+    """What an xarray says of scores of one measure, as a reader of files makes it without one."""
+
+    name: str
+    values: Floats
+    dims: tuple[str, ...]
+    labels: Mapping[str, Any]
+    coordinates: Mapping[str, tuple[tuple[str, ...], Array]]
+    attrs: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -846,6 +857,8 @@ def _gather_scores(
 
     What is no array is read by the room that knows files and objects.
     """
+    if isinstance(data, LabelledScores):
+        return _from_labelled(data, keep)
     labelled = isinstance(data, Scores) or is_labelled(data)
     values = None if labelled else _as_array(data)
     if columns and (labelled or values is not None):
@@ -870,7 +883,18 @@ def _gather_scores(
     if isinstance(read, Scores):
         _check_measure(read.measure.name, measure)
         return read, True
-    return _from_xarray(_select_measure(read, measure), keep)
+    array = _select_measure(read, measure)
+    dims = tuple(map(str, array.dims))
+    coordinates = {
+        str(key): (tuple(map(str, coordinate.dims)), coordinate.to_numpy())
+        for key, coordinate in array.coords.items()
+        if key not in array.dims
+    }
+    labels = {dim: array.get_index(dim).tolist() for dim in dims}
+    attrs = {str(key): value for key, value in array.attrs.items()}
+    return _from_labelled(
+        LabelledScores(str(array.name or UNNAMED), array.data, dims, labels, coordinates, attrs), keep
+    )
 
 
 def _as_array(data: Any) -> Any:
@@ -952,36 +976,33 @@ def _name_dimensions(dims: Sequence[str], keep: frozenset[str]) -> tuple[dict[st
     return renamed, words
 
 
-def _from_xarray(array: xr.DataArray, keep: frozenset[str]) -> tuple[Scores, bool]:
+def _from_labelled(table: LabelledScores, keep: frozenset[str]) -> tuple[Scores, bool]:
     """Return the scores of a labelled array as they are, and whether its range was looked for before."""
-    renamed, words = _name_dimensions([str(d) for d in array.dims], keep)
-    attrs, name = {str(key): value for key, value in array.attrs.items()}, str(array.name or UNNAMED)
+    renamed, words = _name_dimensions(table.dims, keep)
+    attrs = dict(table.attrs)
     settled = RANGE_FROM in attrs or bool(attrs.get(UNBOUNDED))
-    measure = _read_measure(attrs, name)
+    measure = _read_measure(attrs, table.name)
     nouns = {dim: str(attrs.pop(f"{dim}_noun")) for dim in NAMED if f"{dim}_noun" in attrs} | words
     given: dict[str, Any] = {"slices": {}, "marks": {}}
     for each in fields(Scores):
         if (attribute := each.metadata.get("attribute")) in attrs:
             given[each.name] = attrs.pop(attribute)
-    dims = tuple(renamed.get(str(d), str(d)) for d in array.dims)
-    sizes = dict(zip(dims, array.shape, strict=True))
+    dims = tuple(renamed.get(dim, dim) for dim in table.dims)
+    sizes = dict(zip(dims, table.values.shape, strict=True))
     known = {each.metadata.get("coordinate"): each for each in fields(Scores)}
-    for key, coordinate in array.coords.items():
-        label, along = str(key), tuple(renamed.get(str(d), str(d)) for d in coordinate.dims)
-        if label in array.dims:
-            continue
+    for label, (lies, array) in table.coordinates.items():
+        along = tuple(renamed.get(dim, dim) for dim in lies)
         if label in known:
-            given[known[label].name] = _place_coordinate(
-                label, coordinate.to_numpy(), along, known[label].metadata["along"], sizes
-            )
+            wanted = known[label].metadata["along"]
+            given[known[label].name] = _place_coordinate(label, array, along, wanted, sizes)
         elif along == ("topic",):
-            given["slices"][label] = coordinate.to_numpy().astype(str).astype(object)
+            given["slices"][label] = array.astype(str).astype(object)
         elif len(along) == 1 and along[0] in dims:
-            given["marks"][label] = (along[0], coordinate.to_numpy().astype(str).astype(object))
+            given["marks"][label] = (along[0], array.astype(str).astype(object))
     return Scores(
-        array.data,
+        table.values,
         dims,
-        {renamed.get(str(d), str(d)): tuple(map(str, array.get_index(d).tolist())) for d in array.dims},
+        {renamed.get(dim, dim): tuple(map(str, names)) for dim, names in table.labels.items()},
         measure,
         {dim: noun for dim, noun in nouns.items() if noun != dim},
         facts=attrs,
@@ -1055,7 +1076,7 @@ def _settle_direction(measure: MeasureFacts) -> MeasureFacts:
 
 
 def _check_dimensions(scores: Scores, needs: tuple[str, ...], only: bool) -> None:
-    """Refuse scores that lack a dimension, have one too many, or have none or two levels of a name."""
+    """Refuse scores that lack a dimension, have an unexpected one, or have none or two levels of a name."""
     named = (
         f"the scores have the dimensions {', '.join(scores.dims)}"
         if scores.dims

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Grades, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
@@ -141,6 +141,76 @@ class Collection:
         """
         start = system * len(self.topics) + topic
         return self.docs[self.starts[start] : self.starts[start + 1]]
+
+    @property
+    def judged_keys(self) -> Ints:
+        """Topic × number of documents + document of every judgment, ascending."""
+        topics = np.repeat(np.arange(len(self.topics), dtype=np.int64), np.diff(self.qrel_starts))
+        return np.asarray(topics * self.n_docs + self.qrel_docs)
+
+    def ranked_keys(self, places: Ints) -> Ints:
+        """Return topic × number of documents + document at some places of ``docs``.
+
+        Parameters
+        ----------
+        places : array of int
+            Places in ``docs``.
+
+        Returns
+        -------
+        array of int
+            A number each.
+        """
+        ranking = np.searchsorted(self.starts, places, side="right") - 1
+        return np.asarray(ranking % len(self.topics) * self.n_docs + self.docs[places])
+
+    def pooled_keys(self, depth: int) -> Ints:
+        """Return topic × number of documents + document of what some run has among its first, ascending.
+
+        Parameters
+        ----------
+        depth : int
+            How many of the best documents of each run are pooled.
+
+        Returns
+        -------
+        array of int
+            A number for each document of a pool.
+        """
+        ranks = np.arange(len(self.docs)) - np.repeat(self.starts[:-1], np.diff(self.starts))
+        return np.unique(self.ranked_keys(np.flatnonzero(ranks < depth)))
+
+    def keep_judgments(self, keep: Bools) -> Collection:
+        """Return the collection with some of its judgments; the other documents are unjudged.
+
+        Parameters
+        ----------
+        keep : array of bool
+            Which judgments stay.
+
+        Returns
+        -------
+        Collection
+            The same runs.
+        """
+        judged = np.flatnonzero(self.grades != UNJUDGED)
+        grades = self.grades.copy()
+        grades[judged[np.isin(self.ranked_keys(judged), self.judged_keys[~keep])]] = UNJUDGED
+        by, strata = self.subtopics, self.strata
+        if by is not None:
+            lengths = np.diff(by.edges)
+            inside, edges = np.repeat(keep, lengths), np.concatenate([[0], np.cumsum(lengths[keep])])
+            codes, of_subtopics = by.codes[inside], by.grades[inside]
+            by = replace(by, edges=edges.astype(np.int64), codes=codes, grades=of_subtopics)
+        return replace(
+            self,
+            grades=grades,
+            qrel_docs=self.qrel_docs[keep],
+            qrel_grades=self.qrel_grades[keep],
+            qrel_starts=np.concatenate([[0], np.cumsum(keep)])[self.qrel_starts].astype(np.int64),
+            subtopics=by,
+            strata=None if strata is None else Strata(strata.names, strata.codes[keep]),
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collection:

@@ -2,7 +2,7 @@
 
 A line is JSON whose last member is the SHA-256 of the line's own text and the hash of the line before, so that an edit
 is noticed. Whoever adds holds a lock on the file, and a line counts once it is on the disk. A line that a killed
-process left half-written has no line end; nobody was told of it, and the next one who adds removes it.
+process left half-written has no line end; its verdict was never shown, and the next process removes it.
 """
 
 from __future__ import annotations

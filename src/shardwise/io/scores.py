@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -42,9 +43,11 @@ from shardwise.io.tables.formats import UnknownJson, read_json, read_workbook
 from shardwise.io.tables.numerals import Decimal
 from shardwise.io.tables.records import (
     ITEM_LABELS,
+    Arranged,
     Missing,
     Records,
     Wishes,
+    arrange_scores,
     count_gaps,
     make_dataset,
     make_records,
@@ -144,21 +147,10 @@ def read_scores(
     >>> table.attrs["read_as"]
     'read as 2 questions × 2 systems (gpt, llama)'
     """
-    validate_choice(pair_by, "pair_by", get_args(PairBy))
-    if decimal is not None:
-        validate_choice(decimal, "decimal", get_args(Decimal))
-    wishes = Wishes(
-        measure=measure,
-        columns=columns,
-        factors=tuple(factors),
-        exclude=_as_tuple(exclude),
-        missing=missing,
-        decimal=decimal or "",
-        sheet=sheet,
-        tasks=_as_tuple(task),
-        by_position=pair_by == "position",
-    )
+    wishes = _make_wishes(measure, missing, columns, factors, task, exclude, pair_by, decimal, sheet)
     data = _read_source(source, wishes, list(_as_tuple(system)), ridge)
+    if isinstance(data, Arranged):
+        data = _pick_measure(make_dataset(data), measure, data.source)
     if range is None and lower_is_better is None:
         return data
     declared = declare_measures(_to_dataset(data), range, lower_is_better)
@@ -171,10 +163,79 @@ def read_scores(
     return declared[data.name] if isinstance(data, xr.DataArray) else declared
 
 
-def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) -> xr.DataArray | xr.Dataset:
-    """Return the scores of a source as they are: one measure, or several."""
+def _make_wishes(
+    measure: str | None = None,
+    missing: Missing | None = None,
+    columns: Columns | None = None,
+    factors: Sequence[str] = (),
+    task: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    pair_by: PairBy = "item",
+    decimal: Decimal | None = None,
+    sheet: str = "",
+) -> Wishes:
+    """Return how a source is to be read, or refuse words that are not known."""
+    validate_choice(pair_by, "pair_by", get_args(PairBy))
+    if decimal is not None:
+        validate_choice(decimal, "decimal", get_args(Decimal))
+    return Wishes(
+        measure=measure,
+        columns=columns,
+        factors=tuple(factors),
+        exclude=_as_tuple(exclude),
+        missing=missing,
+        decimal=decimal or "",
+        sheet=sheet,
+        tasks=_as_tuple(task),
+        by_position=pair_by == "position",
+    )
+
+
+def read_tables(
+    files: Sequence[Path],
+    *,
+    system: Sequence[str] = (),
+    range: Sequence[float] | None = None,
+    lower_is_better: bool | None = None,
+    **options: Any,
+) -> tuple[dict[str, Scores], str]:
+    """Read scores as `read_scores` does, by measure, and the measure that the source shows first.
+
+    Tables and most logs are read without xarray.
+    """
+    wishes = _make_wishes(**options)
+    data = _read_source(files, wishes, list(system), 0.0)
+    tables: Mapping[str, Any]
+    if isinstance(data, Arranged):
+        tables = {table.name: table for table in data.tables}
+        if len(tables) > 1 and wishes.measure is not None and "task" in data.tables[0].coordinates:
+            # a measure of some tasks only leaves out the items of others
+            picked = _pick_measure(make_dataset(data), wishes.measure, data.source)
+            tables = {str(picked.name): picked}
+        elif wishes.measure is not None:
+            name = _find_measure(list(tables), wishes.measure, data.source)
+            tables = {name: tables[name]}
+    else:
+        dataset = _to_dataset(data)
+        tables = {str(name): dataset[name] for name in dataset.data_vars}
+    primary = str(data.primary if isinstance(data, Arranged) else data.attrs.get("primary", ""))
+    how: dict[str, Any] = {"needs": (), "range": range, "lower_is_better": lower_is_better}
+    scores = {}
+    for name, table in tables.items():
+        try:
+            scores[name] = as_scores(table, **how)
+        except InputError as error:
+            raise error.add_location(": ".join([*map(str, files[:1]), name])) from error
+    return scores, primary
+
+
+def _read_source(
+    source: Any, wishes: Wishes, systems: list[str], ridge: float
+) -> Arranged | xr.DataArray | xr.Dataset:
+    """Return the scores of a source as they are: of tables and logs all measures, else those asked for."""
     measure = wishes.measure
-    if not are_paths(source) and isinstance(source, _collection_type()):
+    collections = sys.modules.get("shardwise.io.collection")
+    if not are_paths(source) and collections is not None and isinstance(source, collections.Collection):
         # runs with judgments: scored by the measure asked for, or by AP
         scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
         return scored[next(iter(scored.data_vars))]
@@ -203,30 +264,18 @@ def _read_source(source: Any, wishes: Wishes, systems: list[str], ridge: float) 
     if absent:
         systems = list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
         raise refuse_unknown("exclude", absent[0], systems, what="system or item")
-    data = make_dataset(parts, wishes.missing)
-    return _pick_measure(_name_measure(data, paths), measure, parts[0].source)
+    return _name_measure(arrange_scores(parts, wishes.missing), paths)
 
 
-def _collection_type() -> type:
-    """Return the class of runs with judgments, which nothing else here needs."""
-    from shardwise.io.collection import Collection
-
-    return Collection
-
-
-def _name_measure(data: xr.Dataset, paths: Sequence[Path]) -> xr.Dataset:
-    """Name the measure of a table that names none by what its systems share or its file, where that tells direction.
-
-    >>> table = xr.Dataset({"score": (("topic", "system"), [[.1, .2]])}, {"system": ["asr1_wer", "asr2_wer"]})
-    >>> list(_name_measure(table, []))
-    ['wer']
-    """
-    if list(data) != [UNNAMED] or "system" not in data.coords:
+def _name_measure(data: Arranged, paths: Sequence[Path]) -> Arranged:
+    """Name the measure of a table that names none by what its systems share or its file, where that tells direction."""
+    table, *others = data.tables
+    if table.name != UNNAMED or others or "system" not in table.labels:
         return data
-    names = [str(name) for name in data["system"].values]
+    names = list(map(str, table.labels["system"]))
     shared = [*_find_shared(names), *(Path(bare_name(path)).stem for path in paths[:1] if len(paths) == 1)]
     telling = next((name for name in shared if is_lower_better(name)), UNNAMED)
-    return data.rename({UNNAMED: telling})
+    return data._replace(tables=[table._replace(name=telling)])
 
 
 def _find_shared(names: Sequence[str]) -> list[str]:
@@ -545,22 +594,25 @@ def _refuse_unpaired(parts: Sequence[Records], wishes: Wishes) -> None:
             )
 
 
+def _find_measure(names: Sequence[str], measure: str, source: str) -> str:
+    """Return the measure that a name means; metrics of lm-evaluation-harness may end in their filter."""
+    filtered = [name for name in names if name.split(",")[0] == measure.removesuffix(",none")]
+    if measure in names or filtered:
+        return measure if measure in names else filtered[0]
+    raise InputError(
+        f"has no measure {measure!r}",
+        where=source,
+        remedy=f"it has {', '.join(names)}",
+        argument="measure",
+        value=measure,
+        choices=names,
+    )
+
+
 def _pick_measure(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
     """Return one measure of several, without items that have no score of it."""
     names = [str(name) for name in data.data_vars]
-    if measure is not None and measure not in names:
-        # metrics of lm-evaluation-harness may end in their filter
-        filtered = [name for name in names if name.split(",")[0] == measure.removesuffix(",none")]
-        if not filtered:
-            raise InputError(
-                f"has no measure {measure!r}",
-                where=source,
-                remedy=f"it has {', '.join(names)}",
-                argument="measure",
-                value=measure,
-                choices=names,
-            )
-        measure = filtered[0]
+    measure = None if measure is None else _find_measure(names, measure, source)
     if measure is None and len(names) > 1:
         return data
     picked = data[measure or names[0]]

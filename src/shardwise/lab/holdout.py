@@ -36,7 +36,7 @@ from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.trial import Figures, decide_tables, join_figures
 from shardwise.methods.anova.fit import complete_table
 from shardwise.methods.names import Procedure, parse_procedure
-from shardwise.stats.balanced import error_df
+from shardwise.stats.balanced import decompose
 from shardwise.stats.student import NOISE
 
 REPLICATES = ("shard", "instance")  # what a third dimension can be
@@ -102,13 +102,9 @@ def predict_differences(
         squares = {p: (m.mean(axis=1, keepdims=True), df * of[p]) for p, (m, df) in squares.items()}
     if basis.model is not None:
         # twice the error mean square of a model on shards: a difference of two single scores
-        axis = {"topic": 2, "system": 3, "shard": 4}
-        rest = cube - cube.mean(axis=(2, 3, 4), keepdims=True)
-        # balanced, so the terms are orthogonal: sweep them out in turn
-        for term in sorted(basis.model.sets, key=len):
-            rest = rest - rest.mean(axis=tuple(axis[d] for d in axis if d not in term), keepdims=True)
-        df = float(error_df(dict(zip(axis, cube.shape[2:], strict=True)), basis.model.sets))
-        squares[ERROR] = 2.0 * ((rest**2).sum(axis=(2, 3, 4)).mean(axis=1) / df)[:, None], df
+        parts = decompose(cube, ("topic", "system", "shard"), basis.model.sets)
+        assert parts is not None, "scores are complete"
+        squares[ERROR] = 2.0 * (parts.ss_error.mean(axis=1) / parts.df_error)[:, None], float(parts.df_error)
     if here[1] == 1:  # what is not the topic's share of a lone score cannot be told from it
         square, freedom = squares[frozenset(("topic",))]
         factor = 1.0 / here[0] + 1.0 / other[0]
@@ -450,15 +446,10 @@ def _match_systems(a: ScoreTable, b: ScoreTable, names: tuple[str, str]) -> tupl
             f"{names[0]} has {', '.join(layouts[0])} and {names[1]} {', '.join(layouts[1])}",
             remedy="give both the same dimensions, as by averaging over shards",
         )
-    labels = []
     for table, name in zip((first, second), names, strict=True):
         if table.systems == tuple(map(str, range(len(table.systems)))):
             raise InputError(f"the systems of {name} have no names", remedy="matching systems takes names")
-        names_of_systems = table.systems
-        if len(set(names_of_systems)) < len(names_of_systems):
-            twice = next(label for label in names_of_systems if names_of_systems.count(label) > 1)
-            raise InputError(f"two systems of {name} are called {twice!r}", remedy="give each its own name")
-        labels.append(names_of_systems)
+    labels = first.systems, second.systems
     common = [label for label in labels[0] if label in set(labels[1])]
     if len(common) < 2:
         shown = " against ".join(

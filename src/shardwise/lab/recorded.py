@@ -85,7 +85,7 @@ def exceeds_level(rates: Floats, tables: Sequence[int] | Floats) -> Bools:
     from scipy import special
 
     hits = np.round(np.asarray(rates) * np.asarray(tables))
-    tail = np.where(hits > 0, special.betainc(np.maximum(hits, 1), np.asarray(tables) - hits + 1, ALPHA), 1.0)
+    tail = special.bdtrc(hits - 1, np.asarray(tables), ALPHA)
     return np.asarray(tail < UNLIKELY)
 
 

@@ -154,16 +154,11 @@ def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
         return Rate(np.nan, np.nan, np.nan, 0)
     mean = float(x.mean())
     if np.isin(x, (0.0, 1.0)).all():
-        return Rate(mean, *exact_interval(round(float(x.sum())), n, tail), n)
+        low, high = clopper_pearson(np.round(x.sum()), np.asarray(float(n)), 2.0 * tail)
+        return Rate(mean, float(low), float(high), n)
     se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
     half = -float(special.ndtri(tail)) * se
     return Rate(mean, max(0.0, mean - half), min(1.0, mean + half), n)
-
-
-def exact_interval(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of a probability, by its tail."""
-    low, high = clopper_pearson(np.asarray(float(hits)), np.asarray(float(n)), 2.0 * tail)
-    return float(low), float(high)
 
 
 def estimate_ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
@@ -174,7 +169,11 @@ def estimate_ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
         return Rate(np.nan, np.nan, np.nan, n)
     value = float(part.sum()) / total
     se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
-    half = -float(special.ndtri(tail)) * se if value else exact_interval(0, int((whole > 0).sum()), tail)[1]
+    half = (
+        -float(special.ndtri(tail)) * se
+        if value
+        else estimate_rate(np.zeros(np.count_nonzero(whole > 0)), tail).high
+    )
     return Rate(value, max(0.0, value - half), min(1.0, value + half), n)
 
 

@@ -14,7 +14,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import CLUSTER, TASK, Scores, number_labels
 from shardwise.methods.intervals import bound_scores
 from shardwise.methods.moderated.statistics import interaction_mean_square
-from shardwise.stats.units import additive_residuals, find_strata, task_means, unit_df, unit_scores
+from shardwise.stats.units import find_strata, residual_mean_square, task_means, unit_df, unit_scores
 
 
 def by_units(scores: Scores, generalize: Claim | str | Iterable[str] | None = None) -> tuple[Scores, Any]:
@@ -111,11 +111,8 @@ def _residual_sd(y: Floats) -> float:
     present = np.isfinite(layers)
     count = present.sum(axis=0)
     means = np.where(present, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
-    if (count > 0).all():
-        return float(np.sqrt(interaction_mean_square(means)))
-    rest = additive_residuals(means)
-    df = np.isfinite(means).sum() - (count.sum(axis=1) > 0).sum() - means.shape[1] + 1
-    return float(np.sqrt((rest**2).sum() / max(df, 1)))
+    complete = bool((count > 0).all())
+    return float(np.sqrt(interaction_mean_square(means) if complete else residual_mean_square(means)))
 
 
 def _check_clusters(tasks: tuple[str, ...], task: Ints, cluster: Ints) -> None:

@@ -18,11 +18,10 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import draft_folder, write_atomically
-from shardwise.io.collection import UNJUDGED
 from shardwise.papers.claims import (
     Figures,
     PaperClaim,
@@ -516,32 +515,10 @@ def keep_coverable(runs: sw.Collection, shards: int) -> sw.Collection:
     possible = np.bincount(topic_of[runs.qrel_grades > 0], minlength=len(runs.topics)) >= shards
     if possible.all():
         return runs
-    kept = keep_judgments(runs, possible[topic_of])
+    kept = runs.keep_judgments(possible[topic_of])
     starts = np.concatenate([[0], np.diff(runs.qrel_starts)[possible].cumsum()])
     names = tuple(name for name, is_kept in zip(runs.topics, possible, strict=True) if is_kept)
     return replace(kept, topics=names, qrel_starts=starts.astype(np.int64))
-
-
-def keep_judgments(runs: sw.Collection, keep: Bools) -> sw.Collection:
-    """Return the collection with some of its judgments, (judgments,) of bool; the other documents are unjudged."""
-    topics = np.arange(len(runs.topics), dtype=np.int64)
-    keys = np.repeat(topics, np.diff(runs.qrel_starts)) * runs.n_docs + runs.qrel_docs
-    grades = np.where(np.isin(list_ranked(runs), keys[~keep]), UNJUDGED, runs.grades)
-    starts = np.concatenate([[0], np.cumsum(keep)])[runs.qrel_starts]
-    return replace(
-        runs,
-        grades=grades.astype(runs.grades.dtype),
-        qrel_docs=runs.qrel_docs[keep],
-        qrel_grades=runs.qrel_grades[keep],
-        qrel_starts=starts.astype(np.int64),
-    )
-
-
-def list_ranked(runs: sw.Collection) -> Ints:
-    """Return topic × number of documents + document of every place in every ranking."""
-    topics = np.arange(len(runs.topics), dtype=np.int64)
-    repeated = np.repeat(np.tile(topics, len(runs.systems)), np.diff(runs.starts))
-    return np.asarray(repeated * runs.n_docs + runs.docs)
 
 
 def describe_left_out(frames: Frames, topics: int) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from shardwise.papers.experiment import (
     Rows,
     Step,
     gather_several,
-    keep_judgments,
     replicate_paper,
 )
 from shardwise.papers.shard_fits import HSD, find_cuts, fit_models
@@ -119,7 +118,7 @@ class OpenQuestions(PaperExperiment):
                     part, count = scores, judged
                 elif kind == "judgments":
                     keep = rng.random(judged) < share
-                    thinned = keep_judgments(runs, keep)
+                    thinned = runs.keep_judgments(keep)
                     part, count = self._score_shards(thinned), int(keep.sum())
                 else:
                     size = max(2, round(share * len(runs.topics)))
@@ -194,7 +193,7 @@ class OpenQuestions(PaperExperiment):
         table = next(iter(whole.data_vars.values())).transpose("topic", "system").to_numpy()
         counts: dict[str, list[Floats]] = {"judgments": [], "topics": []}
         for _ in range(self.claim_splits):
-            thinned = keep_judgments(runs, rng.random(len(runs.qrel_docs)) < SHARES[1])
+            thinned = runs.keep_judgments(rng.random(len(runs.qrel_docs)) < SHARES[1])
             scores = sw.score(thinned, [self.measure], jobs=self.jobs, no_relevant="zero")
             part = next(iter(scores.data_vars.values())).transpose("topic", "system").to_numpy()
             counts["judgments"].append(count_paired(part, weights))

@@ -25,8 +25,6 @@ from shardwise.papers.experiment import (
     gather_scores,
     gather_several,
     join_rows,
-    keep_judgments,
-    list_ranked,
     replicate_paper,
 )
 from shardwise.papers.shard_fits import fit_models
@@ -175,7 +173,7 @@ class S14(PaperExperiment):
                 self._add_variances(tables, ("variance", task), self._score_named(each, measures))
             deepest = int(np.diff(each.starts).max(initial=0))
             for depth in self.depths or (d for d in DEPTHS if d <= deepest):
-                shallow = cut_depth(each, depth)
+                shallow = each.keep_judgments(np.isin(each.judged_keys, each.pooled_keys(depth)))
                 scores = self._score_named(shallow, tasks[DEEP])
                 self._add_variances(tables, ("pool", depth), scores)
                 topics = next(iter(scores.values())).sizes["topic"]
@@ -342,15 +340,6 @@ def _refuse_constant(tables: Iterable[xr.Dataset]) -> None:
             raise InputError(
                 f"the systems differ by the same {name} on every topic", remedy="leave that measure out"
             )
-
-
-def cut_depth(runs: sw.Collection, depth: int) -> sw.Collection:
-    """Return the collection with the judgments of the documents that some run has among its first."""
-    ranks = np.arange(len(runs.docs)) - np.repeat(runs.starts[:-1], np.diff(runs.starts))
-    topics = np.repeat(np.arange(len(runs.topics), dtype=np.int64), np.diff(runs.qrel_starts))
-    return keep_judgments(
-        runs, np.isin(topics * runs.n_docs + runs.qrel_docs, list_ranked(runs)[ranks < depth])
-    )
 
 
 def vary_topics(y: Floats, weights: Floats) -> dict[str, Floats]:

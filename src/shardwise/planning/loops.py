@@ -47,7 +47,7 @@ def plan_loop(
     -------
     DataFrame
         One row a number of items, a gain and a number of candidates accepted by then: ``candidates`` that can be
-        judged, and ``if_declared``, if their number is declared before the first; 10,000 stands for that and more.
+        judged, and ``if_declared``, if their number is declared before the first; 10,000 means 10,000 or more.
 
     >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "if_declared"]].values.tolist()
     [[0.05, 0.0, 0.0, 3.0], [0.05, 1.0, 0.0, 2.0]]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from shardwise.core.arguments import Progress, count_workers, validate_choice, validate_count
-from shardwise.core.arrays import Bools, Ints
+from shardwise.core.arrays import Bools
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd, xr
-from shardwise.io.collection import UNJUDGED, Collection, Strata
+from shardwise.io.collection import Collection
 from shardwise.planning.design import (
     PAIRS,
     Design,
@@ -28,7 +28,6 @@ from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 
 Barren = Literal["drop", "zero"]
-_BEYOND = np.int64(2**62)
 
 
 def plan_pools(
@@ -117,14 +116,15 @@ def plan_pools(
     for name, value, least in (("judgments", judgments, 1.0), ("topic_cost", topic_cost, 0.0)):
         if value is not None and not (np.isfinite(value) and value >= least):
             raise InputError(f"{name} = {value:g}: it must be {least:g} or more", argument=name, value=value)
-    pools = judge_pools(
+    judged, estimates, notes = judge_pools(
         collections, depths, measure, variance_method or variance_for(method), no_relevant, jobs, progress
     )
     facts: dict[str, Any] = {"systems": systems, "alpha": alpha, "power": power, "method": method}
-    choose_method(method, np.array([float(systems)]), pools.estimates)
+    choose_method(method, np.array([float(systems)]), estimates)
     if judgments is not None:
-        return _spend_judgments(pools, judgments, topic_cost, facts)
-    table, goals, what = pools.table.copy(), [], "difference" if method in PAIRS else "range"
+        plan = Plan("judgments", judged, (), "min_diff", notes, facts)
+        return _spend_judgments(plan, estimates, judgments, topic_cost)
+    table, goals, what = judged.copy(), [], "difference" if method in PAIRS else "range"
     sigma_sq = table["variance"].to_numpy()
     if min_diff is not None:
         table["topics_power"] = topics_for_power(variance=sigma_sq, min_diff=min_diff, **facts)
@@ -132,19 +132,21 @@ def plan_pools(
     if width is not None:
         table["topics_interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
         goals.append(f"{1 - alpha:.0%} intervals of width {width:g}")
-    order = [str(name) for name in pools.table]
+    order = [str(name) for name in judged]
     for goal in ("power", "interval"):
         if f"topics_{goal}" in table:
             table[f"judgments_{goal}"] = np.rint(table[f"topics_{goal}"] * table["pooled"]).astype(int)
             order += [f"topics_{goal}", f"judgments_{goal}"]
     best_by = next(name for name in order if name.startswith("judgments_"))
-    facts["variance_method"] = pools.estimates[0].method
-    return Plan("pools", table[order], tuple(goals), best_by, pools.notes, facts)
+    facts["variance_method"] = estimates[0].method
+    return Plan("pools", table[order], tuple(goals), best_by, notes, facts)
 
 
-def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, facts: dict[str, Any]) -> Plan:
+def _spend_judgments(
+    plan: Plan, estimates: list[VarianceEstimate], judgments: float, topic_cost: float
+) -> Plan:
     """What the topics detect that the judgments pay for at each depth; NaN where they are fewer than 2."""
-    table = pools.table
+    table, facts = plan.table, {**plan.facts, "judgments": judgments, "topic_cost": topic_cost}
     topics = np.floor(judgments / (table["pooled"].to_numpy() + topic_cost))
     paid = topics >= 2
     if not paid.any():
@@ -155,7 +157,7 @@ def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, fa
             argument="judgments",
             value=judgments,
         )
-    doubt = np.array([estimate.effective_df for estimate in pools.estimates])[paid]
+    doubt = np.array([estimate.effective_df for estimate in estimates])[paid]
     two = Design(
         table["variance"].to_numpy()[paid], topics[paid], target=facts["power"], alpha=facts["alpha"]
     )
@@ -168,8 +170,7 @@ def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, fa
     for name, values in figures.items():
         table[name] = np.nan
         table.loc[paid, name] = values
-    facts |= {"judgments": judgments, "topic_cost": topic_cost}
-    plan = Plan("judgments", table, (), "min_diff", pools.notes, facts)
+    plan = replace(plan, table=table, facts=facts)
     pair = "any two" if facts["method"] in PAIRS else "best and worst"
     among = "two systems" if facts["systems"] == 2 else f"{pair} of {facts['systems']} systems"
     lines = []
@@ -189,15 +190,6 @@ def _spend_judgments(pools: JudgedPools, judgments: float, topic_cost: float, fa
     return replace(plan, lines=tuple(lines))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedPools:
-    """Pools of several depths: what is in them, and how much scores vary that are made with them."""
-
-    table: pd.DataFrame  # measure, depth, pooled, judged, relevant, variance
-    estimates: list[VarianceEstimate]  # a row each
-    notes: tuple[str, ...]
-
-
 def judge_pools(
     collections: Collection | Sequence[Collection],
     depths: Iterable[int],
@@ -206,8 +198,11 @@ def judge_pools(
     no_relevant: Barren = "drop",
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> JudgedPools:
-    """Cut the judgments down to pools of each depth, score again, and estimate the variance."""
+) -> tuple[pd.DataFrame, list[VarianceEstimate], tuple[str, ...]]:
+    """Cut the judgments down to pools of each depth, score again, and estimate the variance; a row and estimate each.
+
+    Columns are ``measure, depth, pooled, judged, relevant, variance``.
+    """
     each = [collections] if isinstance(collections, Collection) else list(collections)
     if not each:
         raise InputError("no collection was given", remedy="give one, or several to be pooled")
@@ -224,18 +219,18 @@ def judge_pools(
     names = list(dict.fromkeys(str(parse_measure(estimate)) for estimate in several))
     validate_choice(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
     jobs = count_workers(jobs)
-    pools = [best_ranks(collection, cuts[-1]) for collection in each]
-    kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
+    kept, notes = _topics_kept(each, names, cuts[0], no_relevant, jobs)
     rows, done = [], 0
     for depth in cuts:
         counts = np.zeros(3)
         estimates: dict[str, list[VarianceEstimate]] = {name: [] for name in names}
-        for collection, pool, keep in zip(each, pools, kept, strict=True):
-            shallow = cut_pool(collection, pool, depth)
+        for collection, keep in zip(each, kept, strict=True):
+            shallow = cut_pool(collection, depth)
             scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
             # documents pooled, judged and relevant, over the topics kept
-            pooled = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
-            judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
+            pooled, judged = (
+                keys // max(shallow.n_docs, 1) for keys in (shallow.pooled_keys(depth), shallow.judged_keys)
+            )
             relevant = judged[shallow.qrel_grades > 0]
             counts += [keep[which].sum() for which in (pooled, judged, relevant)]
             for name in names:
@@ -260,74 +255,16 @@ def judge_pools(
         for _, row in table.drop_duplicates("depth").iterrows()
         if row["judged"] < row["pooled"] - 1e-9
     ]
-    return JudgedPools(table, [estimate for _, estimate in rows], tuple(notes))
+    return table, [estimate for _, estimate in rows], tuple(notes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BestRanks:
-    """For each topic and document that some run has near its top, the best rank it has in any run."""
-
-    keys: Ints  # topic x number of documents + document, ascending
-    ranks: Ints  # from 0
-
-    def rank_documents(self, keys: Ints) -> Ints:
-        """Best ranks of some topics and documents; those that are near no run's top are beyond all."""
-        positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[positions] == keys, self.ranks[positions], _BEYOND)
-
-
-def best_ranks(collection: Collection, deepest: int) -> BestRanks:
-    """Find the best rank of every document that a run has among its first ``deepest``."""
-    ranks = np.arange(len(collection.docs)) - np.repeat(collection.starts[:-1], np.diff(collection.starts))
-    near = np.flatnonzero(ranks < deepest)
-    ranks, keys = ranks[near], _ranked_keys(collection, near)
-    order = np.lexsort((ranks, keys))
-    first = np.concatenate([[True], np.diff(keys[order]) != 0])
-    return BestRanks(keys[order][first], ranks[order][first])
-
-
-def _ranked_keys(collection: Collection, which: Ints) -> Ints:
-    n_topics = len(collection.topics)
-    topic_of = np.tile(np.arange(n_topics, dtype=np.int64), len(collection.systems))
-    topics = np.repeat(topic_of, np.diff(collection.starts))[which]
-    return np.asarray(topics * collection.n_docs + collection.docs[which])
-
-
-def cut_pool(collection: Collection, pool: BestRanks, depth: int) -> Collection:
+def cut_pool(collection: Collection, depth: int) -> Collection:
     """Judgments only of documents that a run has among its first ``depth``."""
-    topics = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
-    keep = pool.rank_documents(topics * collection.n_docs + collection.qrel_docs) < depth
-    ends = np.concatenate([[0], np.cumsum(keep)])
-    judged = np.flatnonzero(collection.grades != UNJUDGED)
-    gone = judged[pool.rank_documents(_ranked_keys(collection, judged)) >= depth]
-    grades = collection.grades.copy()
-    grades[gone] = UNJUDGED
-    by = collection.subtopics
-    if by is not None:
-        lengths = np.diff(by.edges)
-        inside = np.repeat(keep, lengths)
-        edges = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
-        by = replace(by, edges=edges, codes=by.codes[inside], grades=by.grades[inside])
-    return replace(
-        collection,
-        grades=grades,
-        qrel_docs=collection.qrel_docs[keep],
-        qrel_grades=collection.qrel_grades[keep],
-        qrel_starts=ends[collection.qrel_starts].astype(np.int64),
-        notes=(
-            *collection.notes,
-            f"judgments outside pools of depth {depth} were taken out: {int((~keep).sum())}",
-        ),
-        subtopics=by,
-        strata=None
-        if collection.strata is None
-        else Strata(collection.strata.names, collection.strata.codes[keep]),
-    )
+    return collection.keep_judgments(np.isin(collection.judged_keys, collection.pooled_keys(depth)))
 
 
 def _topics_kept(
     collections: Sequence[Collection],
-    pools: Sequence[BestRanks],
     names: Sequence[str],
     depth: int,
     no_relevant: Barren,
@@ -335,9 +272,9 @@ def _topics_kept(
 ) -> tuple[list[Bools], list[str]]:
     """Topics that every measure can score in the shallowest pool, and what is to be said of the others."""
     kept, notes = [], []
-    for collection, pool in zip(collections, pools, strict=True):
+    for collection in collections:
         # a topic is undefined for all systems or for none
-        shallow = cut_pool(collection, pool, depth)
+        shallow = cut_pool(collection, depth)
         scores: xr.Dataset = score(shallow, list(names), no_relevant="undefined", jobs=jobs).isel(system=0)
         defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
         barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]

@@ -28,7 +28,7 @@ from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.repeats.unified import KINDS, infer_repeats, instance_spread
 from shardwise.stats.moderation import pair_variances
-from shardwise.stats.units import additive_residuals
+from shardwise.stats.units import residual_mean_square
 
 TWO_WAY = ("topic", "system")
 
@@ -47,11 +47,6 @@ class VarianceEstimate(Shown):
     measure: str = ""
     paired: bool | None = None  # whether topic difficulty is taken out; None where it may be either
     effective_df: float = np.nan  # those of a χ² distribution as uncertain as the estimate
-
-    @property
-    def sigma_t_sq(self) -> float:
-        """Variance of the difference of two systems on a topic, 2σ² (S14 §3.2)."""
-        return 2.0 * self.sigma_sq
 
     def plot(self) -> Any:
         """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart.
@@ -88,7 +83,7 @@ class VarianceEstimate(Shown):
         sizes = {"topic": self.topics, "system": self.systems}
         counts = ", ".join(format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items())
         return (
-            f"{name}variance of a difference {self.sigma_t_sq:.4g}, {score} {self.sigma_sq:.4g}; "
+            f"{name}variance of a difference {2.0 * self.sigma_sq:.4g}, {score} {self.sigma_sq:.4g}; "
             f"{self.method}, {counts}"
         )
 
@@ -340,10 +335,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
             "no system has a second sample of an item", remedy="give several samples of each item"
         )
     within = float(squares / df)
-    known = count > 0
-    rest = additive_residuals(means)
-    df_rest = known.sum() - known.any(axis=1).sum() - known.any(axis=0).sum() + 1
-    between = float((rest**2).sum() / max(int(df_rest), 1)) - within * float((1.0 / count[known]).mean())
+    between = residual_mean_square(means) - within * float((1.0 / count[count > 0]).mean())
     variances = {"topic:system": max(between, 0.0), "system:instance": 0.0, "error": within}
     negative = ("topic:system",) if between < 0 else ()
     return VarianceComponents(variances, negative=negative, where="samples within items"), kind

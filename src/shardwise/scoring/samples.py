@@ -9,6 +9,7 @@ test and interval: the variance of the figures over items holds that of the samp
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import xr
 from shardwise.core.measure import BY_NAME, UNIT
-from shardwise.core.scores import Scores, as_scores, is_labelled, is_sample_measure
+from shardwise.core.scores import Scores, as_scores, is_labelled
 
 NAME = re.compile(r"(?P<kind>pass@|pass\^)(?P<k>[1-9]\d*)(?:\((?P<base>.+)\))?$")
 SAMPLES = "samples_of_measure"
@@ -165,24 +166,20 @@ def read_sample_measure(data: Any, name: str, **options: Any) -> Scores:
     return estimate_samples(as_scores(labelled, measure=measure, **options), name)
 
 
-def add_sample_measures(scores: xr.Dataset, names: list[str]) -> xr.Dataset:
-    """Return scores with the measures of samples that are asked for and not among them.
-
-    Parameters
-    ----------
-    scores : Dataset
-        Scores of all measures.
-    names : list of str
-        Measures.
-
-    Returns
-    -------
-    Dataset
-        With a further variable for each of them.
-    """
-    made = {
-        name: read_sample_measure(scores, name).to_xarray()
-        for name in names
-        if is_sample_measure(name) and name not in scores
-    }
-    return scores.assign(made) if made else scores
+def add_sample_measures(
+    tables: Mapping[str, Scores], names: Sequence[str], primary: str
+) -> dict[str, Scores]:
+    """Return scores by measure with the measures of samples that are asked for; ``primary`` is of what, unless said."""
+    every = dict(tables)
+    for name in names:
+        named = parse_sample_measure(name)[2]
+        base = named or primary or next(iter(tables))
+        if base not in tables or (len(tables) > 1 and base not in (primary, named)):
+            raise InputError(
+                f"{name} of which of {', '.join(tables)}?",
+                remedy=f"write {name.partition('(')[0]}({next(iter(tables))})",
+                argument="measure",
+                value=name,
+            )
+        every.setdefault(name, estimate_samples(as_scores(tables[base]), name))
+    return every

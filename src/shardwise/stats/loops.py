@@ -2,8 +2,8 @@
 
 If only PASS or FAIL is seen, the t-th candidate after k acceptances is one of at most C(t-1, k) functions of the past.
 Tested at α·w_t·2^-(k+1) / C(t-1, k), with w_t = ½/(t(t+1)) + ½·1[t ≤ 100]/100, all of them together are tested at α at
-most, whatever made them (union bound over the tree of verdicts). If N candidates are declared and there are no more,
-the level is α·2^-(k+1) / (1 - 2^-N) / C(N, k+1) for each.
+most, however they were made (union bound over the tree of verdicts). If N candidates are declared and there are no
+more, the level is α·2^-(k+1) / (1 - 2^-N) / C(N, k+1) for each.
 
 Such levels are far out in the tail, where neither Student's t nor resampling can be trusted. Valid at any level are
 

@@ -156,18 +156,15 @@ def _fit_additive(y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return mean, item, np.where(present, y - mean - item, 0.0), inverse
 
 
-def additive_residuals(y: Floats) -> Floats:
-    """Return what items and systems leave of (T, R) scores with gaps, 0 where there is no score.
+def residual_mean_square(y: Floats) -> float:
+    """Return the mean square of what items and systems leave of (T, R) scores, NaN where one is missing.
 
-    Parameters
-    ----------
-    y
-        Scores, NaN where one is missing.
-
-    >>> bool(np.abs(additive_residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
-    True
+    >>> residual_mean_square(np.array([[1.0, 3.0], [2.0, 5.0], [6.0, np.nan]]))
+    0.25
     """
-    return _fit_additive(y)[2]
+    known = np.isfinite(y)
+    df = known.sum() - known.any(axis=1).sum() - known.any(axis=0).sum() + 1
+    return float((_fit_additive(y)[2] ** 2).sum() / max(int(df), 1))
 
 
 def _sum_by_code(y: Floats, code: Ints) -> Floats:

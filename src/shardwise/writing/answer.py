@@ -143,7 +143,7 @@ def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[
 
 
 def _write_ratio(analysis: Analysis) -> list[str]:
-    """A warning where systems that met different items met so different numbers of them that chance is no reason."""
+    """A warning where systems with different items differ in their numbers by more than chance (p < .001)."""
     if not analysis.analysed.unpaired:
         return []
     counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1).astype(np.float64)

@@ -176,9 +176,9 @@ def write_ledger_gate(gate: LedgerGate) -> str:
             limits = format_interval(lower, upper, 3, significant=False)
             about = f"{_name_measure(gate, asked, 'of')}{f' on {asked.slice}' * bool(asked.slice)}"
             interval = f"{format_percent(1.0 - gate.alpha)} CI {limits}"
-            tail = " of being worse" if asked.slice else ", as if it were the only candidate"
+            test = "one-sided p of a loss = " if asked.slice else "as if it were the only candidate p = "
             lines.append(
-                f"Revealed: difference{about} {format_signed(difference, 3)} ({interval}), p = {p:.2g}{tail}."
+                f"Revealed: difference{about} {format_signed(difference, 3)} ({interval}), {test}{p:.2g}."
             )
     if gate.revealed:
         count = format_count(gate.revealed, "candidate")

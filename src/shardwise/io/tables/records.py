@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -13,7 +13,14 @@ from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.libraries import xr
-from shardwise.core.scores import DETERMINISTIC, HUMAN, SLICE_PREFIX, find_missing, find_undefined
+from shardwise.core.scores import (
+    DETERMINISTIC,
+    HUMAN,
+    SLICE_PREFIX,
+    LabelledScores,
+    find_missing,
+    find_undefined,
+)
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.candidates import name_measure
 from shardwise.io.tables.facts import FEW, SLICE, Columns, Reading, find_factors, refuse_words
@@ -247,8 +254,16 @@ def _find_places(labels: Sequence[Labels]) -> Ints:
 # scores one by one -> the array --------------------------------------------------------------------------------------
 
 
-def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr.Dataset:
-    """Put scores into a Dataset; refuse doubles. Items keep their task and cluster as labels.
+class Arranged(NamedTuple):
+    """Scores of several measures on the same items, and the measure that the source shows first."""
+
+    tables: list[LabelledScores]
+    source: str
+    primary: str = ""
+
+
+def arrange_scores(parts: Sequence[Records], missing: Missing | None = None) -> Arranged:
+    """Put scores into arrays; refuse doubles. Items keep their task and cluster as labels.
 
     The attribute ``read_as`` says in one line what was read. An instance that a system was not run for (a seed) is
     missing, whatever the policy.
@@ -363,8 +378,8 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
         for role, entry in labels.items()
         if len(set(entry)) > 1 and (role in asked or len(set(entry)) < len(entry))
     }
-    coords: dict[str, Any] = {dim: _make_index(dim, axes[dim].names) for dim in dims}
-    coords |= {role: ("topic", entry) for role, entry in labels.items()}
+    names = {dim: _make_index(dim, axes[dim].names) for dim in dims}
+    coordinates = {role: (("topic",), np.array(entry)) for role, entry in labels.items()}
     read_as = _describe_reading(out, run, dims, measured.names, nouns, labels, parts, axes["system"].names)
     for name in slices:
         if name not in nested:
@@ -382,27 +397,41 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     if filled < present.size:
         attrs["missing_rows"] = present.size - filled
     attrs["read_as"] = read_as
-    data = xr.Dataset(
-        {name: (dims, out[m], attrs) for m, name in enumerate(measured.names)},
-        coords=coords,
-    )
+    tables = [
+        LabelledScores(
+            name, out[m], tuple(dims), names, coordinates, {**attrs, **_count_gaps(out[m], dims, False)}
+        )
+        for m, name in enumerate(measured.names)
+    ]
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
-    return count_gaps(data.assign_attrs(primary=primary) if primary else data)
+    return Arranged(tables, parts[0].source, primary)
+
+
+def make_dataset(arranged: Arranged) -> xr.Dataset:
+    """Return scores as a Dataset."""
+    first = arranged.tables[0]
+    coords: dict[str, Any] = {dim: (dim, first.labels[dim]) for dim in first.dims}
+    return xr.Dataset(
+        {table.name: (table.dims, table.values, dict(table.attrs)) for table in arranged.tables},
+        coords={**coords, **first.coordinates},
+        attrs={"primary": arranged.primary} if arranged.primary else None,
+    )
 
 
 def count_gaps(scores: ScoreArray) -> ScoreArray:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
         return scores.assign({name: count_gaps(values) for name, values in scores.data_vars.items()})
-    values, dims, judged = (
-        scores.values,
-        [str(d) for d in scores.dims],
-        int(scores.attrs.get("undefined", 0)) > 0,
-    )
+    judged = int(scores.attrs.get("undefined", 0)) > 0
+    return scores.assign_attrs(_count_gaps(scores.values, [str(dim) for dim in scores.dims], judged))
+
+
+def _count_gaps(values: Floats, dims: Sequence[str], judged: bool) -> dict[str, int]:
+    """Return how many empty cells are undefined and missing."""
     if not np.isnan(values).any():
-        return scores.assign_attrs(undefined=0, missing=0)
-    counts = (int(find(values, dims, judged).sum()) for find in (find_undefined, find_missing))
-    return scores.assign_attrs(dict(zip(("undefined", "missing"), counts, strict=True)))
+        return {"undefined": 0, "missing": 0}
+    ways = {"undefined": find_undefined, "missing": find_missing}
+    return {name: int(find(values, dims, judged).sum()) for name, find in ways.items()}
 
 
 def _describe_reading(
@@ -494,10 +523,10 @@ def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
-def _make_index(dim: str, names: Sequence[str]) -> tuple[str, np.ndarray[Any, Any]]:
+def _make_index(dim: str, names: Sequence[str]) -> np.ndarray[Any, Any]:
     """Return the labels of a dimension: whole numbers if they are of splits or instances, else text."""
     numbered = dim in ("split", "instance")
     if numbered and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
-        return dim, np.array(list(names), dtype=np.int64)
+        return np.array(list(names), dtype=np.int64)
     # arrays of text lose zero bytes at the end
-    return dim, np.array(list(names), dtype=object if any(name.endswith("\0") for name in names) else np.str_)
+    return np.array(list(names), dtype=object if any(name.endswith("\0") for name in names) else np.str_)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import special
+from scipy.sparse import csgraph
 
 from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.core.claim import Claim
@@ -309,9 +310,12 @@ def vine_of(columns: Floats) -> Vine:
         with_topic = z[:, c] @ z[:, :c] / t
         rest = np.sqrt(np.maximum(1.0 - with_topic**2, RIDGE))
         partial = (z[:, :c].T @ z[:, :c] / t - np.outer(with_topic, with_topic)) / np.outer(rest, rest)
-        tree, neighbour = _grow_tree(partial)
-        order = np.append(c, tree)
+        # the tree of largest correlations, from the first column
+        tree = csgraph.minimum_spanning_tree(2.0 - partial)
+        reached, neighbour = csgraph.breadth_first_order(tree, 0, directed=False)
+        order = np.append(c, reached).astype(np.int64)
         parents = np.ascontiguousarray(np.column_stack([np.full(c + 1, c), np.append(neighbour, -1)]))
+        parents[0, 1] = -1
     parents[c] = -1
     k = parents.shape[1]
     precision, slope, spread = np.zeros((c + 1, k, k)), np.zeros((c + 1, k)), np.ones(c + 1)
@@ -324,18 +328,3 @@ def vine_of(columns: Floats) -> Vine:
         spread[j] = np.sqrt(max(0.0, 1.0 - slope[j, :size] @ towards))
     # Scott's rate (1992) for as many variables as are looked at together
     return Vine(z, order, parents, precision, slope, spread, t ** (-1.0 / (k + 5.0)))
-
-
-def _grow_tree(weight: Floats) -> tuple[Ints, Ints]:
-    """Grow the tree of largest weights, order and parents, from the first column (Prim's algorithm)."""
-    c = len(weight)
-    parent, nearest = np.full(c, -1), np.zeros(c, dtype=np.int64)
-    order = np.zeros(c, dtype=np.int64)
-    best, free = weight[0].copy(), np.ones(c, dtype=bool)
-    free[0] = False
-    for k in range(1, c):
-        j = int(np.argmax(np.where(free, best, -np.inf)))
-        order[k], parent[j], free[j] = j, nearest[j], False
-        nearer = weight[j] > best
-        best, nearest = np.where(nearer, weight[j], best), np.where(nearer, j, nearest)
-    return order, parent

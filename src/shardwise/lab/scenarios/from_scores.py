@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats, Ints, make_generator
+from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.lab.scenarios.base import Scenario, check_layout
@@ -237,11 +237,9 @@ def tilted_scenario(
     shift = shift - shift.mean()
     weights = tilted_weights(by_topic, shift)
     if weights is None:
-        kept = similar_systems(by_topic) if not shift.any() else np.empty(0, dtype=np.int64)
-        advice = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
         raise InputError(
-            f"no chances of these {len(y)} topics give these {r} systems the means asked for{advice}",
-            remedy="choose with similar_systems(scores), or use more topics or another scenario",
+            f"no chances of these {len(y)} topics give these {r} systems the means asked for",
+            remedy="use fewer systems of similar means, more topics or another scenario",
         )
     centre = float(weights @ by_topic.mean(axis=1))
     facts = {"scores": y, "weights": weights}
@@ -313,29 +311,3 @@ def _tilt_weights(x: Floats, steer: Floats) -> tuple[Floats, float]:
 def effective_topics(weights: Floats) -> float:
     """Return as how many equally likely topics those with these chances count: the exponential of their entropy."""
     return float(np.exp(special.entr(weights).sum()))
-
-
-def similar_systems(scores: Floats, *, most: int | None = None) -> Ints:
-    """Return the largest set of systems of neighbouring means that chances of topics can make equal.
-
-    >>> rng = np.random.default_rng(2)
-    >>> y = rng.normal([0.0, 0.9, 0.5, 0.05, 0.1], 0.2, (60, 5))
-    >>> similar_systems(y).tolist()
-    [0, 3, 4]
-    """
-    r = scores.shape[1]
-    top = r if most is None else min(validate_count(most, "most", least=2), r)
-    order = np.argsort(scores.mean(axis=0), kind="stable")
-    best, end = order[:1], 0
-
-    # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
-    for start in range(r):
-        end = max(end, start + 1)
-        while end < r and end - start < top:
-            weights = tilted_weights(scores[:, order[start : end + 1]])
-            if weights is None or effective_topics(weights) < SHARE * len(scores):
-                break
-            end += 1
-        if end - start > len(best):
-            best = order[start:end]
-    return np.sort(best)
