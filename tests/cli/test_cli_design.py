@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import shardwise as sw
 from command_line import Done, shardwise
 from designs import min_diff_at, power_at, width_at
 from shardwise.core.errors import InputError
@@ -284,3 +286,34 @@ def test_variance_and_pool_charts(folder: Path) -> None:
     assert [point["judgments"] for point in data] == study.table["judgments_power"].tolist()
     with pytest.raises(InputError, match="no column 'topics_interval'"):
         pool_chart(study, "interval")
+
+
+def test_shards_are_planned_as_by_the_library(tmp_path: Path) -> None:
+    """Runs are split into each number of shards, and the model is estimated there."""
+    made = sw.simulate.collection(topics=12, systems=4, depth=100, corpus=3000, relevant=30, seed=3)
+    made.write(tmp_path)
+    inputs = (tmp_path / "qrels.txt", *sorted((tmp_path / "runs").iterdir()))
+    runs = sw.read_collection(list(inputs[1:]), inputs[0])
+    tables = {}
+    for n in (2, 4):
+        scores = sw.score(runs, "AP", sw.split(runs, n, seed=0))["AP"]
+        tables[n] = sw.fill_undefined(scores, "zero")
+    line = ("design", "shards", *inputs, "--shards", 2, "--shards", 4, "--min-diff", 0.1, "--format", "csv")
+    done = shardwise(*line)
+    assert done.returncode == 0, done.stderr
+    rows = pd.read_csv(io.StringIO(done.stdout))
+    for k, claim in enumerate(("topic", "these", "topic,shard")):
+        part = rows.iloc[2 * k : 2 * k + 2]
+        plan = sw.planning.plan_shards(tables, min_diff=0.1, generalize=claim).table
+        np.testing.assert_array_equal(part["topics"], plan["topics"].astype(float))
+        np.testing.assert_allclose(part["se"], plan["se"], rtol=1e-9)
+    table = tmp_path / "shards.csv"
+    tables[4].to_dataframe().reset_index().drop(columns="split", errors="ignore").to_csv(table, index=False)
+    done = shardwise("design", "shards", table, "--generalize", "these", "--min-diff", 0.1)
+    assert done.returncode == 0, done.stderr
+    assert "exactly these topics" in done.stdout
+    flat = tmp_path / "flat.csv"
+    tables[4].mean(("split", "shard")).to_dataframe().reset_index().to_csv(flat, index=False)
+    done = shardwise("design", "shards", flat)
+    assert done.returncode == 2
+    assert "flat.csv: the scores are not on shards" in done.stderr

@@ -33,6 +33,7 @@ FOLDERS = {
     "replicate v17",
     "replicate all",
     "replicate open-questions",
+    "replicate study",
 }  # write pages and tables, print none
 NOT_ANALYSES = {"repeat", "serve", *FOLDERS}
 SEEDS = ("--instances", "{system}_seed{instance}.run")
@@ -81,6 +82,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ),
     ],
     "design repeats": [("repeats.csv",)],
+    "design shards": [("qrels.txt", "runs", "--shards", 2, "--min-diff", 0.3)],
     "design equivalence": [("repeats.csv", "--margin", 0.5)],
     "design loop": [("--topics", 1000)],
     "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],

@@ -36,6 +36,7 @@ from shardwise.planning.plans import (
     design_table,
     plan_equivalence,
     plan_repeats,
+    plan_shards,
 )
 from shardwise.planning.plans import plan_budget as split_budget
 from shardwise.planning.pools import plan_pools as judge_pools
@@ -46,11 +47,13 @@ from shardwise.planning.variances import (
     variance_components,
 )
 from shardwise.planning.variances import variance as estimate
+from shardwise.scoring.undefined import fill_undefined
 from shardwise.writing.planning import REPEAT_NOUNS, write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")
 """What a variance goes by whose measure has no name."""
 MOST_SENTENCES = 3
+SHARD_CLAIMS = ("topic", "these", "topic,shard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,41 @@ def _read_repeats(options: Options) -> Read:
             remedy="give repeated scores of each system, or name their column: --columns instance=sample",
         )
     return read
+
+
+def plan_shard_counts(options: Options) -> Result:
+    """Return the topics that each number of shards needs, for the claim asked for or for all three."""
+    reader = InputReader(options).check()
+    counts = options.shards if "shards" in options.given or not reader.is_table else None
+    if reader.is_table:
+        read = reader.read_input(one=True)
+        source: Any = read.pick_measure().to_xarray()
+        if "shard" not in source.dims:
+            where, remedy = (
+                str(read.files[0]),
+                "give scores by topic, system and shard, or a qrels file and runs",
+            )
+            raise InputError("the scores are not on shards", where=where, remedy=remedy)
+    else:
+        # one corpus cut ever finer has other components at every number of shards
+        reads = {n: reader.change(shards=n).read_input(one=True) for n in counts}
+        read, source = next(iter(reads.values())), {n: each.first.to_xarray() for n, each in reads.items()}
+        source = {n: fill_undefined(table, "zero") for n, table in source.items()}
+    how = {name: getattr(options, name) for name in ("min_diff", "systems", "alpha", "power")}
+    claims = [options.generalize] if options.generalize else SHARD_CLAIMS
+    plans = [plan_shards(source, shards=counts, generalize=claim, **how) for claim in claims]
+    words = [plan.lines[1].removeprefix("claim: ") for plan in plans]
+    frames = [plan.table.assign(claim=text) for plan, text in zip(plans, words, strict=True)]
+    table = pd.concat(frames, ignore_index=True)
+    table = table[["claim", *(name for name in table if name != "claim")]]
+    sentences = []
+    for text, plan in zip(words, plans, strict=True):
+        rows = plan.table.dropna(subset="topics").sort_values("topics", kind="stable").to_dict("records")[:1]
+        found = [
+            f"{format_count(int(row[name]), name[:-1])}" for row in rows for name in ("topics", "shards")
+        ]
+        sentences.append(f"{text}: {' with '.join(found) or 'no number of topics is enough'}")
+    return Result((*sentences, plans[0].lines[0]), table, read.notes, facts=how, chart=plans[0].plot)
 
 
 def plan_candidates(options: Options) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -12,9 +13,10 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.design import split_paths
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.core.libraries import pd, xr
 from shardwise.io.atomic import write_atomically
+from shardwise.io.files import bare_name
 from shardwise.papers import EXPERIMENTS, Replication
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.writing.replication import answer_replication, write_overview
@@ -24,6 +26,16 @@ REPEATED_MEASURE = "nDCG@10"
 """Measure of J15's figures."""
 ALL_PAPERS = ("f19", "ff21", "v17", "s14", "j15")
 """Papers that are replicated together."""
+LISTED = {
+    "files": list,
+    "measure": str,
+    "teams": str,
+    "instances": str,
+    "missing": str,
+    "names": str,
+    "complete": bool,
+}
+"""What the file of a study says of a collection, and of which kind it is."""
 OPTIONS = {
     "measures": "measure",
     "samples": "splits",
@@ -140,6 +152,55 @@ def replicate_all(options: Options) -> Result:
     return Result((*lines, f"written to {options.out / 'index.html'}"))
 
 
+def replicate_study(options: Options) -> Result:
+    """Check the claims of all papers on every collection that a file lists.
+
+    Parameters
+    ----------
+    options : Options
+        Options of the command.
+    """
+    choices = list_choices("study", options)
+    named: dict[str, Any] = {}
+    related: dict[str, Any] = {}
+    for path in options.inputs:
+        for name, entry in _read_list(path).items():
+            files = [path.parent / file for file in entry.pop("files")]
+            if teams := entry.pop("teams", None):
+                related[name] = parse_related(path.parent / teams)
+            values = {
+                key: [value] if key in ("measure", "instances") else value for key, value in entry.items()
+            }
+            try:
+                named[name] = _read_source(files, options.change(**values))
+            except InputError as error:
+                raise error if error.where else error.add_location(f"{path}: {name}") from error
+    named |= _read_named(options.also, options)
+    replication = _run_paper("study", named, choices | {"related": related}, options, options.out)
+    return Result((str(replication), f"written to {options.out / 'study'}.html and .md"))
+
+
+def _read_list(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a file says of collections, by name: at least the files of each."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), remedy="give a TOML file") from error
+    for name, entry in tables.items():
+        where = f"{path}: {name}"
+        if not isinstance(entry, dict) or not entry.get("files"):
+            raise InputError("has no files", where=where, remedy=f'write [{name}] and files = ["scores.csv"]')
+        for key, value in entry.items():
+            if key not in LISTED:
+                raise refuse_unknown("key", key, tuple(LISTED), what="key of a collection").add_location(
+                    where
+                )
+            if not isinstance(value, LISTED[key]):
+                kind = {list: "a list", str: "a text", bool: "true or false"}[LISTED[key]]
+                raise InputError(f"{key} is {value!r}", where=where, remedy=f"make it {kind}")
+    return tables
+
+
 def _run_paper(paper: str, data: Any, choices: dict[str, Any], options: Options, folder: Path) -> Replication:
     """Run the experiment of a paper, here or on a cluster, and write its page."""
     with (
@@ -166,11 +227,17 @@ def _read_data(paper: str, options: Options) -> Any:
     data = _read_source(options.inputs, options)
     # A file of related runs is not a collection.
     further = options.also if isinstance(options.also, list) else []
-    return (
-        {"collection": data, **{also: _read_source(split_paths(also), options) for also in further}}
-        if further
-        else data
-    )
+    return {"collection": data, **_read_named(further, options)} if further else data
+
+
+def _read_named(further: list[str], options: Options) -> dict[str, Any]:
+    """Read collections given as NAME=FILES, or as files, which name them."""
+    named = {}
+    for also in further:
+        name, equals, files = also.partition("=")
+        paths = split_paths(files if equals else also)
+        named[name if equals else Path(bare_name(paths[0])).stem] = _read_source(paths, options)
+    return named
 
 
 def _read_source(files: list[Path], options: Options) -> Any:

@@ -18,6 +18,8 @@ from shardwise.papers.future_work import OpenQuestions as OpenQuestions
 from shardwise.papers.future_work import open_questions as open_questions
 from shardwise.papers.j15_instances import J15 as J15
 from shardwise.papers.j15_instances import j15 as j15
+from shardwise.papers.paper_study import Study as Study
+from shardwise.papers.paper_study import study as study
 from shardwise.papers.s14_topic_sets import S14 as S14
 from shardwise.papers.s14_topic_sets import s14 as s14
 from shardwise.papers.v17_replicates import V17 as V17
@@ -30,6 +32,7 @@ EXPERIMENTS: dict[str, type[PaperExperiment]] = {
     "s14": S14,
     "j15": J15,
     "open-questions": OpenQuestions,
+    "study": Study,
 }
 """Every experiment by its tag."""
 
@@ -49,10 +52,12 @@ __all__ = [
     "PaperExperiment",
     "Replication",
     "Shape",
+    "Study",
     "f19",
     "ff21",
     "j15",
     "open_questions",
     "s14",
+    "study",
     "v17",
 ]

@@ -17,7 +17,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Bools, Floats, Ints, make_generator
 from shardwise.papers.exhibit import ClaimVerdict, Frames, read_printed
-from shardwise.stats.student import student_critical
+from shardwise.stats.student import student_critical, upper_tail
 
 HOLDS, FAILS, UNDECIDED, UNKNOWN = "holds", "fails", "undecided", "cannot be said"
 VERDICTS = (HOLDS, FAILS, UNDECIDED, UNKNOWN)
@@ -298,6 +298,9 @@ def decide_claim(claim: PaperClaim, frames: Frames, printed: Figures, absence: s
         f"{least.part}: {_format_number(least.estimate)}"
         f" (95% CI {_format_number(lower)} to {_format_number(upper)}{limit}{several})"
     )
+    # all parts have to hold, and one of them has to fail
+    p = np.array([each.find_p(claim) for each in judged])
+    facts |= {"p_holds": float(p[:, 0].max()), "p_fails": min(1.0, len(judged) * float(p[:, 1].min()))}
     return ClaimVerdict(verdict=verdict, here=here, numbers=numbers, splits=splits, estimate=least.estimate,
                         lower=lower, upper=upper, **facts)  # fmt: skip
 
@@ -312,6 +315,15 @@ class _Judged:
     half: float
     df: float
     margins: Floats
+
+    def find_p(self, claim: PaperClaim) -> tuple[float, float]:
+        """Return the one-sided p-values of the two answers, that the part holds and that it fails."""
+        if self.half == 0.0:
+            sides = claim.find_supporting, claim.find_opposing
+            supports, opposes = (0.0 if side(np.array(self.margin)) else 1.0 for side in sides)
+            return supports, opposes
+        ratio = self.margin / self.half * float(student_critical(LEVEL, self.df))
+        return float(upper_tail(ratio, self.df)), float(upper_tail(-ratio, self.df))
 
 
 def _judge_part(claim: PaperClaim, part: str, rows: pd.DataFrame) -> _Judged:

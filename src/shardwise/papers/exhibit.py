@@ -150,7 +150,10 @@ class Exhibit(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimVerdict:
-    """Verdict on one claim: in general, on this collection, and on the numbers that the paper prints."""
+    """Verdict on one claim: in general, on this collection, and on the numbers that the paper prints.
+
+    ``p_holds`` and ``p_fails`` are one-sided p-values of the general verdict, over resampled topics.
+    """
 
     name: str
     statement: str
@@ -163,6 +166,8 @@ class ClaimVerdict:
     estimate: float = math.nan
     lower: float = math.nan
     upper: float = math.nan
+    p_holds: float = math.nan
+    p_fails: float = math.nan
     limit: str = ""
     source: str = ""
 

@@ -30,7 +30,7 @@ from shardwise.papers.claims import (
     draw_topics,
     measure_claims,
 )
-from shardwise.papers.exhibit import Exhibit, Frames, Replication
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Frames, Replication
 
 NO_DOCUMENTS = "a table of scores has no documents to divide"
 SOME = 8
@@ -278,6 +278,44 @@ class PaperExperiment:
         """Measure the statistics of all claims."""
         return measure_claims(self.claims, self.measure_figures(source), source.units, self.noun)
 
+    def judge(self, data: Any) -> tuple[ClaimVerdict, ...]:
+        """Reach the verdicts on some data, without tables and figures.
+
+        Parameters
+        ----------
+        data : object
+            The same as `run` takes.
+
+        Returns
+        -------
+        tuple of ClaimVerdict
+            One for each claim.
+        """
+        source = self.gather_data(data)
+        return self._decide_claims(self._measure_claims(source), source)
+
+    def withhold_verdicts(self, reason: str) -> tuple[ClaimVerdict, ...]:
+        """Return for every claim that it cannot be said, and why.
+
+        Parameters
+        ----------
+        reason : str
+            One clause.
+
+        Returns
+        -------
+        tuple of ClaimVerdict
+            One for each claim, with the verdict in print.
+        """
+        frames = measure_claims(self.claims, Figures(reason), 2, self.noun)
+        printed = self.read_figures()
+        return tuple(decide_claim(claim, frames, printed) for claim in self.claims)
+
+    def _decide_claims(self, frames: Frames, source: Any) -> tuple[ClaimVerdict, ...]:
+        """Return the verdicts on statistics that were measured."""
+        absence, printed = self.explain_absence(source), self.read_figures()
+        return tuple(decide_claim(claim, frames, printed, absence) for claim in self.claims)
+
     def run(
         self,
         data: Any,
@@ -311,10 +349,9 @@ class PaperExperiment:
             steps["claims"] = partial(self._measure_claims, source)
         frames = run_steps(steps, kept, progress, executor)
         exhibits = tuple(self.build_exhibits(frames, source))
-        absence, printed = self.explain_absence(source), self.read_figures()
-        verdicts = tuple(decide_claim(claim, frames, printed, absence) for claim in self.claims)
+        verdicts = self._decide_claims(frames, source)
         facts = {"data": source.description, **self.list_facts(source)}
-        if absence:
+        if absence := self.explain_absence(source):
             facts["not made"] = absence
         tables = [source.scores, *(each for each in source.named.values() if isinstance(each, xr.Dataset))]
         sizes = {(each.sizes.get("system", 0), each.sizes.get("topic", 0)) for each in tables}
