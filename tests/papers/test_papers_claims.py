@@ -28,6 +28,7 @@ from shardwise.papers.claims import (
     decide_claim,
     draw_topics,
     measure_claims,
+    spread_over_splits,
 )
 from shardwise.papers.exhibit import ClaimVerdict, Frames
 from shardwise.papers.experiment import gather_scores
@@ -254,6 +255,29 @@ def test_ties_are_undecided_unless_the_claim_allows_or_denies_them() -> None:
     assert judge(tie + 0.3, limit=0.1 + 0.2).verdict == UNDECIDED
 
 
+def test_three_pools_against_two_of_250_decide_nothing() -> None:
+    rng, figures = np.random.default_rng(2), support("j15")
+    for test, count in (("mixed model, J15", 3), ("bootstrap, J15", 2)):
+        pools = rng.random((101, 250)) < count / 250.0
+        pools[0] = np.arange(250) < count
+        figures["significant", test] = pools.astype(float)
+    found = decide("j15", figures, "mixed model above bootstrap")["mixed model above bootstrap"]
+    assert (found.verdict, found.here) == (UNDECIDED, UNDECIDED)
+
+
+def test_figures_of_all_splits_together_vary_as_splits_do() -> None:
+    """The standard deviation of 20 normal numbers has a standard error of σ/√38; its jackknife values say so."""
+    rng, errors = np.random.default_rng(3), []
+    for _ in range(300):
+        x = rng.normal(0.0, 2.0, 20)
+        whole = np.array([x.std(ddof=1)])
+        left_out = np.array([[np.delete(x, k).std(ddof=1) for k in range(20)]])
+        values = spread_over_splits(whole, left_out)
+        np.testing.assert_allclose(values.mean(axis=1), whole)
+        errors.append(values.std(ddof=1) / np.sqrt(20.0))
+    np.testing.assert_allclose(np.mean(errors), 2.0 / np.sqrt(38.0), rtol=0.05)
+
+
 def test_a_true_tie_is_decided_in_one_case_of_twenty_at_most() -> None:
     """The mean of 40 topics of no effect, each split with an error of its own: 200 collections."""
     rng = np.random.default_rng(11)
@@ -393,7 +417,7 @@ def test_a_random_baseline_counts_with_all_its_repeats(data: Path) -> None:
     """llm1.csv: the difference of B from A is -.0171 over all seeds; that from seed 0 of A alone is -.108."""
     scores = sw.read_scores(data / "llm" / "tables" / "llm1.csv")
     found = sw.papers.j15(
-        scores, "A", pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2
+        scores, "A", pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=3
     )
     row = found["Figure 12"].data.iloc[0]
     means = scores.mean(("topic", "instance")).to_series()
@@ -421,10 +445,10 @@ def seeds() -> xr.DataArray:
 def test_topics_that_a_seed_lacks_are_left_out_and_named(seeds: xr.DataArray) -> None:
     gaps = seeds.copy(data=seeds.to_numpy().copy())
     gaps[0, 1, 3] = np.nan
-    found = sw.papers.j15(gaps, pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2)
+    found = sw.papers.j15(gaps, pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=3)
     assert any("1 of 25 topics" in note and "t3" in note for note in found.notes)
     whole = sw.papers.j15(
-        seeds.drop_sel(topic="t3"), pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2
+        seeds.drop_sel(topic="t3"), pools=2, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=3
     )
     pd.testing.assert_frame_equal(found["Figure 12"].data, whole["Figure 12"].data)
     gaps[0, 1, 1:] = np.nan
@@ -439,7 +463,7 @@ def test_copies_of_one_seed_have_the_paired_t(seeds: xr.DataArray) -> None:
     for design in ("paper", "nested", "crossed", "unified"):
         assert sw.compare_instances(*pair, design=design).p[0] == pytest.approx(expected)
     # pools that hold one seed several times are not thrown away: the limit of the mixed model
-    found = sw.papers.j15(seeds, pools=40, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2)
+    found = sw.papers.j15(seeds, pools=40, repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=3)
     p = found["Figure 11"].data.query("size == 2")
     low = p[p["system"] == "low"]
     assert (low["mixed model, J15"] < 1.0).all()

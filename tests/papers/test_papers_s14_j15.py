@@ -216,7 +216,7 @@ def test_replications_take_up_where_they_were(seeds: xr.DataArray, tmp_path: Pat
     again = sw.papers.j15(seeds, **options, folder=tmp_path)
     pd.testing.assert_frame_equal(first["Figure 10"].data, again["Figure 10"].data)
     assert kept[0].stat().st_mtime_ns == stamp
-    assert sw.papers.j15(repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=2).labels == (
+    assert sw.papers.j15(repetitions=5, n_resamples=20, claim_resamples=3, claim_splits=3).labels == (
         "Figure 2",
         "Figure 3",
         "Figure 4",

@@ -220,6 +220,15 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
         return np.where(denominator == 0.0, np.nan, numerator / denominator)
 
 
+def spread_over_splits(whole: Floats, left_out: Floats) -> Floats:
+    """Return a figure of all splits together as (resamples, splits) values around it, by leaving out one split each.
+
+    They vary as the figure would if each split were drawn anew (jackknife), and their mean is the figure.
+    """
+    count = left_out.shape[1]
+    return np.asarray(whole[:, None] + (count - 1.0) * (left_out.mean(axis=1, keepdims=True) - left_out))
+
+
 def draw_topics(topics: int, resamples: int, seed: int) -> Ints:
     """Return (1 + resamples, topics) places of the topics: as they are, then drawn with replacement."""
     drawn = make_generator(seed, STREAM).integers(topics, size=(resamples, topics))

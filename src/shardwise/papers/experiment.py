@@ -148,7 +148,7 @@ class PaperExperiment:
 
     def __post_init__(self) -> None:
         """Refuse options that have no meaning, and keep lists as they are."""
-        for name, least in {"seed": 0, "claim_splits": 2, "claim_resamples": 2, **self.least}.items():
+        for name, least in {"seed": 0, "claim_splits": 3, "claim_resamples": 2, **self.least}.items():
             validate_count(getattr(self, name), name, least=least)
         for entry in fields(self):
             value = getattr(self, entry.name)

@@ -17,7 +17,7 @@ from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
 from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -590,10 +590,11 @@ def vary_splits(figures: Figures) -> Parts:
     parts = {}
     for n in counts:
         pairs = figures["pairs", measure, n, "MD6"]
-        if pairs.shape[1] < 2 or figures.labels:
-            raise CannotSayError("there is only one split")
-        spread = pairs.std(axis=1, ddof=1, keepdims=True)
-        parts[f"sd over splits, {n} shards"] = divide(spread, pairs.mean(axis=1, keepdims=True))
+        if pairs.shape[1] < 3 or figures.labels:
+            raise CannotSayError("there are fewer than three splits")
+        each = [pairs, *(np.delete(pairs, k, axis=1) for k in range(pairs.shape[1]))]
+        spread = np.stack([divide(some.std(axis=1, ddof=1), some.mean(axis=1)) for some in each], axis=1)
+        parts[f"sd over splits, {n} shards"] = spread_over_splits(spread[:, 0], spread[:, 1:])
     return parts
 
 

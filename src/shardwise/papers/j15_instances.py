@@ -24,6 +24,7 @@ from shardwise.papers.claims import (
     Parts,
     draw_topics,
     make_claims,
+    spread_over_splits,
 )
 from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication
 from shardwise.papers.experiment import (
@@ -439,8 +440,10 @@ class J15(PaperExperiment):
             figures["gap", *key] = gap.mean(axis=0)
         for test, values in zip(J15_TESTS, p, strict=False):
             for k, size in enumerate(CLAIM_SIZES):
-                scatter = values[k :: len(CLAIM_SIZES)].std(axis=2, ddof=1).mean(axis=0)
-                figures["scatter", test, size] = scatter[:, None]
+                pools = values[k :: len(CLAIM_SIZES)]
+                each = [pools, *(np.delete(pools, pool, axis=2) for pool in range(pools.shape[2]))]
+                scatter = np.stack([some.std(axis=2, ddof=1).mean(axis=0) for some in each], axis=1)
+                figures["scatter", test, size] = spread_over_splits(scatter[:, 0], scatter[:, 1:])
 
     def _test_pools(self, tables: Floats, fixed: bool) -> Floats:
         """Return p-values of both tests and of both tests of one repeat, (tests, pools)."""

@@ -13,7 +13,7 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
 from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -293,17 +293,26 @@ class V17(PaperExperiment):
         self, figures: Figures, measure: str, fits: ModelFits, cuts: Mapping[Any, Floats]
     ) -> None:
         """Add what J splits find together and where they are divided."""
+        count = self.n_splits
         for rule in SHARES:
-            agreed: list[int] = []
-            divided: list[float] = []
-            for draw, means in enumerate(fits.means[:, : self.n_splits]):
-                signs = read_signs(means, cuts[MODELS[1], rule][draw, : self.n_splits])
-                active = np.abs(signs).sum(axis=0)
-                agreed.append(int((np.abs(signs.sum(axis=0)) == len(signs)).sum()))
-                divided.append(float(((active > 0) & (active < len(signs))).mean()))
-            figures["pairs", measure, MULTIPLE, rule.alpha] = np.array(agreed, float)[:, None]
-            if rule is SHARES[0]:
-                figures["divided", measure] = np.array(divided)[:, None]
+            agreed, divided = [], []
+            for means, cut in zip(fits.means, cuts[MODELS[1], rule], strict=True):
+                signs = read_signs(means[:count], cut[:count])
+                # of all splits together, then without each of them
+                total = np.concatenate([signs.sum(axis=0)[None], signs.sum(axis=0) - signs])
+                active = np.concatenate(
+                    [np.abs(signs).sum(axis=0)[None], np.abs(signs).sum(axis=0) - np.abs(signs)]
+                )
+                sizes = np.array([count, *[count - 1] * count])[:, None]
+                agreed.append((np.abs(total) == sizes).sum(axis=1).astype(float))
+                divided.append(((active > 0) & (active < sizes)).mean(axis=1))
+            for key, values in (
+                (("pairs", measure, MULTIPLE, rule.alpha), agreed),
+                (("divided", measure), divided),
+            ):
+                if rule is SHARES[0] or key[0] == "pairs":
+                    table = np.stack(values)
+                    figures[key] = spread_over_splits(table[:, 0], table[:, 1:])
         figures["opposed", measure, "splits"] = compare_splits(fits, cuts[MODELS[1], SHARES[0]])["AD"]
 
     def read_figures(self) -> Figures:
