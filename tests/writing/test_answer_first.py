@@ -278,11 +278,12 @@ def test_people_are_described_and_cited() -> None:
 
 
 def test_every_measure_has_its_results_in_the_methods() -> None:
+    from shardwise.analysis.measures import join_measures
     from shardwise.writing.methods import methods_text
 
     table = simulated(4, topics=30).mean("shard")
     first, second = (analyze((table * k).rename(name)) for k, name in ((1.0, "AP"), (0.5, "P@10")))
-    paragraph = methods_text(first, second)
+    paragraph = methods_text(join_measures(first, second))
     assert "with AP and P@10" in paragraph
     for analysis in (first, second):
         found = f"{analysis.lead.n_significant} of 6 pairs differ significantly in {analysis.measure}"

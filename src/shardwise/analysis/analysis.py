@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -307,6 +307,14 @@ class PairResult(Worded):
         return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
 
 
+class Family(NamedTuple):
+    """Measures whose pairs are corrected together, in the same resamples or by Holm's steps over measures."""
+
+    measures: int
+    pairs: int
+    resampled: bool
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClaimResult(PairResult):
     """All that one claim says about the systems.
@@ -317,10 +325,13 @@ class ClaimResult(PairResult):
         "here" for exactly these topics, "like" for new topics and wider claims.
     procedure : Procedure
         What was run.
+    family : Family, optional
+        The measures whose pairs are corrected together; None where each measure is tested at its own level.
     """
 
     key: str
     procedure: Procedure
+    family: Family | None = None
 
     @property
     def title(self) -> str:
@@ -402,6 +413,12 @@ class Analysis(Worded):
     instead: tuple[
         ClaimResult, ...
     ]  # results of methods that hold their error rate, where the one used does not
+    others: tuple[Analysis, ...] = ()  # of further measures of the same systems
+
+    @property
+    def each(self) -> tuple[Analysis, ...]:
+        """The analyses of all measures, this one first."""
+        return (self, *self.others)
 
     @property
     def lead(self) -> ClaimResult:
@@ -610,7 +627,8 @@ class Analysis(Worded):
             "ranks": the range of ranks of each system. "intervals": means with confidence intervals. "cd": the
             critical-difference diagram of up to 30 systems. "power": power by the number of items, with the number at
             hand. "heatmap": scores of all systems on all items. "items": the sorted differences of two systems, with
-            wins, ties and losses. "repeats": the mean of each seed or sample. Also "matrix", "p-values", "kinds" and
+            wins, ties and losses. "repeats": the mean of each seed or sample. "trade": a benefit against a cost.
+            Also "matrix", "p-values", "kinds" and
             "difference", as for ``Comparisons.plot``. A kind that does not fit the scores is refused with those that
             do.
         **options

@@ -19,6 +19,7 @@ from shardwise.analysis.diagnostics import (
     check_scores,
     residual_figures,
 )
+from shardwise.analysis.measures import join_measures
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.slices import compare_slices
@@ -66,7 +67,9 @@ class AnalysisOptions:
         What undefined scores count as (as in `fill_undefined`; "leave" to fit without them). Missing scores are never
         filled unless this is a number.
     measure
-        Which measure to take, where there are several.
+        Which measure to take, where there are several; of several the first leads, and the others stand beside it.
+    joint
+        Whether the pairs of several measures are one family; each measure is tested at its own level without it.
     columns
         Which column of a table is what, as `read_scores` takes it.
     range
@@ -106,7 +109,8 @@ class AnalysisOptions:
     generalize: Claim | str | Iterable[str] | None = None
     alpha: float = 0.05
     fill: str | float = "zero"
-    measure: str = ""
+    measure: str | Sequence[str] = ""
+    joint: bool = False
     columns: Mapping[str, str | Sequence[str]] | None = None
     range: tuple[float, float] | None = None
     lower_is_better: bool | None = None
@@ -171,18 +175,27 @@ def analyze(
     >>> found.comparisons.claim, found.lead.n_significant
     ('new topics like these 30', 3)
     """
+    chosen = replace(options or AnalysisOptions(), **choices)
+    measures = (chosen.measure,) if isinstance(chosen.measure, str) else tuple(dict.fromkeys(chosen.measure))
     with lend_executor(executor):
-        return _analyze_scores(data, replace(options or AnalysisOptions(), **choices), progress)
+        # error rates are simulated for the measure that leads
+        analyses = [
+            _analyze_scores(
+                data, name, replace(chosen, calibration=chosen.calibration if k == 0 else 0), progress
+            )
+            for k, name in enumerate(measures or ("",))
+        ]
+    return join_measures(*analyses, joint=chosen.joint)
 
 
-def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
+def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
     by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
     # of a table, any column may be one of slices
     sliced = {"slice": by} if by and not (isinstance(data, Scores) or is_labelled(data)) else {}
     original = as_scores(
         data,
-        measure=chosen.measure or None,
+        measure=measure or None,
         columns={**(chosen.columns or {}), **sliced} or None,
         range=chosen.range,
         lower_is_better=chosen.lower_is_better,
@@ -234,7 +247,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     )
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
-    name = chosen.measure or table.measure.name
+    name = measure or table.measure.name
     slices = None
     if by:
         how: dict[str, Any] = {
@@ -295,6 +308,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": ", ".join(list_baselines(chosen.baseline)) or None,
             "by": ", ".join(by) or None,
+            "joint": chosen.joint or None,
             "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **original.sizes,

@@ -17,7 +17,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
 """What a column may be, in the words of the option columns."""
 
-FLAGS = ("lower_is_better", "higher_is_better")
+FLAGS = ("lower_is_better", "higher_is_better", "joint")
 """Options without a value."""
 ROWS: dict[str, dict[str, Param]] = {
     kind: {name: row for name, row in list_commands()[kind,].every.items() if kind in row.web.split()}
@@ -32,6 +32,7 @@ LABELS = {
     "generalize": "What the answer is about",
     "baseline": "Baseline",
     "by": "Break the answer down by",
+    "joint": "Correct all measures together",
     "columns": "Columns",
     "n_shards": "Shards",
     "shards": "Shards",

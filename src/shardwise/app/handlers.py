@@ -207,8 +207,9 @@ class Desk:
         """Return what the page shows of an analysis that is done."""
         summary = read_json(self.store.result_folder(id) / "summary.json")
         for measure in summary.get("measures", ()):
-            # an element made by render_slices, which escapes
-            measure["slices"] = Markup(measure.get("slices", ""))
+            # elements made by render_measures and render_slices, which escape
+            for name in ("beside", "slices"):
+                measure[name] = Markup(measure.get(name, ""))
         return summary
 
     async def cancel_entry(self, id: str) -> None:

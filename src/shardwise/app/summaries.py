@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from shardwise.lab.calibrate import Calibration
 from shardwise.writing import answer
 from shardwise.writing.assets import WIDTH, Axis, make_axis
 from shardwise.writing.calibration import write_calibration
+from shardwise.writing.measures import render_measures
 from shardwise.writing.numbers import format_number, format_percent, format_signed
 from shardwise.writing.remarks import write_trust
 from shardwise.writing.slices import render_slices
@@ -48,9 +49,9 @@ def _locate_percent(axis: Axis, value: float) -> float | None:
     return round(100.0 * axis.locate_value(value) / WIDTH, 2) if value == value else None
 
 
-def summarize_analyses(analyses: Sequence[Analysis]) -> dict[str, Any]:
-    """Return what the page says of analyses, one a measure: answers, tables, error rates, and what planning needs."""
-    first, trusts = analyses[0], [item.trust for item in analyses]
+def summarize_analysis(first: Analysis) -> dict[str, Any]:
+    """Return what the page says of an analysis, by each measure: answers, tables, error rates, what planning needs."""
+    analyses, trusts = first.each, [item.trust for item in first.each]
     simulated = any(trust.calibration or trust.recorded or trust.reason for trust in trusts)
     return {
         "measures": [_summarize_measure(analysis, k) for k, analysis in enumerate(analyses)],
@@ -89,6 +90,7 @@ def _summarize_measure(analysis: Analysis, k: int) -> dict[str, Any]:
             {"name": remark.name, "remedy": remark.remedy} for remark in analysis.remarks if remark.warning
         ],
         "table": _tabulate_answer(analysis),
+        "beside": render_measures(analysis),
         "slices": render_slices(analysis.slices),
         "report": f"report{number}.html",
         "json": f"report{number}.json",

@@ -17,7 +17,7 @@ from shardwise.analysis.leaderboard import leaderboard
 from shardwise.app.choices import not_sent
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.reading import describe_files
-from shardwise.app.summaries import describe_calibration_page, summarize_analyses
+from shardwise.app.summaries import describe_calibration_page, summarize_analysis
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
@@ -88,13 +88,13 @@ def rehearse_work() -> Iterator[str]:
         yield "read"
         options = call_command(COMPARE, [path], {}, report=Path("report.html"), quiet=True)
         source = opt.InputReader(options).check()
-        analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
+        analysis = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
         yield "compare"
-    summarize_analyses(analyses)
-    leaderboard(*analyses).to_html(page=True)
-    render_report(analyses[0])
+    summarize_analysis(analysis)
+    leaderboard(analysis).to_html(page=True)
+    render_report(analysis)
     yield "report"
-    _zip_paper(analyses)
+    _zip_paper(analysis)
     yield "paper"
 
 
@@ -141,26 +141,25 @@ def compare_systems(inputs: Sequence[Path], choices: Texts, tell: Listener) -> s
     options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
     source = opt.InputReader(options).check()
     read = source.read_input()
-    analyses = analyze_measures(options, source, read, report=True, calibration=0)
-    ranked = analyses
+    analysis = ranked = analyze_measures(options, source, read, report=True, calibration=0)
     if options.baseline:  # ranks need all pairs
         ranked = analyze_measures(options.change(baseline=[]), source, read)
     tell("writing the report", 0, 0)
-    board = leaderboard(*ranked, baseline=options.baseline or None)
+    board = leaderboard(ranked, baseline=options.baseline or None)
     for_programs = options.change(format=Format.csv)
     with _collect_results() as folder:
-        _write_reports(folder, analyses)
-        for k, analysis in enumerate(analyses):
-            if len(analysis.comparisons) <= MOST_PAIRS:
-                pairs = render_table(pairs_table(analysis.comparisons, for_programs), Format.csv)
+        _write_reports(folder, analysis)
+        for k, each in enumerate(analysis.each):
+            if len(each.comparisons) <= MOST_PAIRS:
+                pairs = render_table(pairs_table(each.comparisons, for_programs), Format.csv)
                 (folder / _number_file("pairs.csv", k)).write_text(pairs, "utf-8", "backslashreplace")
         (folder / "leaderboard.html").write_text(board.to_html(page=True), "utf-8", "backslashreplace")
         (folder / "leaderboard.csv").write_text(
             render_table(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
         )
-        (folder / "paper.zip").write_bytes(_zip_paper(analyses))
-        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
-    return write_title(analyses[0])
+        (folder / "paper.zip").write_bytes(_zip_paper(analysis))
+        (folder / "summary.json").write_text(dump_json(summarize_analysis(analysis)))
+    return write_title(analysis)
 
 
 def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
@@ -178,27 +177,27 @@ def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> st
     options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
     source = opt.InputReader(options).check()
     budget = options.calibration or None
-    analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
+    analysis = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
-        _write_reports(folder, analyses)
-        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
+        _write_reports(folder, analysis)
+        (folder / "summary.json").write_text(dump_json(summarize_analysis(analysis)))
         # the summary last: it says that all is there
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "summary.json"):
             path.replace(RESULTS / path.name)
-    return write_title(analyses[0])
+    return write_title(analysis)
 
 
-def _write_reports(folder: Path, analyses: Sequence[Analysis]) -> None:
+def _write_reports(folder: Path, first: Analysis) -> None:
     """The report of each measure, as a page and as JSON, and the TOML that repeats the first."""
-    for k, analysis in enumerate(analyses):
+    for k, analysis in enumerate(first.each):
         (folder / _number_file("report.html", k)).write_text(
             render_report(analysis), "utf-8", "backslashreplace"
         )
         (folder / _number_file("report.json", k)).write_text(dump_json(report_json(analysis)))
         if (view := render_items(analysis)) is not None:
             (folder / _number_file(ITEMS, k)).write_text(view.html, "utf-8", "backslashreplace")
-    recipe = analyses[0].recipe
+    recipe = first.recipe
     assert recipe is not None
     (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
 
@@ -207,10 +206,10 @@ def _number_file(name: str, k: int) -> str:
     return name if k == 0 else name.replace(".", f"-{k + 1}.")
 
 
-def _zip_paper(analyses: Sequence[Analysis]) -> bytes:
+def _zip_paper(analysis: Analysis) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in make_paper(*analyses):
+        for file in make_paper(analysis):
             archive.writestr(zipfile.ZipInfo(f"paper/{file.name}"), file.content, zipfile.ZIP_DEFLATED)
     return held.getvalue()
 

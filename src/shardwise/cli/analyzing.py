@@ -12,6 +12,7 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
+from shardwise.analysis.measures import join_measures
 from shardwise.cli.inputs import (
     InputReader,
     Read,
@@ -61,8 +62,8 @@ def analyze_measures(
     report: bool = False,
     calibration: int | None = 0,
     **others: Any,
-) -> list[Analysis]:
-    """Analyse each measure of the scores that were read.
+) -> Analysis:
+    """Analyse the scores that were read: the first measure, with the others beside it.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def analyze_measures(
 
     Returns
     -------
-    list of Analysis
-        One for each measure.
+    Analysis
+        That of the first measure, whose `each` are those of all.
     """
     if not options.measure:
         # Refuses to choose between several measures.
@@ -102,7 +103,7 @@ def analyze_measures(
         raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
-        **options.arguments("analyze"),
+        **(options.arguments("analyze") | {"joint": False}),
         "fill": parse_fill(options.fill),
         "notes": read.notes,
         "inputs": listed,
@@ -121,8 +122,12 @@ def analyze_measures(
                 f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
                 remedy="remove it, or choose another --method",
             )
-        analyses.append(record_recipe(analysis, options, reader, read, calibration) if report else analysis)
-    return analyses
+        if report:
+            # the first one's report has all measures
+            shown = tuple(measures) if name == measures[0] else (name,)
+            analysis = record_recipe(analysis, options, reader, read, calibration, shown)
+        analyses.append(analysis)
+    return join_measures(*analyses, joint=bool(options.values.get("joint")))
 
 
 def compare_by_factors(
@@ -211,7 +216,12 @@ def list_files(options: Options, reader: InputReader, files: tuple[Path, ...]) -
 
 
 def record_recipe(
-    analysis: Analysis, options: Options, reader: InputReader, read: Read, calibration: int | None
+    analysis: Analysis,
+    options: Options,
+    reader: InputReader,
+    read: Read,
+    calibration: int | None,
+    measures: tuple[str, ...],
 ) -> Analysis:
     """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
     # Looked up late, so that it can be replaced.
@@ -222,7 +232,7 @@ def record_recipe(
     if reader.is_table and len(files) == 1:
         used["scores"] = files[0]
     if not reader.is_table or len(options.measure) > 1:
-        used["measure"] = analysis.measure
+        used["measure"] = measures[0] if len(measures) == 1 else list(measures)
     used["method"] = options.method or ("hsd" if options.model else analysis.procedure.name)
     if analysis.trust.recorded is None:
         used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration

@@ -30,12 +30,14 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import Scores
+from shardwise.core.text import shorten_name
 from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
     write_answer,
     write_contrasts,
+    write_measures,
     write_next_step,
     write_pairs,
     write_range,
@@ -43,6 +45,7 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
+from shardwise.writing.measures import describe_measures, explain_measures, list_columns, mark_means
 from shardwise.writing.slices import (
     MARKS,
     describe_slices,
@@ -51,6 +54,7 @@ from shardwise.writing.slices import (
     show_slices,
     write_slices,
 )
+from shardwise.writing.table import show_columns
 from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
 
 if TYPE_CHECKING:
@@ -83,8 +87,7 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
         return compare_streamed(options, reader)
     page = options.chosen_format is Format.html
     shows_items = options.table.partition(":")[0] == "items"
-    one = options.report is not None or options.chart is not None or page or shows_items
-    read = reader.read_input(one=one)
+    read = reader.read_input(one=shows_items)
     if not options.measure and len(read.measures) > 1:
         # Refuses to choose.
         read.pick_measure()
@@ -105,7 +108,7 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
             remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
         )
     with on_cluster(options.cluster, options.quiet) as executor:
-        analyses = analyze_measures(
+        analysis = analyze_measures(
             options,
             reader,
             read,
@@ -114,24 +117,24 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
             calibration=options.calibration,
         )
     if options.report is not None:
-        analyses[0].report(options.report)
+        analysis.report(options.report)
     if shows_items:
-        results = [_show_items(analyses[0], pair, options)]
+        results = [_show_items(analysis, pair, options)]
     elif page:
         # Loaded here, since it needs charts and templates.
         from shardwise.writing.html import render_report
 
-        results = [Result(page=render_report(analyses[0]))]
+        results = [Result(page=render_report(analysis))]
     else:
-        results = _show_result(analyses, options)
+        results = _show_result(analysis, options)
 
     def draw(kind: str = "") -> Any:
         """Draw the kind asked for, or else the differences against the margin or the systems."""
         if kind:
-            return analyses[0].plot(kind)
-        tested = test_margin(analyses[0].comparisons, options.for_measure(analyses[0].measure))
+            return analysis.plot(kind)
+        tested = test_margin(analysis.comparisons, options.for_measure(analysis.measure))
         level = 1.0 - options.alpha
-        return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
+        return analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
 
     return [replace(results[0], chart=draw), *results[1:]]
 
@@ -148,26 +151,21 @@ def _shows_pairs(options: Options) -> bool:
     return options.chosen_format is not Format.text
 
 
-def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
-    """Return systems as text, a result a measure, and pairs of all measures in the other formats."""
+def _show_result(first: Analysis, options: Options) -> list[Result]:
+    """Return systems as text, with all measures beside each other, and pairs of all measures in the other formats."""
     format = options.chosen_format
+    title, notes = _write_title(first, options), _list_notes(first, options)
+    where = [] if first.slices is None else write_slices(first.slices)
     if format is Format.text and options.out is None:
-        results = []
-        for analysis in analyses:
-            title, notes = _write_title(analysis, options), _list_notes(analysis, options)
-            if analysis.slices is None:
-                results.append(Result((title,), _make_table(analysis, options), notes))
-            else:
-                where = "\n".join(["", *write_slices(analysis.slices)])
-                results.append(Result((title,), _make_table(analysis, options)))
-                marks = explain_marks(analysis.slices)
-                results.append(Result((where,), show_slices(analysis.slices), (marks, *notes)))
-        return results
-    tables = [_make_table(analysis, options) for analysis in analyses]
-    if len(analyses) > 1:
-        for analysis, table in zip(analyses, tables, strict=True):
-            table.insert(0, "measure", analysis.measure)
-    first = analyses[0]
+        marks = [explain_measures(first)] if not options.quiet else []
+        shown = Result((title,), _make_table(first, options), (*marks, *notes))
+        if first.slices is None:
+            return [shown]
+        explained = (explain_marks(first.slices), *notes)
+        return [
+            replace(shown, notes=tuple(marks)),
+            Result(("\n".join(["", *where]),), show_slices(first.slices), explained),
+        ]
     contrasts, tie = _compute_contrasts(first, options), first.open_tie()
     facts = {
         "procedure": first.procedure.name,
@@ -177,25 +175,33 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         "scope": write_scope(first),
         "repeats": write_repeats(first),
         "model": first.fit.model.title,
-        "measure": ", ".join(analysis.measure for analysis in analyses),
+        "measure": ", ".join(each.measure for each in first.each),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
         **options.for_measure(first.measure).margin_facts,
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
+        **describe_measures(first),
         **({} if first.slices is None else describe_slices(first.slices)),
     }
-    text = format is Format.text
-    title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
-    notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
-    if text:
-        notes += tuple(
-            line for item in analyses if item.slices is not None for line in str(item.slices).split("\n")
-        )
-    elif first.slices is not None:
-        title = "\n".join([title, *write_slices(first.slices)])
-    frame = pd.concat(tables, ignore_index=True)
+    if format is Format.text:
+        notes += () if first.slices is None else tuple(str(first.slices).split("\n"))
+    else:
+        title = "\n".join([write_answer(first), *write_measures(first), *where])
+    if first.others and not options.table:
+        if format is Format.latex:
+            # Loaded here, since it draws too.
+            from shardwise.writing.paper import table_latex
+
+            return [Result(page=table_latex(first))]
+        if format is Format.markdown:
+            return [Result((title,), show_columns(list_columns(first)), (explain_measures(first), *notes))]
+    tables = [_make_table(each, options) for each in first.each]
+    if first.others and format is not Format.text:
+        for each, table in zip(first.each, tables, strict=True):
+            table.insert(0, "measure", each.measure)
+    frame = tables[0] if format is Format.text else pd.concat(tables, ignore_index=True)
     return [Result((title,), frame, notes, facts=facts)]
 
 
@@ -279,6 +285,12 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
         table = table.sort_values("estimate", ascending=ascending, kind="stable")
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
+    if options.chosen_format is Format.text and analysis.others:
+        # the other measures beside the first one, as people read them
+        table = table.rename(columns={"mean": shorten_name(analysis.measure)})
+        for other in analysis.others:
+            cells = dict(zip(analysis.systems, mark_means(other, analysis), strict=True))
+            table[shorten_name(other.measure)] = [cells[name] for name in table["system"]]
     return _name_systems(table, analysis.noun_for("system"), options)
 
 

@@ -117,7 +117,7 @@ def _compare_systems(
     if options.random:
         return compare_by_factors(read.pick_measure(), two, [base])[1]
     with on_cluster(options.cluster, options.quiet) as executor:
-        (analysis,) = analyze_measures(two, reader, read, executor=executor)
+        analysis = analyze_measures(two, reader, read, executor=executor)
     return analysis.comparisons
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 
-from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult
+from shardwise.analysis.analysis import Analysis, ClaimResult, Family, PairResult
+from shardwise.analysis.measures import find_unbeaten
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.contrasts import Contrasts
@@ -37,6 +39,8 @@ FEW_NAMED = 3
 """Tied systems that the answer names."""
 NAMELESS = ("", "score")
 """Measures that need no name beside a number."""
+MOST_WRITTEN = 3
+"""Further measures that have a sentence each; tables have all."""
 MOST_FILES = 3
 """Input files that a heading names."""
 UNLIKELY = 0.001
@@ -332,10 +336,18 @@ def write_scope(setting: Setting, result: PairResult | None = None) -> str:
         pairs = f"{total:,} comparisons with {join_names([labels[name] for name in setting.baselines])}"
     if total > 1 and result.pairs.error_rate == "pair":
         method += f", {pairs} not corrected (false-alarm rate {rate} each)"
-    elif total > 1:
+    elif total > 1 or _find_family(result) is not None:
+        if family := _find_family(result):
+            how = "" if family.resampled else ", by Holm's steps over measures"
+            pairs = f"all {family.pairs:,} pairs of {family.measures:,} measures{how}"
         method += f", {pairs} corrected ({CONTROLLED[result.pairs.error_rate]} {rate})"
     direction = f"; {describe_direction(setting.measure)}" if result.pairs.lower_is_better else ""
     return f"Applies to {result.claim}{direction}. {capitalize_sentence(method)}."
+
+
+def _find_family(result: PairResult) -> Family | None:
+    """The measures whose pairs are corrected together."""
+    return result.family if isinstance(result, ClaimResult) else None
 
 
 def count_pairs(result: PairResult) -> str:
@@ -400,7 +412,39 @@ def write_pairs(analysis: Analysis) -> list[str]:
             lines.append(f"The same pairs differ for {other.claim}.")
         else:
             lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
-    return lines + _write_ratio(analysis)
+    return [*lines, *write_measures(analysis), *_write_ratio(analysis)]
+
+
+def write_measures(analysis: Analysis) -> list[str]:
+    """Write what further measures say, whom no system beats on both of a benefit and a cost, and what was corrected.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of one measure or several.
+
+    Returns
+    -------
+    list of str
+        Sentences; none for one measure.
+    """
+    if not analysis.others:
+        return []
+    lines = []
+    for other in analysis.others[:MOST_WRITTEN]:
+        lower = f" ({describe_direction('')})" if other.comparisons.lower_is_better else ""
+        lines.append(f"By {shorten_name(other.measure)}{lower}: {write_answer(replace(other, measure=''))}")
+    if unbeaten := find_unbeaten(analysis):
+        labels = label_systems(analysis.lead)
+        both = join_names([shorten_name(each.measure) for each in analysis.each])
+        names = join_names([labels[name] for name in unbeaten])
+        lines.append(f"Not significantly beaten on both {both}: {names}.")
+    if analysis.lead.family is None:
+        many = f"{len(analysis.each):,} measures"
+        lines.append(
+            f"The first measure leads; pairs are corrected within each of the {many}, not across them."
+        )
+    return lines
 
 
 def lower_first(text: str) -> str:

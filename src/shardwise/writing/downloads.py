@@ -18,6 +18,7 @@ from shardwise.core.text import list_columns, write_csv
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
+from shardwise.writing.measures import describe_measures
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.paper import render_latex
 from shardwise.writing.slices import describe_slices, join_pairs
@@ -117,6 +118,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "instead": [
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
+        **({"measures": _simplify_value(describe_measures(c))} if c.others else {}),
         **({} if c.slices is None else {"slices": _simplify_value(describe_slices(c.slices))}),
         "unsupported": c.unsupported or None,
         "systems": _simplify_value(systems_frame(c)),

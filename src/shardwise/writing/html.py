@@ -25,6 +25,7 @@ from shardwise.writing.assets import Axis, hash_script, load_templates, make_axi
 from shardwise.writing.charts import draw_charts
 from shardwise.writing.downloads import MOST_PAIRS, list_downloads, round_figures
 from shardwise.writing.item_view import LONG, cut_names, render_items
+from shardwise.writing.measures import render_measures
 from shardwise.writing.methods import (
     explain_method,
     explain_test,
@@ -153,6 +154,7 @@ def render_report(content: Analysis) -> str:
             view=view,
             view_script=Markup(view.script) if view else "",
             items=pluralize_noun(content.item_noun),
+            by_measure=Markup(render_measures(content)),
             by_slice=Markup(render_slices(content.slices)),
             item_note="" if view else explain_missing_items(content, inputs),
             data=Markup(script_json(data)),

@@ -13,6 +13,7 @@ from shardwise.core.text import escape_controls, escape_nested, shorten_names
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_image
 from shardwise.writing import answer
+from shardwise.writing.measures import render_measures
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.slices import render_slices
 from shardwise.writing.tables import show_table, tabulate_baselines
@@ -76,11 +77,13 @@ def answer_html(analysis: Analysis) -> str:
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
     )  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
+    # a board has the other measures already
+    beside = render_measures(analysis) if analysis.baselines else ""
     forest = render_image(
         analysis.plot("forest", most=MOST_DRAWN),
         f"Differences with {format_percent(1.0 - analysis.alpha)} confidence intervals",
     )
-    return f"<div>{above}{_render_table(board)}{forest}{render_slices(analysis.slices)}{below}</div>"
+    return f"<div>{above}{_render_table(board)}{beside}{forest}{render_slices(analysis.slices)}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:

@@ -14,10 +14,12 @@ from shardwise.writing.answer import (
     write_answer,
     write_byline,
     write_date,
+    write_measures,
     write_next_step,
     write_scope,
     write_title,
 )
+from shardwise.writing.measures import explain_measures, mark_means
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_p, format_percent, format_ranks
 from shardwise.writing.slices import MARKS
@@ -162,8 +164,8 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
         *([TypedColumn("group", list(table["group"]))] if board.has_letters else []),
         TypedColumn("to best", list(table["to_best"]), "number", digits),
     ]
-    for name, frame in board.others.items():
-        columns.append(TypedColumn(name, list(frame["mean"]), "number", board.decimals[name]))
+    if (whole := board.analysis) is not None:
+        columns += [TypedColumn(each.measure, mark_means(each, whole), "cell") for each in whole.others]
     for name, frame in board.against.items():
         differences = TypedColumn("", list(frame["difference"]), "signed", digits).show()
         marked = zip(differences, frame["verdict"], strict=True)
@@ -191,7 +193,7 @@ def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str,
     tuple of str
         Answer, scope, and next step, which may be empty.
     """
-    analysis = board.analyses[0] if board.analyses else None
+    analysis = board.analysis
     setting = analysis or board.result
     step = "" if analysis is None else write_next_step(analysis, command)
     return write_answer(setting), write_scope(setting), step
@@ -210,8 +212,8 @@ def head_leaderboard(board: Leaderboard) -> tuple[str, str]:
     tuple of str
         Title and byline.
     """
-    if board.analyses:
-        return write_title(board.analyses[0]), write_byline(board.analyses[0])
+    if board.analysis is not None:
+        return write_title(board.analysis), write_byline(board.analysis)
     return f"{board.measure}: {format_count(len(board), board.noun)}", write_date()
 
 
@@ -245,6 +247,8 @@ def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
         names = join_names([labels[name] for name in board.near_best]) if board.near_best else "none"
         best = labels[board.systems[0]]
         sentences.append(f"At most {board.margin:g} worse than {best} ({level} confidence): {names}.")
+    if board.analysis is not None and board.analysis.others:
+        sentences += [*write_measures(board.analysis), explain_measures(board.analysis)]
     return tuple(sentences)
 
 
