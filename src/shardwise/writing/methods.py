@@ -123,7 +123,7 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
             for analysis in analyses
         ]
     )
-    text = f"We scored {systems} on {topics} with {measures}"
+    text = f"We compared {systems} on {topics} by {measures}"
     if first.n_labelled:
         return f"{text}; people labelled {first.format_count(first.n_labelled, 'topic')} as well", ()
     if first.instances is not None:
