@@ -27,7 +27,7 @@ from shardwise.writing.tables import explain_leaderboard, tabulate_baselines, ta
 SAMPLES = 199
 LONGEST = 28
 PATTERNS = {
-    "better": r"(?:All )?(\d+)(?: of \d+)? systems are significantly better",
+    "better": r"(?:All )?(\d+|Both)(?: of \d+)? systems are significantly better",
     "worse": r"(\d+) are significantly worse",
     "tied": r"(\d+) (?:is|are) tied",
 }
@@ -145,7 +145,8 @@ def test_the_answer_agrees_with_every_table(layout: str) -> None:
             for word, pattern in PATTERNS.items():
                 said = re.search(pattern, sentence)
                 named = re.search(rf"run\d+ is significantly {word}", sentence)
-                assert (int(said[1]) if said else int(bool(named))) == counts.get(word, 0), sentence
+                number = int(said[1].replace("Both", "2")) if said else int(bool(named))
+                assert number == counts.get(word, 0), sentence
         return
     best = lead.pairs.best(analysis.alpha)
     table = tabulate_systems(lead.pairs, analysis.alpha).set_index("system")

@@ -232,7 +232,9 @@ def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str
             parts.append(f"{labels[better[0]]} is significantly better than {base} {gain}")
         else:
             systems = setting.format_count(len(names) - 1, "system")
-            many = f"All {systems}" if len(better) == len(names) - 1 else f"{len(better):,} of {systems}"
+            many = f"{len(better):,} of {systems}"
+            if len(better) == len(names) - 1:
+                many = f"All {systems}" if len(better) > 2 else f"Both {setting.nouns_for('system')}"
             parts.append(f"{many} are significantly better than {base}, {labels[better[0]]} most {gain}")
     else:
         parts.append(f"No {system} is significantly better than {base}")

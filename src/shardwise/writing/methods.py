@@ -103,7 +103,7 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
         sentences.append(
             (
                 f"{first.format_count(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
-                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; normal scores)",
+                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; assuming normal scores)",
                 (),
             )
         )
