@@ -427,11 +427,8 @@ def arrange_systems(
         names = table.systems
         return table, names[0], names[1:]
     table = as_scores(scores, measure=measure)
-    names = table.systems
     wanted = (new,) if isinstance(new, str) else tuple(new)
-    for name in (*wanted, *([] if base is None else [base])):
-        if name not in names:
-            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(names[:5])}")
+    table.select_systems((*wanted, *([] if base is None else [base])))
     if base in wanted:
         raise InputError(f"{base!r} is compared with itself", remedy="name two systems")
     return table, base, wanted
