@@ -129,6 +129,7 @@ class Gate(Shown):
     candidates: int = 1
     # empty for all items
     slice: str = ""
+    lower_is_better: bool = False
 
     @property
     def passes(self) -> bool:
@@ -515,6 +516,7 @@ def _judge_candidate(question: Question, base: str, new: str, comparisons: Compa
         assumes_seen=not bool(evidence.in_range[pair]),
         passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
         uninformative=uninformative, candidates=question.candidates, slice=question.slice,
+        lower_is_better=every.sign < 0,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def write_gate(gate: Gate) -> str:
     return "\n".join(
         [
             f"{mark} {word}: {write_verdict(gate)}",
-            f"{shorten_name(gate.measure)} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
+            f"{shorten_name(gate.measure)}{' (lower is better)' * gate.lower_is_better} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
             f" Applies to {gate.claim}. Method: {gate.procedure}.{repeats}",
         ]
     )
