@@ -33,7 +33,7 @@ from shardwise.stats.corrections import check_correction, correction_title
 
 if TYPE_CHECKING:
     from shardwise.comparing.equivalence import Equivalence
-    from shardwise.methods.mixed.fit import FactorFit
+    from shardwise.methods.mixed.fit import MixedFit
 
 READ = ("null", "tails", "density")
 """Words that say how a bootstrap distribution is read."""
@@ -127,7 +127,7 @@ def analyze_measures(
 
 def compare_by_factors(
     scores: Scores, options: Options, baseline: Sequence[str] = ()
-) -> tuple[FactorFit, Comparisons]:
+) -> tuple[MixedFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
     Parameters

@@ -265,7 +265,7 @@ def variance_components(source: Any, other: Any | None = None) -> VarianceCompon
     if isinstance(source, VarianceComponents):
         return source
     if isinstance(source, MixedFit):
-        if source.deterministic.any():
+        if source.deterministic is not None and source.deterministic.any():
             raise InputError(
                 "a model with a deterministic system does not show how much its repeats vary",
                 remedy="plan from the scores of the two systems",

@@ -190,7 +190,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
     """
     if draws is not None and draws < 100:
         raise InputError(f"{draws} draws are too few for an interval", remedy="take 1,000 or more")
-    if not isinstance(fit, MixedFit):
+    if not isinstance(fit, MixedFit) or fit.data is None:
         raise InputError(
             "only a model of topics, systems and instances has a posterior here",
             remedy="give the fit of a design",
@@ -220,6 +220,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
 
 def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior:
     data = fit.data
+    assert data is not None
     ll = len(fit.systems)
     centre = float(data.y.mean())
     codes = (data.topic, data.system_topic, data.instance)
