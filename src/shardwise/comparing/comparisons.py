@@ -14,7 +14,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.libraries import pd
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.methods import intervals
 from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.pairs import (
@@ -43,7 +43,7 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparisons(Shown):
+class Comparisons(Drawn):
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
     Differences are the first less the second in the measure's own sign: below 0 where lower is better. Against a
@@ -473,25 +473,6 @@ class Comparisons(Shown):
             return float("nan")
         alike = bool(np.ptp(critical) <= 1e-9 * critical.max(initial=0.0))
         return float(critical[0]) if alike else float("nan")
-
-    def plot(self, kind: str = "forest", **options: Any) -> Any:
-        """Draw the comparisons: an altair chart, which notebooks show without a network and `save_chart` saves.
-
-        Parameters
-        ----------
-        kind : str
-            "forest", differences with confidence intervals against the baseline or the best; "ranks", the range of
-            ranks of each system; "intervals" of the means; "cd", the critical-difference diagram of up to 30 systems;
-            the "matrix" of pairs; "p-values"; "kinds" of intervals; or the "difference" of a single pair.
-        **options
-            Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind, **options)
 
     def best(self, alpha: float | None = None, *, level: float | None = None) -> tuple[str, ...]:
         """Return the best set: the systems that no other is significantly better than, best first.

@@ -21,7 +21,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.model import format_term
 from shardwise.core.scores import ROLE_OF, Scores, as_scores, is_labelled
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
@@ -51,7 +51,7 @@ FREEDOMS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MixedFit(Shown, RestrictedFigures):
+class MixedFit(Drawn, RestrictedFigures):
     """A linear mixed model with systems fixed and factors random, by restricted likelihood.
 
     >>> rng = np.random.default_rng(1)
@@ -159,10 +159,6 @@ class MixedFit(Shown, RestrictedFigures):
             nouns=self.nouns,
             lower_is_better=self.lower_is_better,
         )
-
-    def plot(self) -> Any:
-        """Draw the share of each variance component: an altair chart."""
-        return late.call_bound("chart", self)
 
     def __str__(self) -> str:
         total = sum(self.variance_components.values())
