@@ -223,7 +223,7 @@ def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Pa
     assert read.pick_measure().systems == ("one", "two")
     assert read.notes == (
         "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1; higher is better",
-        "measure acc of acc, f1; choose another with --measure",
+        "shown: acc; also: -m f1",
     )
     assert reader_of(*source.options.inputs, measure=["f1"]).read_input().pick_measure().measure.name == "f1"
     named = reader_of(*source.options.inputs, system=["x", "y"]).read_input()

@@ -293,7 +293,8 @@ class InputReader:
                 (name, table), *_ = tables.items()
                 tables[name], share = adjust_scores(table, covariate[pre])
                 notes.append(
-                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out"
+                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}"
+                    + ("; removed" if share >= 0.005 else "; no gain")
                 )
             if sampled:
                 from shardwise.scoring.samples import add_sample_measures, describe_samples
@@ -310,7 +311,10 @@ class InputReader:
                 tables |= read_tables(files, measure=name, **how)[0]
         known = tuple(tables)
         if not options.measure and primary and len(known) > 1:
-            notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
+            notes.append(
+                "shown: "
+                + "; also: ".join([primary, ", ".join(f"-m {name}" for name in known if name != primary)])
+            )
             known = (primary,)
         asked = options.measure if sampled else options.measure[1:] and options.measure
         picked = {name: tables[name] for name in asked or known}

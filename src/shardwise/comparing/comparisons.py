@@ -239,11 +239,24 @@ class Comparisons(Drawn):
             One row a pair.
         """
 
+        return pd.DataFrame(self.list_pairs(resolve_alpha(alpha, level)))
+
+    def list_pairs(self, alpha: float) -> dict[str, Any]:
+        """Return the columns of `to_frame`, (P,) each."""
         names = np.array(self.estimates.labels, dtype=object)
-        lower, upper = self.limits(level, alpha=alpha)
+        lower, upper = self.limits(alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
-        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+        return dict(zip(COLUMNS, columns, strict=True))
+
+    def list_systems(self, alpha: float) -> dict[str, Any]:
+        """Return the columns of `systems`, with the name of each system first."""
+        limits = (values[self._member_systems] for values in (self.means, *self._limit_means(alpha)))
+        return {
+            "system": self.names,
+            **dict(zip(("estimate", "lower", "upper"), limits, strict=True)),
+            **(self._list_ranks(alpha) if self.complete else {}),
+        }
 
     def limits(self, level: float | None = None, *, alpha: float | None = None) -> tuple[Floats, Floats]:
         """Return (P,) limits of the confidence intervals of the differences, simultaneous where the correction is.
@@ -592,11 +605,15 @@ class Comparisons(Drawn):
             One row a system.
         """
 
-        below, above = self._count_wins(resolve_alpha(alpha, level))
+        ranks = self._list_ranks(resolve_alpha(alpha, level))
+        return pd.DataFrame(ranks, index=pd.Index(self.names, name="system"))
+
+    def _list_ranks(self, alpha: float) -> dict[str, Ints]:
+        """(R,) rank of each mean, best and worst rank."""
+        below, above = self._count_wins(alpha)
         values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
-        frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
-        return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
+        return {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
 
     def systems(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return one row a system: `estimate, lower, upper` of its mean, and `rank, rank_best, rank_worst`.

@@ -383,9 +383,8 @@ def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(np.where(powered.se > 0, powered.se_of_labels**2 / powered.se**2, np.nan)))
     sentences = [
-        f"{format_count(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they"
-        " tell as much as"
-        f" {labels * ratio:,.0f} such items would alone (median of pairs)"
+        f"judge plus {format_count(labels, 'label')} by people, of {tables.topics:,} items: worth"
+        f" {labels * ratio:,.0f} labels (median of pairs)"
     ]
     ia, ib = tables.pairs
     rho = _correlate_pairs(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
@@ -396,17 +395,15 @@ def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:
     )
     if labels < tables.topics and tables.cluster is None and tables.task is None:
         sentences.append(
-            f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
-            f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
+            f"{min(2 * labels, tables.topics):,} labels: intervals {1 - np.sqrt(twice / now):.0%} narrower;"
+            f" {tables.topics:,}: {1 - np.sqrt(every / now):.0%}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(powered.bias_se > 0, np.abs(powered.bias) / powered.bias_se, 0.0)
     biased = int((student.two_sided(t, powered.labels - 1.0) <= 0.05 / powered.bias.size).sum())
     if biased:
         sentences.append(
-            f"the judge by itself is biased in {biased} of {format_count(powered.bias.size, 'pair')}: its"
-            " differences are not"
-            " those that people see"
+            f"the judge alone is biased in {biased} of {format_count(powered.bias.size, 'pair')}"
         )
     return tuple(sentences)
 
