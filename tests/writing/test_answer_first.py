@@ -149,7 +149,7 @@ def test_the_answer_agrees_with_every_table(layout: str) -> None:
                 assert number == counts.get(word, 0), sentence
         return
     best = lead.pairs.best(analysis.alpha)
-    table = tabulate_systems(lead.pairs, analysis.alpha).set_index("system")
+    table = pd.DataFrame(tabulate_systems(lead.pairs, analysis.alpha)).set_index("system")
     assert set(table.index[table["rank_best"] == 1]) == set(best)
     if "group" in table:
         letters = [set(table.loc[name, "group"]) for name in best]

@@ -63,9 +63,6 @@ class Contrasts(Shown):
     def __len__(self) -> int:
         return len(self.table)
 
-    def __repr__(self) -> str:
-        return f"<Contrasts: {self}>"
-
     def __str__(self) -> str:
         found = int((self.table["p_adjusted"] <= 1.0 - self.level).sum())
         alpha = f"{1.0 - self.level:.2g}"

@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
-from shardwise.stats.lift import check_ratio, measure_lift
 from shardwise.stats.student import student_critical
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
@@ -32,6 +31,9 @@ from shardwise.writing.numbers import (
     format_signed,
 )
 from shardwise.writing.slices import write_slices
+
+if TYPE_CHECKING:
+    from shardwise.comparing.contrasts import Contrasts
 
 FEW_NAMED = 3
 """Tied systems that the answer names."""
@@ -108,7 +110,7 @@ def write_answer(setting: Setting, result: PairResult | None = None) -> str:
 
 def _answer_pair(result: PairResult, setting: Setting) -> str:
     """The difference of two systems with its interval."""
-    row = result.pair_table.iloc[0]
+    row = result.pair_row(0)
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     reverse = bool(result.n_significant and result.pairs.gain[0] < 0)
@@ -130,6 +132,8 @@ def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[
     estimates = result.pairs.estimates
     if not (isinstance(setting, Analysis) and setting.analysed.unpaired) or estimates.mean_se is None:
         return []
+    from shardwise.stats.lift import measure_lift
+
     k = [int(result.pairs.ia[0]), int(result.pairs.ib[0])][:: -1 if reverse else 1]
     means, errors = result.pairs.means[k], np.atleast_2d(estimates.mean_se)[0][k]
     critical = float(student_critical(result.alpha, result.pairs.df)[0])
@@ -146,6 +150,8 @@ def _write_ratio(analysis: Analysis) -> list[str]:
     """A warning where systems with different items differ in their numbers by more than chance (p < .001)."""
     if not analysis.analysed.unpaired:
         return []
+    from shardwise.stats.lift import check_ratio
+
     counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1).astype(np.float64)
     p = check_ratio(counts)
     if p >= UNLIKELY:
@@ -159,7 +165,7 @@ def _write_ratio(analysis: Analysis) -> list[str]:
 
 def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
     """The difference of a pair and its interval, or else its p-value: ``["+0.072", "95% CI 0.011 to 0.133"]``."""
-    row, digits = result.pair_table.iloc[k], setting.decimals
+    row, digits = result.pair_row(k), setting.decimals
     difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
     if reverse:
         difference, lower, upper = -difference, -upper, -lower
@@ -212,7 +218,8 @@ def _add_unit(gain: str, setting: Setting) -> str:
 
 
 def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
-    return format_number(float(result.intervals["estimate"][name]), setting.decimals)
+    pairs = result.pairs
+    return format_number(float(pairs.means[pairs.estimates.labels.index(name)]), setting.decimals)
 
 
 def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str:
@@ -256,7 +263,7 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
     if not result.n_significant:
         size = np.abs(result.pairs.difference)
     k = int(size.argmax())
-    row = result.pair_table.iloc[k]
+    row = result.pair_row(k)
     reverse = bool(result.pairs.gain[k] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"

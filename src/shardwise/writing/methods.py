@@ -233,7 +233,7 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
 
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
-    row, digits = result.pair_table.iloc[0], analysis.decimals
+    row, digits = result.pair_row(0), analysis.decimals
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd, xr
 from shardwise.core.model import MD1, MD6, Model, Term, format_term
 from shardwise.core.scores import Scores, as_scores
-from shardwise.core.shown import Note, Shown
+from shardwise.core.shown import Drawn, Note
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed import balanced as mixed_balanced
@@ -40,7 +39,7 @@ SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AnovaFit(Shown):
+class AnovaFit(Drawn):
     """A linear model of the scores: what each term explains, and what may be said about the systems."""
 
     model: Model
@@ -197,21 +196,6 @@ class AnovaFit(Shown):
             error=f"{words} (unbalanced data)",
             scale=sqrt(squares[ERROR]),
         )
-
-    def plot(self, kind: str = "shares") -> Any:
-        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart.
-
-        Parameters
-        ----------
-        kind : str
-            "shares" or "residuals".
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind)
 
     def _effects_of(
         self, target: str, signs: dict[str, int]

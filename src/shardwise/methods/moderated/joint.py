@@ -131,7 +131,7 @@ def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float | None = None) -> 
         np.full(ia.size, float(gram.n)),
         every,
         pair_variances(gram, ia, ib),
-        np.asarray(2.0 * interaction_square(gram.margins) / (df * (systems - 1.0))),
+        np.asarray(2.0 * interaction_square(gram) / (df * (systems - 1.0))),
         every * (systems - 2.0),
         d0,
     )
@@ -157,7 +157,7 @@ def normal_limit(
     array([0.288, 0.001, 0.001])
     """
     systems = len(gram.mean)
-    values, vectors = np.linalg.eigh(gram.cross / (gram.n * (gram.n - 1.0)))
+    values, vectors = np.linalg.eigh(gram.products / (gram.n * (gram.n - 1.0)))
     precision = np.zeros((systems, systems))
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]
