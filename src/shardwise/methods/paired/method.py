@@ -157,7 +157,8 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Means:
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
         notes = (
             Note(
-                f"{some}: each pair is compared on the items that both have, so that differences may deviate from those of the means",
+                f"{some}: each pair is compared on the items that both have, so that differences may deviate"
+                " from those of the means",
                 "gaps",
             ),
         )
