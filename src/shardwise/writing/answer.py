@@ -410,6 +410,11 @@ def write_pairs(analysis: Analysis) -> list[str]:
             lines.append(f"The same pairs differ for {other.claim}.")
         else:
             lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
+    if analysis.n_labelled:
+        lines.append(
+            "Every mean and every difference is corrected by people's scores by itself, so that differences may"
+            " deviate from those of the means."
+        )
     lines += [remark.text for remark in analysis.remarks if remark.kind == "identical systems"]
     return lines + _write_ratio(analysis)
 
