@@ -176,16 +176,7 @@ class MixedFit(Drawn, RestrictedFigures):
 
 
 def fit_factors(scores: Any, random: Sequence[str]) -> MixedFit:
-    """Fit scores with systems fixed and the factors named random; NaN is missing.
-
-    Parameters
-    ----------
-    scores
-        Any table that `as_scores` takes, with any further dimensions, and labels along them; columns of a long table
-        that are called as the factors.
-    random
-        Factors, each with an effect of its own and one with each system, and further terms such as "topic:judge".
-    """
+    """Fit scores with systems fixed and the factors named random; NaN is missing."""
     named = [random] if isinstance(random, str) else [str(name) for name in random]
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")
