@@ -129,6 +129,7 @@ class Gate(Shown):
     candidates: int = 1
     # empty for all items
     slice: str = ""
+    lower_is_better: bool = False
 
     @property
     def passes(self) -> bool:
@@ -427,11 +428,8 @@ def arrange_systems(
         names = table.systems
         return table, names[0], names[1:]
     table = as_scores(scores, measure=measure)
-    names = table.systems
     wanted = (new,) if isinstance(new, str) else tuple(new)
-    for name in (*wanted, *([] if base is None else [base])):
-        if name not in names:
-            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(names[:5])}")
+    table.select_systems((*wanted, *([] if base is None else [base])))
     if base in wanted:
         raise InputError(f"{base!r} is compared with itself", remedy="name two systems")
     return table, base, wanted
@@ -518,6 +516,7 @@ def _judge_candidate(question: Question, base: str, new: str, comparisons: Compa
         assumes_seen=not bool(evidence.in_range[pair]),
         passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
         uninformative=uninformative, candidates=question.candidates, slice=question.slice,
+        lower_is_better=every.sign < 0,
     )  # fmt: skip
 
 
