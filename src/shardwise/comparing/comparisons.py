@@ -242,7 +242,18 @@ class Comparisons(Drawn):
         return pd.DataFrame(self.list_pairs(resolve_alpha(alpha, level)))
 
     def list_pairs(self, alpha: float) -> dict[str, Any]:
-        """Return the columns of `to_frame`, (P,) each."""
+        """Return the columns of `to_frame`, (P,) each.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        dict
+            Name of a column -> its values.
+        """
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
@@ -250,7 +261,18 @@ class Comparisons(Drawn):
         return dict(zip(COLUMNS, columns, strict=True))
 
     def list_systems(self, alpha: float) -> dict[str, Any]:
-        """Return the columns of `systems`, with the name of each system first."""
+        """Return the columns of `systems`, with the name of each system first.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        dict
+            Name of a column -> its values.
+        """
         limits = (values[self._member_systems] for values in (self.means, *self._limit_means(alpha)))
         return {
             "system": self.names,

@@ -323,19 +323,6 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
     They are the confidence in each statement, 1 - p of the one-sided test by which a gate decides it: for scores of a
     known range the score test, which does not take failures not seen for impossible; else Student's, whose shares are
     the posterior under a flat prior (Corani & Benavoli 2015). What neither side claims is "equal".
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        Comparisons by a method whose differences have standard errors.
-    margin : float
-        Largest difference that does not matter.
-
-    Returns
-    -------
-    DataFrame
-        `a, b, difference, better, equal, worse`; each row adds up to 1, and "better" means the first system. NaN where
-        nothing varies and scores have no known range.
     """
 
     if not margin >= 0.0:

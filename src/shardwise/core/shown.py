@@ -79,18 +79,6 @@ class Note(str):
 def is_about(note: str, *subjects: Subject) -> bool:
     """Return whether a note is about one of some subjects.
 
-    Parameters
-    ----------
-    note : str
-        A `Note`, or a plain text, which is about none.
-    *subjects : str
-        Subjects to look for.
-
-    Returns
-    -------
-    bool
-        Whether it is.
-
     >>> is_about(Note("2 scores are missing", "gaps"), "gaps", "splits"), is_about("2 scores are missing", "gaps")
     (True, False)
     """

@@ -499,11 +499,6 @@ def variance_components(scores: Any) -> VarianceComponents:
     topic × system × shard, whose variances are averaged over the splits. Without shards or instances topic:system
     cannot be told from the error and is counted there. An estimate below 0 counts as 0 and is named.
 
-    Parameters
-    ----------
-    scores
-        A table of scores in any form that `as_scores` takes, complete.
-
     >>> import xarray as xr
     >>> y = np.random.default_rng(1).normal(size=(60, 8, 5))
     >>> found = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
@@ -523,13 +518,7 @@ def variance_components(scores: Any) -> VarianceComponents:
 
 
 def complete_table(scores: Any) -> tuple[Scores, Floats]:
-    """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components.
-
-    Parameters
-    ----------
-    scores
-        Anything that `as_scores` takes.
-    """
+    """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components."""
     table, _ = by_units(as_scores(scores))
     if table.dims not in LAYOUTS:
         raise InputError(
@@ -540,15 +529,7 @@ def complete_table(scores: Any) -> tuple[Scores, Floats]:
 
 
 def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
-    """Return the components of a complete array.
-
-    Parameters
-    ----------
-    y
-        Scores.
-    dims
-        Its dimensions, one of the layouts.
-    """
+    """Return the components of a complete array."""
     if dims[0] == "split":
         each = [_of_shards(table) for table in y]
         raw = {name: float(np.mean([components[name] for components in each])) for name in each[0]}
@@ -572,15 +553,7 @@ def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
 
 
 def mean_squares(y: Floats, dims: tuple[str, ...]) -> dict[str, float]:
-    """Return the mean squares of all terms of MD1, or of MD6 on shards, by name, and that of the error.
-
-    Parameters
-    ----------
-    y
-        Complete scores.
-    dims
-        Topic and system, or topic, system and shard.
-    """
+    """Return the mean squares of all terms of MD1, or of MD6 on shards, by name, and that of the error."""
     parts = decompose(y, dims, (MD1 if len(dims) == 2 else MD6).sets)
     assert parts is not None, "the gate refuses tables with gaps"
     named = {format_term(term): parts.ss[term] / parts.df[term] for term in parts.ss}

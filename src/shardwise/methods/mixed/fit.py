@@ -111,19 +111,35 @@ class MixedFit(Drawn, RestrictedFigures):
         return ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
 
     def describe_df(self, df: str) -> str:
-        """Return the degrees of freedom in words."""
-        return f"{FREEDOMS[self._choose_df(df)]} df"
-
-    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
-        """System means for `compare`; what all systems share cancels from a difference.
+        """Return the degrees of freedom in words.
 
         Parameters
         ----------
-        df
+        df : str
+            As for `estimates`.
+
+        Returns
+        -------
+        str
+            Such as ``Satterthwaite df``.
+        """
+        return f"{FREEDOMS[self._choose_df(df)]} df"
+
+    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
+        """Return system means for `compare`; what all systems share cancels from a difference.
+
+        Parameters
+        ----------
+        df : str
             "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
             Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
-        generalize
+        generalize : Claim, str or iterable of str, optional
             The claim; the model speaks of all its random factors at once, and of nothing less.
+
+        Returns
+        -------
+        Means
+            Means of the systems and variances of their differences.
         """
         if generalize is not None and Claim.of(generalize, self.nouns) != self.over:
             factors = [pluralize_noun(self.nouns.get(name, name)) for name in self.over]
@@ -176,16 +192,7 @@ class MixedFit(Drawn, RestrictedFigures):
 
 
 def fit_factors(scores: Any, random: Sequence[str]) -> MixedFit:
-    """Fit scores with systems fixed and the factors named random; NaN is missing.
-
-    Parameters
-    ----------
-    scores
-        Any table that `as_scores` takes, with any further dimensions, and labels along them; columns of a long table
-        that are called as the factors.
-    random
-        Factors, each with an effect of its own and one with each system, and further terms such as "topic:judge".
-    """
+    """Fit scores with systems fixed and the factors named random; NaN is missing."""
     named = [random] if isinstance(random, str) else [str(name) for name in random]
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")

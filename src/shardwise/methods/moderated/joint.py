@@ -255,18 +255,6 @@ def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:
     All pairs: without topic means the mean over pairs is 2/(R - 1) times the sum over systems. All pairs with one
     common system: less that system, it is 1/(R - 1) times.
 
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, none missing.
-    ia, ib : array of int
-        (P,) systems of each pair.
-
-    Returns
-    -------
-    tuple of array and float
-        (T, R) centred scores, and the factor.
-
     >>> z, pooling = centre_pairs(np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 5.0]]), np.array([0, 2]), np.array([1, 1]))
     >>> float((z**2).sum(axis=0).sum() * pooling)  # of differences 1, 2 and 3, 5
     1.25
@@ -289,26 +277,7 @@ SINGLE_BLOCK = 4_000_000
 def resample_single(
     y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
 ) -> Floats | None:
-    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`.
-
-    Parameters
-    ----------
-    y : array
-        (T, R) scores.
-    ia, ib : array of int
-        (P,) systems of each pair.
-    t : array
-        (P,) observed statistics.
-    key, n_resamples
-        As for `resample_topics`.
-    d0 : float
-        Prior degrees of freedom.
-
-    Returns
-    -------
-    array or None
-        (P,) p-values (1 + #{|t*| ≥ |t|})/(B + 1); None where scores are missing or pairs are too many.
-    """
+    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`."""
     if np.isnan(y).any() or float(t.size) * n_resamples > MOST_SINGLE:
         return None
     z, pooling = centre_pairs(y, ia, ib)
