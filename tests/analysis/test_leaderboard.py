@@ -15,7 +15,7 @@ from scipy import stats
 from report_pages import simulated
 from shardwise import analyze, as_scores, compare
 from shardwise.analysis.analysis import MOST_GROUPS
-from shardwise.analysis.measures import join_measures
+from shardwise.analysis.analyze import join_measures
 from shardwise.core.errors import InputError
 
 DRAWS = 199

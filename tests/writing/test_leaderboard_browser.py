@@ -11,7 +11,7 @@ import pytest
 from axe import list_findings
 from report_pages import HOSTILE, opened, simulated
 from shardwise import analyze
-from shardwise.analysis.measures import join_measures
+from shardwise.analysis.analyze import join_measures
 
 pytestmark = pytest.mark.browser
 SIZES = (3, 20, 126, 500)

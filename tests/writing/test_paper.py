@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from report_pages import HOSTILE, simulated
 from shardwise import Analysis, analyze
-from shardwise.analysis.measures import join_measures
+from shardwise.analysis.analyze import join_measures
 from shardwise.core.errors import InputError
 from shardwise.writing.paper import LETTERED, make_paper, numbers_latex, table_latex, write_paper
 

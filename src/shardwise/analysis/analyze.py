@@ -19,16 +19,12 @@ from shardwise.analysis.diagnostics import (
     check_scores,
     residual_figures,
 )
-from shardwise.analysis.measures import join_measures
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
-from shardwise.analysis.slices import compare_slices
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
-from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
@@ -42,8 +38,6 @@ from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.planning.variances import repeat_components
-from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
 
@@ -188,6 +182,36 @@ def analyze(
     return join_measures(*analyses, joint=chosen.joint)
 
 
+def join_measures(*analyses: Analysis, joint: bool = False) -> Analysis:
+    """Return the first of several analyses of the same systems, one a measure, with the others beside it.
+
+    Parameters
+    ----------
+    analyses : Analysis
+        Analyses of the same systems; the first one leads and orders the systems.
+    joint : bool
+        Whether the pairs of all measures are one family.
+
+    Returns
+    -------
+    Analysis
+        The first, whose `each` are all of them.
+    """
+    first, *others = (part for analysis in analyses for part in analysis.each)
+    for other in others:
+        if set(other.systems) != set(first.systems) or other.baselines != first.baselines:
+            raise InputError(
+                f"{other.measure} was analysed for other systems or baselines than {first.measure}",
+                remedy="give analyses of the same ones",
+            )
+    if joint:
+        # loaded here, since few ask for it
+        from shardwise.analysis.measures import correct_measures
+
+        first, *others = correct_measures([first, *others])
+    return replace(first, others=tuple(others)) if others else first
+
+
 def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
     by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
@@ -250,6 +274,8 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
     name = measure or table.measure.name
     slices = None
     if by:
+        from shardwise.analysis.slices import compare_slices
+
         how: dict[str, Any] = {
             "alpha": alpha,
             "measure": name,
@@ -316,7 +342,7 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
             **(chosen.settings or {}),
             "scores_sha256": scores_hash(given),
         },
-        inputs=hash_files(chosen.inputs),
+        inputs=hash_files(chosen.inputs) if chosen.inputs else (),
         versions=list_versions(),
         recipe=chosen.recipe,
         leads=lead.key,
@@ -394,6 +420,8 @@ def _describe_repeats(
     except InputError:  # no system has a second instance
         return None, []
     declared = chosen.repeats is not None or chosen.method is not None
+    from shardwise.planning.variances import repeat_components
+
     components = None
     with suppress(InputError):  # seeds have gaps
         components = repeat_components(table, kind)[0]
@@ -435,8 +463,12 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 
     A missing score is filled only by a number that was named.
     """
+    if not table.has_gaps:
+        return table, 0, fill if isinstance(fill, str) else f"{fill:g}"
+    from shardwise.scoring.undefined import fill_undefined
+
     if not isinstance(fill, str):
-        return (fill_undefined(table, fill) if table.has_gaps else table), 0, f"{fill:g}"
+        return fill_undefined(table, fill), 0, f"{fill:g}"
     undefined = table.find_undefined()
     if fill == "leave" or not undefined.any():
         return table, 0, fill
@@ -449,6 +481,10 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 def _summarize_splits(
     table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
+    # Loaded here, since most tables have no splits.
+    from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
+    from shardwise.comparing.stability import stability_of
+
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):

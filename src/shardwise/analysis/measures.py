@@ -8,40 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, Family
-from shardwise.analysis.slices import VERDICTS
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd
 from shardwise.methods.moderated.joint import ResampledDistribution, resample_together
 from shardwise.methods.pairs import JOINT, JointDraws
 from shardwise.stats.slices import adjust_across
-
-
-def join_measures(*analyses: Analysis, joint: bool = False) -> Analysis:
-    """Return the first of several analyses of the same systems, one a measure, with the others beside it.
-
-    Parameters
-    ----------
-    analyses : Analysis
-        Analyses of the same systems; the first one leads and orders the systems.
-    joint : bool
-        Whether the pairs of all measures are one family.
-
-    Returns
-    -------
-    Analysis
-        The first, whose `each` are all of them.
-    """
-    first, *others = (part for analysis in analyses for part in analysis.each)
-    for other in others:
-        if set(other.systems) != set(first.systems) or other.baselines != first.baselines:
-            raise InputError(
-                f"{other.measure} was analysed for other systems or baselines than {first.measure}",
-                remedy="give analyses of the same ones",
-            )
-    if joint:
-        first, *others = correct_measures([first, *others])
-    return replace(first, others=tuple(others)) if others else first
 
 
 def correct_measures(analyses: Sequence[Analysis]) -> list[Analysis]:
@@ -137,25 +109,8 @@ def tabulate_measures(analysis: Analysis) -> pd.DataFrame:
             .reset_index(names="system")
         )
         frame.insert(0, "measure", each.measure)
-        frames.append(frame.assign(verdict=judge_systems(each.lead, names, analysis.baselines)))
+        frames.append(frame.assign(verdict=each.lead.judge_systems(names, analysis.baselines)))
     return pd.concat(frames, ignore_index=True)
-
-
-def judge_systems(result: ClaimResult, names: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """Return of each system whether it is better than all others, or all baselines, or worse than any of them."""
-    signs = result.direction_matrix(tuple(names))
-    verdicts = []
-    for name, row in zip(names, signs.tolist(), strict=True):
-        against = [
-            sign
-            for other, sign in zip(names, row, strict=True)
-            if other in (baselines or names) and other != name
-        ]
-        if not against or name in baselines:
-            verdicts.append("")
-        else:
-            verdicts.append(VERDICTS[-1 if min(against) < 0 else int(min(against) > 0)])
-    return verdicts
 
 
 def find_unbeaten(analysis: Analysis) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ SHARED = frozenset({"report.css", "items.css", "items.js"})  # with the report
 STATES = {
     "draft": "no files yet",
     "reading": "being read",
-    "ready": "not started",
+    "ready": "waiting for your choices",
     "queued": "waiting",
     "running": "running",
     "done": "done",

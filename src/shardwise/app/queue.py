@@ -52,9 +52,7 @@ class Job:
     process: asyncio.subprocess.Process | None = None
     cancelled: bool = False
     lost: int = 0  # processes that were dead before they took it
-    told: dict[str, Any] = field(
-        default_factory=lambda: {"doing": "waiting for a worker", "done": 0, "total": 0}
-    )
+    told: dict[str, Any] = field(default_factory=lambda: {"doing": "starting", "done": 0, "total": 0})
 
 
 class Queue:

@@ -18,10 +18,9 @@ from shardwise.cli.analyzing import (
     join_margin,
     test_margin,
 )
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, fill_gaps, parse_bootstrap, parse_columns
 from shardwise.cli.options import MOMENTS, Format, parse_words
-from shardwise.cli.output import Result, show_progress
+from shardwise.cli.output import Result, Table, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_choice
@@ -30,7 +29,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import Scores
-from shardwise.core.text import shorten_name
+from shardwise.core.text import list_columns, shorten_name
 from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
@@ -45,7 +44,6 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.measures import describe_measures, explain_measures, list_columns, mark_means
 from shardwise.writing.slices import (
     MARKS,
     describe_slices,
@@ -55,7 +53,15 @@ from shardwise.writing.slices import (
     write_slices,
 )
 from shardwise.writing.table import show_columns
-from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
+from shardwise.writing.tables import (
+    describe_measures,
+    explain_measures,
+    list_measures,
+    mark_means,
+    show_table,
+    tabulate_baselines,
+    tabulate_systems,
+)
 
 if TYPE_CHECKING:
     from shardwise.comparing.contrasts import Contrasts
@@ -107,15 +113,8 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
             f"{systems:,} systems make {pairs:,.0f} pairs",
             remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
         )
-    with on_cluster(options.cluster, options.quiet) as executor:
-        analysis = analyze_measures(
-            options,
-            reader,
-            read,
-            executor=executor,
-            report=page or options.report is not None,
-            calibration=options.calibration,
-        )
+    report = page or options.report is not None
+    analysis = analyze_measures(options, reader, read, report=report, calibration=options.calibration)
     if options.report is not None:
         analysis.report(options.report)
     if shows_items:
@@ -196,13 +195,14 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
 
             return [Result(page=table_latex(first))]
         if format is Format.markdown:
-            return [Result((title,), show_columns(list_columns(first)), (explain_measures(first), *notes))]
-    tables = [_make_table(each, options) for each in first.each]
+            return [Result((title,), show_columns(list_measures(first)), (explain_measures(first), *notes))]
+    table = _make_table(first, options)
     if first.others and format is not Format.text:
-        for each, table in zip(first.each, tables, strict=True):
-            table.insert(0, "measure", each.measure)
-    frame = tables[0] if format is Format.text else pd.concat(tables, ignore_index=True)
-    return [Result((title,), frame, notes, facts=facts)]
+        named = [pd.DataFrame(_make_table(each, options)) for each in first.each]
+        for each, frame in zip(first.each, named, strict=True):
+            frame.insert(0, "measure", each.measure)
+        table = pd.concat(named, ignore_index=True)
+    return [Result((title,), table, notes, facts=facts)]
 
 
 def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
@@ -263,7 +263,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
     return Result(tuple(lines), frame, notes, facts=facts)
 
 
-def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
+def _make_table(analysis: Analysis, options: Options) -> Table:
     """The systems, for people under their own word for them, or the pairs; of an answer by slices these."""
     if analysis.slices is not None and not options.table and options.chosen_format in BY_SLICES:
         for_people = options.chosen_format is not Format.csv
@@ -280,24 +280,27 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
         parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
         how: Any = {"n_resamples": options.resamples, "seed": options.seed}
         fit = bootstrap_anova(analysis.analysed, analysis.fit.model, **how)
-        table = fit.intervals(1 - options.alpha, trim=words["trim"], **parts).reset_index(names="system")
+        frame = fit.intervals(1 - options.alpha, trim=words["trim"], **parts).reset_index(names="system")
         ascending = analysis.comparisons.lower_is_better
-        table = table.sort_values("estimate", ascending=ascending, kind="stable")
+        table: Table = frame.sort_values("estimate", ascending=ascending, kind="stable")
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
     if options.chosen_format is Format.text and analysis.others:
         # the other measures beside the first one, as people read them
-        table = table.rename(columns={"mean": shorten_name(analysis.measure)})
+        first = shorten_name(analysis.measure)
+        columns = {first if name == "mean" else name: cells for name, cells in list_columns(table).items()}
         for other in analysis.others:
-            cells = dict(zip(analysis.systems, mark_means(other, analysis), strict=True))
-            table[shorten_name(other.measure)] = [cells[name] for name in table["system"]]
+            shown = dict(zip(analysis.systems, mark_means(other, analysis), strict=True))
+            columns[shorten_name(other.measure)] = [shown[name] for name in columns["system"]]
+        table = columns
     return _name_systems(table, analysis.noun_for("system"), options)
 
 
-def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFrame:
+def _name_systems(table: Table, noun: str, options: Options) -> Table:
     """Put the user's word above the systems for people; programs find them under one name."""
-    for_programs = options.chosen_format in (Format.csv, Format.json)
-    return table if for_programs else table.rename(columns={"system": noun})
+    if options.chosen_format in (Format.csv, Format.json):
+        return table
+    return {noun if name == "system" else name: values for name, values in list_columns(table).items()}
 
 
 def _write_title(analysis: Analysis, options: Options) -> str:
@@ -393,7 +396,7 @@ def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> R
     )
 
 
-def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | None = None) -> pd.DataFrame:
+def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | None = None) -> Table:
     """Return the systems with confidence intervals, ranks and groups, or how each compares with baselines.
 
     Parameters
@@ -407,11 +410,11 @@ def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | No
 
     Returns
     -------
-    DataFrame
+    DataFrame or dict of columns
         One row for each system, and baseline where there are several.
     """
     bases = list_baselines(options.baseline)
-    table = (
+    table: Table = (
         tabulate_baselines(pairs, bases, options.alpha) if bases else tabulate_systems(pairs, options.alpha)
     )
     if options.chosen_format in (Format.csv, Format.json):

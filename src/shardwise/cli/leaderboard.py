@@ -14,7 +14,6 @@ from shardwise.cli.analyzing import (
     list_files,
     test_margin,
 )
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps
 from shardwise.cli.options import Format
@@ -25,10 +24,9 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_measures, write_range, write_scope
-from shardwise.writing.measures import describe_measures
 from shardwise.writing.paper import write_paper
 from shardwise.writing.slices import describe_slices
-from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
+from shardwise.writing.tables import answer_leaderboard, describe_measures, explain_leaderboard
 
 
 def rank_systems(options: Options) -> Result:
@@ -49,10 +47,7 @@ def rank_systems(options: Options) -> Result:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
         # A page names its files.
         inputs = list_files(options, reader, read.files) if options.chosen_format is Format.html else ()
-        with on_cluster(options.cluster, options.quiet) as executor:
-            analysis = analyze_measures(
-                options, reader, read, executor=executor, baseline=None, inputs=inputs
-            )
+        analysis = analyze_measures(options, reader, read, baseline=None, inputs=inputs)
         board, pairs = leaderboard(analysis, baseline=options.baseline or None), analysis.comparisons
         gaps = dict.fromkeys(
             note for each in analysis.each for note in fill_gaps(each.scores, options.fill)[1]
@@ -110,8 +105,7 @@ def write_files(options: Options) -> list[Result]:
     validate_choice(options.table, "table", tuple(WIDTHS))
     reader = InputReader(options).check()
     read = reader.read_input()
-    with on_cluster(options.cluster, options.quiet) as executor:
-        first = analyze_measures(options, reader, read, executor=executor)
+    first = analyze_measures(options, reader, read)
     files = write_paper(options.out, first, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
     options = options.for_measure(first.measure)

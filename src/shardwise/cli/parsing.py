@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import glob
 import os
@@ -10,11 +9,11 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
 from shardwise.cli.conditions import Situation, idle_options, refuse_idle
@@ -529,64 +528,48 @@ def list_rows(command: Command) -> list[Param]:
     return [*command.rows.values(), *built_in.values()]
 
 
-class _Parser(argparse.ArgumentParser):
-    """Splits a command line; what it cannot read is raised."""
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse the line."""
-        raise InputError(message, where=self.prog, remedy=f"see {self.prog} --help")
-
-
 def split_words(command: Command, words: Sequence[str]) -> dict[str, list[str]]:
     """Return what was typed for each option and argument of a command, by name."""
     program = f"shardwise {command.title}"
-    parser = _Parser(prog=program, add_help=False, allow_abbrev=False)
-    rows = list_rows(command)
-    for row in rows:
-        if not row.positional:
-            flag: Any = {"action": "append_const", "const": ""} if row.kind is bool else {"action": "append"}
-            parser.add_argument(*row.flags, dest=row.name, default=argparse.SUPPRESS, **flag)
+    help = f"see {program} --help"
+    flags = {flag: row for row in list_rows(command) if not row.positional for flag in row.flags}
+    texts: dict[str, list[str]] = {}
     arguments: list[str] = []
-    parsed, unknown = parser.parse_known_args(list(_join_values(words, rows, arguments, program)))
-    if unknown:
-        option = unknown[0].partition("=")[0]
-        names = [flag for row in rows if not row.positional for flag in row.flags]
-        raise InputError(
-            f"unknown option {option}",
-            where=program,
-            remedy=suggest_name(option, names) or f"see {program} --help",
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            arguments += reversed(rest)
+            break
+        if word == "-" or not word.startswith("-"):
+            arguments.append(word)
+            continue
+        # A value may stand behind a short name at once, as in -mAP.
+        long = word.startswith("--")
+        name, equals, value = (
+            word.partition("=") if long else (word[:2], word[2:3], word[2:].removeprefix("="))
         )
-    texts: dict[str, list[str]] = vars(parsed)
+        row = flags.get(name)
+        if row is None:
+            option = word.partition("=")[0]
+            raise InputError(
+                f"unknown option {option}", where=program, remedy=suggest_name(option, flags) or help
+            )
+        if row.kind is bool:
+            if equals and (long or equals == "="):
+                raise InputError(f"option '{name}' takes no value", where=program, remedy=help)
+            rest += [f"-{value}"] if equals else []
+            value = ""
+        elif not equals:
+            if not rest:
+                raise InputError(f"option '{word}' needs a value", where=program, remedy=help)
+            value = rest.pop()
+        texts.setdefault(row.name, []).append(value)
     argument = command.argument
     most = 0 if argument is None else 1 if not argument.several else len(arguments)
     if len(arguments) > most:
-        raise InputError(
-            f"unexpected argument '{arguments[most]}'", where=program, remedy=f"see {program} --help"
-        )
+        raise InputError(f"unexpected argument '{arguments[most]}'", where=program, remedy=help)
     return {**texts, argument.name: arguments} if argument is not None and arguments else texts
-
-
-def _join_values(
-    words: Sequence[str], rows: Sequence[Param], arguments: list[str], program: str
-) -> Iterator[str]:
-    """Yield the options, each with its value in one word, whatever it begins with; arguments go to the list."""
-    flags = {flag: row for row in rows if not row.positional for flag in row.flags}
-    rest = iter(words)
-    for word in rest:
-        row = flags.get(word)
-        if word == "--":
-            arguments.extend(rest)
-        elif row is not None and row.kind is not bool:
-            value = next(rest, None)
-            if value is None:
-                raise InputError(
-                    f"option '{word}' needs a value", where=program, remedy=f"see {program} --help"
-                )
-            yield f"--{row.key}={value}"
-        elif word.startswith("-") and word != "-":
-            yield word
-        else:
-            arguments.append(word)
 
 
 def parse_line(command: Command, texts: Mapping[str, list[str]]) -> Options:

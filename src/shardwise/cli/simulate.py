@@ -176,7 +176,8 @@ def run_demo(options: Options) -> list[Result]:
     if quiet:
         return []
     leaders = show_table(tabulate_systems(like, content.alpha), content.alpha, content.decimals)
-    leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
+    leaders.pop("group", None)
+    leaders["rank, new topics"] = leaders.pop("rank")
     ranks = here.ranks(1.0 - content.alpha).loc[leaders["system"]]
     leaders["rank, these topics"] = format_ranks(ranks)
     lines = (write_answer(content), write_scope(content), *write_pairs(content))

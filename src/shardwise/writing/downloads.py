@@ -18,10 +18,10 @@ from shardwise.core.text import list_columns, write_csv
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
-from shardwise.writing.measures import describe_measures
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.paper import render_latex
 from shardwise.writing.slices import describe_slices, join_pairs
+from shardwise.writing.tables import describe_measures
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one

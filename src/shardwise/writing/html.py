@@ -25,7 +25,6 @@ from shardwise.writing.assets import Axis, hash_script, load_templates, make_axi
 from shardwise.writing.charts import draw_charts
 from shardwise.writing.downloads import MOST_PAIRS, list_downloads, round_figures
 from shardwise.writing.item_view import LONG, cut_names, render_items
-from shardwise.writing.measures import render_measures
 from shardwise.writing.methods import (
     explain_method,
     explain_test,
@@ -48,7 +47,7 @@ from shardwise.writing.remarks import (
     write_trust,
 )
 from shardwise.writing.slices import MARKS, render_slices
-from shardwise.writing.tables import explain_ranks
+from shardwise.writing.tables import explain_ranks, render_measures
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 MOST_ROWS = 30

@@ -12,7 +12,6 @@ from shardwise.core.claim import pluralize_noun
 from shardwise.core.libraries import pd
 from shardwise.writing.assets import Axis, hash_script, load_templates, make_axis, read_asset
 from shardwise.writing.item_view import render_items
-from shardwise.writing.measures import mark_means
 from shardwise.writing.numbers import (
     format_interval,
     format_number,
@@ -22,7 +21,7 @@ from shardwise.writing.numbers import (
     format_signed,
 )
 from shardwise.writing.slices import MARKS, render_slices
-from shardwise.writing.tables import answer_leaderboard, explain_leaderboard, head_leaderboard
+from shardwise.writing.tables import answer_leaderboard, explain_leaderboard, head_leaderboard, mark_means
 
 
 def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:

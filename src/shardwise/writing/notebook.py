@@ -13,10 +13,9 @@ from shardwise.core.text import escape_controls, escape_nested, shorten_names
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_image
 from shardwise.writing import answer
-from shardwise.writing.measures import render_measures
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.slices import render_slices
-from shardwise.writing.tables import show_table, tabulate_baselines
+from shardwise.writing.tables import render_measures, show_table, tabulate_baselines
 
 MOST_ROWS = 10
 MOST_DRAWN = 20  # rows of a chart
@@ -72,10 +71,10 @@ def answer_html(analysis: Analysis) -> str:
     ]
     if step := answer.write_next_step(analysis):
         last.append(escape(escape_controls(step)))
-    board = analysis.leaderboard().format_table() if not analysis.baselines else show_table(
+    board = analysis.leaderboard().format_table() if not analysis.baselines else pd.DataFrame(show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
-    )  # fmt: skip
+    ))  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
     # a board has the other measures already
     beside = render_measures(analysis) if analysis.baselines else ""

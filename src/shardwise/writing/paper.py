@@ -194,7 +194,7 @@ def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
         else "all measures together"
     )
     test = escape_tex(first.procedure.plain_title, 120)
-    level = rf"$p \le {first.alpha:g}$"
+    level = rf"$p < {first.alpha:g}$"
     tied = (
         ", those tied with it underlined" if any(len(each.lead.best_set) > 1 for each in first.each) else ""
     )
@@ -364,7 +364,7 @@ def pairs_latex(content: Analysis) -> str:
     which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
     caption = (
         rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
-        rf" $^{{*}}$ $p \le {content.alpha:g}$."
+        rf" $^{{*}}$ $p < {content.alpha:g}$."
     )
     return set_table(columns, caption, "tab:pairs")
 
