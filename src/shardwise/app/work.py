@@ -22,9 +22,8 @@ from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
 from shardwise.cli.checking import describe_calibration
-from shardwise.cli.commands import list_commands
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, list_commands
 from shardwise.cli.output import Listener, emit, redirect_progress, render_table
 from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import shardwise
-from shardwise.cli.commands import COMMANDS, Command
+from shardwise.cli.options import COMMANDS, Command
 from shardwise.cli.parsing import (
     FILE,
     NothingGiven,

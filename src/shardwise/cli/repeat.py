@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.analysis.provenance import hash_files, list_versions
-from shardwise.cli.commands import list_commands
-from shardwise.cli.options import TABLE
+from shardwise.cli.options import TABLE, list_commands
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
