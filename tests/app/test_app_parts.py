@@ -28,7 +28,7 @@ from shardwise.app.handlers import describe_result, read_packaged
 from shardwise.app.planning import PlanForm, compute_figures
 from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
-from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
+from shardwise.app.store import State, Store
 from shardwise.app.summaries import compare_reports, describe_calibration_page, describe_plan
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -132,21 +132,28 @@ def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_the_store_remembers_and_says_what_was_not_finished(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    ids = {state: store.create_entry().id for state in (READING, QUEUED, RUNNING, DONE, READY)}
+    ids = {
+        state: store.create_entry().id
+        for state in (State.reading, State.queued, State.running, State.done, State.ready)
+    }
     finished = store.create_entry().id
     for state, id in ids.items():
         store.update_entry(id, state=state, choices={"measure": ["AP"]})
-    store.update_entry(finished, state=RUNNING)
+    store.update_entry(finished, state=State.running)
     store.result_folder(finished).mkdir()  # finished, and the server died before the index knew
     store.close()
     again = Store(tmp_path)
     states = {state: again.find_entry(id) for state, id in ids.items()}
     assert {state: entry.state for state, entry in states.items() if entry} == {
-        READING: INTERRUPTED, QUEUED: INTERRUPTED, RUNNING: INTERRUPTED, DONE: DONE, READY: READY,
-    }  # fmt: skip
+        State.reading: State.interrupted,
+        State.queued: State.interrupted,
+        State.running: State.interrupted,
+        State.done: State.done,
+        State.ready: State.ready,
+    }
     entry = again.find_entry(finished)
     assert entry is not None
-    assert (entry.state, entry.message) == (DONE, "")
+    assert (entry.state, entry.message) == (State.done, "")
     assert all(entry and entry.choices == {"measure": ["AP"]} for entry in states.values())
     again.close()
 

@@ -359,15 +359,16 @@ def show_comparisons(
         table: Table = pairs_table(pairs, options)
     else:
         table = _name_systems(systems_by_baseline(pairs, options), noun, options)
+    measure = facts.get("measure") or "score"
     known = {
         "procedure": pairs.procedure,
         "method": pairs.title,
         "claim": pairs.claim,
+        **{name: facts[name] for name in ("repeats", "model", "measure") if name in facts},
         "lower_is_better": pairs.lower_is_better,
         "alpha": options.alpha,
         **options.margin_facts,
     }
-    measure = facts.get("measure") or "score"
 
     def draw() -> Any:
         return (
@@ -522,5 +523,11 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
         *pairs.notes,
         *([f"moments: {options.out}"] if options.keeps_moments else []),
     ]
-    known: dict[str, Any] = {"repeats": "", "model": "", "measure": "", "items": total.n, "dropped": total.dropped}
+    known: dict[str, Any] = {
+        "repeats": "",
+        "model": "",
+        "measure": "",
+        "items": total.n,
+        "dropped": total.dropped,
+    }
     return show_comparisons(pairs, options, [pairs.summary(options.alpha)], notes, **known)
