@@ -86,7 +86,7 @@ RESULTS = {
     "leaderboard.csv": "the leaderboard as a table",
     "pairs.csv": "all pairs with differences, intervals and p-values",
     "paper.zip": "table, figure and methods paragraph for LaTeX",
-    "analysis.toml": "all settings, for shardwise compare --config",
+    "analysis.toml": "all settings, to do the same again",
     "calibration.csv": "error rates of every method as a table",
     "calibration.json": "error rates and advice, for programs",
     "repeat.json": "which numbers differ, for programs",
@@ -156,12 +156,12 @@ class Desk:
     queue: Queue
 
     def find_entry(self, id: str, *, resting: bool = False) -> Entry:
-        """Return an analysis, or refuse a name that none has, or one that a worker has where it must rest."""
+        """Return an analysis, or refuse a name that none has, or one that is under way where it must rest."""
         entry = self.store.find_entry(id)
         if entry is None:
             raise HTTPException(404, "There is no such analysis; it may have been deleted.")
         if resting and entry.moving:
-            raise HTTPException(409, "A worker has this analysis; wait, or cancel it.")
+            raise HTTPException(409, "This analysis is under way; wait, or cancel it.")
         return entry
 
     def submit_choices(self, id: str, given: Any, lane: str, *, typed: bool = False) -> None:
@@ -416,7 +416,7 @@ async def show_trust(request: Request) -> Response:
 
 
 async def show_items(request: Request) -> Response:
-    """Return the view of the items behind an answer, as the worker wrote it."""
+    """Return the view of the items behind an answer, as it was written."""
     desk, number = desk_of(request), request.query_params.get("measure", "1")
     ending = f"-{number}" if number.isdecimal() and number != "1" else ""
     path = desk.store.result_folder(desk.find_entry(id_of(request)).id) / f"items-view{ending}.html"

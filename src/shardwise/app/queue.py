@@ -19,8 +19,8 @@ from shardwise.core.processes import python_command, python_environment
 
 LONGEST_LINE = 1 << 20  # bytes that a worker says at once
 CRASHED = (
-    "The worker that had this stopped all of a sudden, perhaps for want of memory. Others are not harmed; try it with "
-    "fewer files, splits or tables."
+    "It stopped all of a sudden, perhaps for want of memory. Other analyses go on; try it with fewer files, splits or "
+    "simulated tables."
 )
 
 

@@ -360,15 +360,9 @@ def show_comparisons(
     else:
         table = _name_systems(systems_by_baseline(pairs, options), noun, options)
     measure = facts.get("measure") or "score"
-    known = {
-        "procedure": pairs.procedure,
-        "method": pairs.title,
-        "claim": pairs.claim,
-        **{name: facts[name] for name in ("repeats", "model", "measure") if name in facts},
-        "lower_is_better": pairs.lower_is_better,
-        "alpha": options.alpha,
-        **options.margin_facts,
-    }
+    known: dict[str, Any] = {"procedure": pairs.procedure, "method": pairs.title, "claim": pairs.claim}
+    known |= {name: facts[name] for name in ("repeats", "model", "measure") if name in facts}
+    known |= {"lower_is_better": pairs.lower_is_better, "alpha": options.alpha, **options.margin_facts}
 
     def draw() -> Any:
         return (

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from shardwise.core import arguments
-from shardwise.core.errors import InputError, Option, Part, refuse_unknown
+from shardwise.core.errors import InputError, Option, Part, refuse_absent_file, refuse_unknown
 from shardwise.core.extras import require_for_files
 
 
@@ -487,10 +487,10 @@ def refuse_file(value: Path) -> None:
         raise InputError("is a file, not a folder", where=str(value), remedy="name a folder")
 
 
-def refuse_absent_file(value: Path) -> None:
+def check_file(value: Path) -> None:
     """Refuse what is not a file."""
     if not value.is_file():
-        raise InputError("no such file", where=str(value), remedy="check the path")
+        raise refuse_absent_file(value)
 
 
 def check_levels(value: Any, name: str) -> None:
@@ -528,10 +528,7 @@ def check_chart(value: ChartFile) -> None:
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "alpha": partial(check_levels, name="alpha"),
     "power": partial(check_levels, name="power"),
-    **{
-        check.__name__: check
-        for check in (check_kind, check_chart, parse_range, refuse_file, refuse_absent_file)
-    },
+    **{check.__name__: check for check in (check_kind, check_chart, parse_range, refuse_file, check_file)},
     **{check.__name__: check for check in (refuse_unwritable_file, refuse_unwritable_store)},
 }
 """What refuses values, by the names that rows have for it."""
@@ -642,6 +639,8 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {}
 COMMAND_PANELS: Mapping[str, Sequence[str]] = DATA["command_panels"]
 """Commands as the help groups them."""
 GROUP_HELP: Mapping[str, str] = DATA["groups"]
+HINTS: Mapping[str, str] = DATA["hints"]
+"""What does what a word seems to ask for that is no command."""
 WITHOUT_CONFIG = frozenset({"repeat", "serve"})
 """Commands that do no analysis of their own."""
 
