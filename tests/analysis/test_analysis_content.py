@@ -165,7 +165,7 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
 
 
 def test_missing_scores_are_left_out_and_never_filled() -> None:
-    """A gap is no zero: the pair is judged on the topics that both have."""
+    """A gap is no zero: the pair is compared on the items that both have."""
     table = simulated(4).mean("shard")
     table.values[3, 2] = np.nan
     content = analyze(table)

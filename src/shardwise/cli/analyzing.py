@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from shardwise.comparing.equivalence import Equivalence
-    from shardwise.methods.mixed.fit import FactorFit
+    from shardwise.methods.mixed.fit import MixedFit
 
 READ = ("null", "tails", "density")
 """Words that say how a bootstrap distribution is read."""
@@ -137,7 +137,7 @@ def lend_cluster(options: Options) -> AbstractContextManager[Executor | None]:
 
 def compare_by_factors(
     scores: Scores, options: Options, baseline: Sequence[str] = ()
-) -> tuple[FactorFit, Comparisons]:
+) -> tuple[MixedFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
     Parameters

@@ -399,16 +399,15 @@ def parse_model(text: str) -> Model:
 
 
 def fill_gaps(scores: Scores, fill: str) -> tuple[Scores, tuple[str, ...]]:
-    """Return scores with undefined cells filled as the option says, and notes on them and on missing scores.
+    """Return scores with undefined cells filled as the option says, and notes on what was filled.
 
     A missing score is filled only by a number that was named; otherwise the fit leaves it out.
     """
     policy = parse_fill(fill)
     holes, lost = int(scores.find_undefined().sum()), int(scores.find_missing().sum())
     named = isinstance(policy, str)
-    how = "left out" if named else f"filled with {fill}"
     shown = [f"{format_count(holes, 'undefined cell')}: {fill}"] if holes and fill != "leave" else []
-    shown += [f"{format_count(lost, 'missing score')} {how}"] if lost else []
+    shown += [f"{format_count(lost, 'missing score')} filled with {fill}"] if lost and not named else []
     notes = ("; ".join(shown),) if shown else ()
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes

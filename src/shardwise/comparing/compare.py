@@ -72,22 +72,7 @@ def choose_procedure(
     repeats: str | None = None,
     model: Model | str | None = None,
 ) -> Procedure:
-    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for.
-
-    Parameters
-    ----------
-    scores : Scores
-        Scores that passed the gate.
-    method, generalize, repeats
-        As for `compare`.
-    model : Model or str, optional
-        Model of an analysis of variance, of which the method is the correction.
-
-    Returns
-    -------
-    Procedure
-        Method, correction and claim.
-    """
+    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for."""
     if repeats is not None:
         method = _choose_for_repeats(scores.dims, method if model is None else str(model), repeats)
     procedure = _use_name(scores, method) if model is None else _use_model(model, method)
@@ -312,22 +297,7 @@ def compare_moments(
     seed: int,
     lower_is_better: bool | None = None,
 ) -> Comparisons:
-    """Compare by a procedure that needs no more than moments.
-
-    Parameters
-    ----------
-    moments : ScoreMoments
-        Counts, means and cross-products.
-    method, generalize, n_resamples, seed, lower_is_better
-        As for `compare`.
-    pairs : dict
-        ``only`` and ``baseline``.
-
-    Returns
-    -------
-    Comparisons
-        The pairs asked for.
-    """
+    """Compare by a procedure that needs no more than moments."""
     from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 
     usual = DEFAULTS[TABLE].procedure

@@ -399,8 +399,8 @@ def write_pairs(analysis: Analysis) -> list[str]:
     lines = []
     if len(analysis.comparisons) > 1 and not analysis.baselines:
         critical = ""
-        if analysis.lead.has_common_width:
-            smallest = format_number(analysis.lead.critical_difference, analysis.decimals)
+        smallest = format_number(analysis.lead.critical_difference, analysis.decimals)
+        if analysis.lead.has_common_width and float(smallest.replace(",", "")) > 0.0:
             critical = f"; any gap of {smallest} or more is significant"
         lines.append(f"{count_pairs(analysis.lead)}{critical}.")
     for other in analysis.results_in_order[1:]:
@@ -410,6 +410,12 @@ def write_pairs(analysis: Analysis) -> list[str]:
             lines.append(f"The same pairs differ for {other.claim}.")
         else:
             lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
+    if analysis.n_labelled:
+        lines.append(
+            "Every mean and every difference is corrected by people's scores by itself, so that differences may"
+            " deviate from those of the means."
+        )
+    lines += [remark.text for remark in analysis.remarks if remark.kind == "identical systems"]
     return lines + _write_ratio(analysis)
 
 
@@ -564,7 +570,10 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
     here = analysis.format_count(tie.items, "topic")
     here += f" with {format_count(tie.repeats, repeat)} each" if tie.repeats > 1 else ""
     power = f"{format_percent(POWER)} power"
+    low, high = analysis.item_scores.measure.range or (-np.inf, np.inf)
     first = f"{here} detect a difference of {tie.detectable:.2g} with {power}."
+    if tie.detectable > high - low:
+        first = f"{here} are too few to detect any difference with {power}."
     step = _write_settling(tie, analysis, power)
     # the figures of the command, which gets the difference as it is printed
     planned = bool(command) and tie.paired

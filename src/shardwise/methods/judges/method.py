@@ -66,23 +66,6 @@ def prediction_powered(
 ) -> Powered:
     """Means over items of (…, T) scores of which people gave some.
 
-    Parameters
-    ----------
-    judge
-        Scores, or differences of two systems, by the judge; an item that the judge lacks (NaN) is left out.
-    human
-        The same by people; NaN where nobody looked. Who looked at what must not depend on the scores.
-    weight
-        λ; the one of least variance where it is left out.
-    ddof
-        1 for unbiased variances; 0 for those of ppi-python, which are too small for few labels.
-    cluster
-        (T,) number of each item's cluster, where items come in clusters.
-    task
-        (T,) number of each item's task, where the mean is that of tasks that count alike.
-    width
-        Width of the range of scores, for items without clusters; 0 where it is not known.
-
     >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
     >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
     0.4667
@@ -200,17 +183,6 @@ def _marked_variance(x: Floats, which: Bools, ddof: int) -> Floats:
 
 def variance_with_labels(labels: Floats, items: int, variance: Floats, correlation: Floats) -> Floats:
     """Variance of a prediction-powered mean with so many labels: σ_h²·((1 - ρ²)/n + ρ²/T), λ at its best.
-
-    Parameters
-    ----------
-    labels
-        n, of all T items.
-    items
-        T.
-    variance
-        σ_h², of a score by people.
-    correlation
-        ρ, of people and judge.
 
     >>> variance_with_labels(np.array([50.0, 100.0]), 100, np.array(1.0), np.array(0.8))
     array([0.0136, 0.01  ])

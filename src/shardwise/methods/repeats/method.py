@@ -207,18 +207,7 @@ def topic_sd(tables: Tables) -> Floats:
 
 
 def require_runs(tables: Tables) -> InstanceSpread:
-    """Return how scores vary over instances, or refuse systems of which a single instance shows nothing of it.
-
-    Parameters
-    ----------
-    tables : Tables
-        Tables with instances, of the systems that are compared.
-
-    Returns
-    -------
-    InstanceSpread
-        Each system's own mean squares.
-    """
+    """Return how scores vary over instances, or refuse systems of which a single instance shows nothing of it."""
     spread = spread_of(tables)
     single = np.flatnonzero(spread.borrowed.any(axis=0))
     if not single.size:
