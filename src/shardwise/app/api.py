@@ -8,7 +8,7 @@ from typing import Any
 
 import shardwise
 from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, ROWS
-from shardwise.app.store import State, Trust
+from shardwise.app.store import Stage
 
 REFUSALS = {
     "400": "Cannot be understood.",
@@ -101,7 +101,7 @@ def _list_schemas() -> dict[str, Any]:
         for name, option in rows.items()
         if option.kind in kinds
     }
-    known = {"kind": {"enum": list(ALLOWED)}, "state": {"enum": list(State)}, "created": number}
+    known = {"kind": {"enum": list(ALLOWED)}, "state": {"enum": list(Stage)}, "created": number}
     listed: dict[str, Any] = {name: known.get(name, text) for name in LISTED}
     analysis = {
         **listed,
@@ -109,7 +109,7 @@ def _list_schemas() -> dict[str, Any]:
         "choices": {"type": "object", "additionalProperties": {"type": "array", "items": text}},
         "progress": {"type": ["object", "null"]},
         "reading": {"type": ["object", "null"]},
-        "trust": {"enum": list(Trust)},
+        "trust": {"enum": ["none", "simulating", "simulated"]},
         "results": {"type": "array", "items": text},
     }
     return {

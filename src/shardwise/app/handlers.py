@@ -41,7 +41,7 @@ from shardwise.app.choices import (
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.guard import is_program
 from shardwise.app.queue import READ, RUN, TRUST, Queue
-from shardwise.app.store import Entry, Settings, State, Store, Trust, read_json
+from shardwise.app.store import Entry, Settings, Stage, Store, read_json
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name
@@ -167,7 +167,7 @@ class Desk:
     def submit_choices(self, id: str, given: Any, lane: str, *, typed: bool = False) -> None:
         """Have the files read or the analysis run, as it is chosen; numbers that were typed are texts."""
         entry, reading = self.find_entry(id, resting=True), self.store.read_reading(id)
-        if entry.state == State.done:
+        if entry.state == Stage.done:
             raise HTTPException(409, "This analysis is finished; change its settings in a new one.")
         if lane == RUN and reading.get("problem"):
             raise HTTPException(409, f"The files could not be read: {reading['problem']}")
@@ -190,8 +190,8 @@ class Desk:
     def describe_trust(self, entry: Entry) -> str:
         """Return whether the error rates of an analysis are there, being simulated, or neither."""
         if self.queue.describe_progress(entry.id).get("lane") == TRUST:
-            return Trust.simulating
-        return Trust.simulated if self.read_summary(entry.id).get("trust") else Trust.none
+            return "simulating"
+        return "simulated" if self.read_summary(entry.id).get("trust") else "none"
 
     def read_summary(self, id: str) -> dict[str, Any]:
         """Return what the page shows of an analysis that is done."""
@@ -273,7 +273,7 @@ async def answer_entry(
         others=[
             other
             for other in desk.store.list_entries()
-            if other.kind == entry.kind == "compare" and other.state == State.done
+            if other.kind == entry.kind == "compare" and other.state == Stage.done
         ],
     )
 
@@ -351,7 +351,7 @@ async def put_file(request: Request) -> Response:
     """Take one file, streamed to the disk, for an analysis that has not been read."""
     desk, length = desk_of(request), request.headers.get("content-length", "0")
     entry, limit = desk.find_entry(id_of(request)), desk.settings.limit
-    if entry.state != State.draft:
+    if entry.state != Stage.draft:
         raise HTTPException(409, "The files of this analysis are complete; start a new one.")
     folder, name = desk.store.input_folder(entry.id), str(request.path_params["name"])
     try:
@@ -407,9 +407,9 @@ async def show_trust(request: Request) -> Response:
         await desk.cancel_entry(id)
     elif request.method == "POST":
         entry = desk.find_entry(id, resting=True)
-        if entry.state != State.done or entry.kind != "compare":
+        if entry.state != Stage.done or entry.kind != "compare":
             raise HTTPException(409, "Error rates are simulated once a comparison is done.")
-        if desk.describe_trust(entry) != Trust.none:
+        if desk.describe_trust(entry) != "none":
             raise HTTPException(409, "The error rates of this analysis are simulated already.")
         desk.queue.submit_entry(entry, TRUST)
     return await answer_entry(request, "trust.html")
@@ -429,7 +429,7 @@ async def get_result(request: Request) -> Response:
     """Return what came out, as JSON: for a comparison what ``report.json`` holds."""
     desk = desk_of(request)
     entry = desk.find_entry(id_of(request))
-    if entry.state != State.done:
+    if entry.state != Stage.done:
         raise HTTPException(409, f"The analysis is not done: {entry.state}. {entry.message}".strip())
     return FileResponse(desk.find_result(entry.id, RESULT[entry.kind]), media_type="application/json")
 
@@ -479,7 +479,7 @@ async def show_compared(request: Request) -> Response:
     if len(chosen) != 2:
         return await list_analyses(request, 400, problem="Choose two analyses to compare.")
     entries = [desk.find_entry(id) for id in chosen]
-    if any(entry.kind != "compare" or entry.state != State.done for entry in entries):
+    if any(entry.kind != "compare" or entry.state != Stage.done for entry in entries):
         raise HTTPException(409, "Only comparisons that are done can be compared.")
     # the older one first, unless the order was chosen
     if "order" not in request.query_params:
@@ -507,7 +507,7 @@ async def show_plan(request: Request) -> Response:
     sources = [
         {"id": entry.id, "title": entry.title, **plan}
         for entry in desk.store.list_entries()
-        if entry.state == State.done and (plan := desk.read_summary(entry.id).get("plan"))
+        if entry.state == Stage.done and (plan := desk.read_summary(entry.id).get("plan"))
     ]
     chosen = planning.PlanForm.parse_query(request.query_params, sources)
     try:

@@ -23,7 +23,7 @@ from shardwise.core.errors import InputError, Option
 Choices = dict[str, list[str]]
 
 
-class State(StrEnum):
+class Stage(StrEnum):
     """How an analysis stands."""
 
     draft = "draft"
@@ -35,14 +35,6 @@ class State(StrEnum):
     failed = "failed"
     cancelled = "cancelled"
     interrupted = "interrupted"
-
-
-class Trust(StrEnum):
-    """What there is of the error rates of an analysis."""
-
-    none = "none"
-    simulating = "simulating"
-    simulated = "simulated"
 
 
 TABLE = """
@@ -147,7 +139,7 @@ class Entry:
     @property
     def moving(self) -> bool:
         """Whether a process has it, or will have."""
-        return self.state in (State.reading, State.queued, State.running)
+        return self.state in (Stage.reading, Stage.queued, Stage.running)
 
 
 class Store:
@@ -188,10 +180,10 @@ class Store:
         # what was under way when the last server stopped is finished if its results are there, and else says so
         for entry in self.list_entries():
             if entry.moving:
-                finished = entry.state != State.reading and self.result_folder(entry.id).is_dir()
+                finished = entry.state != Stage.reading and self.result_folder(entry.id).is_dir()
                 self.update_entry(
                     entry.id,
-                    state=State.done if finished else State.interrupted,
+                    state=Stage.done if finished else Stage.interrupted,
                     message="" if finished else STOPPED,
                 )
 
@@ -202,9 +194,9 @@ class Store:
 
     def create_entry(self, kind: str = "compare") -> Entry:
         """Make room for a new analysis."""
-        entry = Entry(secrets.token_hex(8), time.time(), kind, State.draft, "", "", {})
+        entry = Entry(secrets.token_hex(8), time.time(), kind, Stage.draft, "", "", {})
         self.input_folder(entry.id).mkdir(parents=True)
-        row = (entry.id, entry.created, kind, State.draft, "", "", "{}")
+        row = (entry.id, entry.created, kind, Stage.draft, "", "", "{}")
         self._index.execute("INSERT INTO analyses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return entry
 
@@ -222,7 +214,7 @@ class Store:
         read = self.entry_folder(entry.id) / "reading.json"
         if read.is_file():
             _link_or_copy(read, self.entry_folder(made.id) / "reading.json")
-        return self.update_entry(made.id, state=State.ready, title=entry.title, choices=entry.choices)
+        return self.update_entry(made.id, state=Stage.ready, title=entry.title, choices=entry.choices)
 
     def find_entry(self, id: str) -> Entry | None:
         """Return an analysis, if there is one by this name."""
