@@ -20,7 +20,7 @@ from fuzz.mutate import minimised
 from fuzz.nulls import SHAPES, exceeds_limit, has_circle, run_shape
 from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
-from shardwise.cli.commands import list_commands
+from shardwise.cli.options import list_commands
 from shardwise.io.files import PADDING
 
 FEW = {"workbook": 3, "foreign": 2, "line": 8, "commands": 6, "changes": 4, "formats": 2}

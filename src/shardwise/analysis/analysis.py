@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardwise.analysis.diagnostics import Remark, Residuals
-from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
 from shardwise.analysis.power import (
     POWER,
     OpenTie,
@@ -21,11 +20,8 @@ from shardwise.analysis.power import (
     settle_tie,
     settle_unpaired_tie,
 )
-from shardwise.analysis.provenance import Hashed, Recipe
-from shardwise.analysis.slices import Slices
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
@@ -39,7 +35,11 @@ from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
+    from shardwise.analysis.items import ItemMatrix, Items
     from shardwise.analysis.leaderboard import Leaderboard
+    from shardwise.analysis.provenance import Hashed, Recipe
+    from shardwise.analysis.slices import Slices
+    from shardwise.comparing.over_splits import SplitNoise
 
 
 MOST_GROUPS = 12
@@ -222,9 +222,12 @@ class PairResult(Worded):
         return self.pairs.intervals(1.0 - self.alpha, kind).loc[list(self.names)]
 
     @cached_property
-    def pair_table(self) -> pd.DataFrame:
-        """All pairs with the confidence intervals of their differences."""
-        return self.pairs.to_frame(1.0 - self.alpha)
+    def _pair_columns(self) -> dict[str, Any]:
+        return self.pairs.list_pairs(self.alpha)
+
+    def pair_row(self, k: int) -> dict[str, Any]:
+        """Return a pair with the confidence interval of its difference."""
+        return {name: values[k] for name, values in self._pair_columns.items()}
 
     @cached_property
     def half_widths(self) -> Floats:
@@ -523,7 +526,7 @@ class Analysis(Worded):
         present = find_present_design(self)
         if self.analysed.unpaired and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
-            row = self.lead.pair_table.iloc[k]
+            row = self.lead.pair_row(k)
             if not float(row["se"]) > 0.0:
                 # nothing varies, so that nothing is known to plan with
                 return None
@@ -558,6 +561,8 @@ class Analysis(Worded):
         """
         old = b or next((name for name in self.baselines if name != a), None)
         new = a or next(name for name in self.systems if name != old)
+        from shardwise.analysis.items import list_items
+
         return list_items(
             self.item_scores, new, old or next(name for name in self.systems if name != new), margin
         )
@@ -570,6 +575,8 @@ class Analysis(Worded):
         ItemMatrix
             Items × systems, and the difficulty of each item.
         """
+        from shardwise.analysis.items import make_item_matrix
+
         return make_item_matrix(self.item_scores, self.systems)
 
     def report(self, path: str | os.PathLike[str]) -> None:

@@ -21,13 +21,10 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
-from shardwise.analysis.slices import compare_slices
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
-from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
@@ -41,8 +38,6 @@ from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.planning.variances import repeat_components
-from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
 
@@ -237,6 +232,8 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     name = chosen.measure or table.measure.name
     slices = None
     if by:
+        from shardwise.analysis.slices import compare_slices
+
         how: dict[str, Any] = {
             "alpha": alpha,
             "measure": name,
@@ -302,7 +299,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             **(chosen.settings or {}),
             "scores_sha256": scores_hash(given),
         },
-        inputs=hash_files(chosen.inputs),
+        inputs=hash_files(chosen.inputs) if chosen.inputs else (),
         versions=list_versions(),
         recipe=chosen.recipe,
         leads=lead.key,
@@ -380,6 +377,8 @@ def _describe_repeats(
     except InputError:  # no system has a second instance
         return None, []
     declared = chosen.repeats is not None or chosen.method is not None
+    from shardwise.planning.variances import repeat_components
+
     components = None
     with suppress(InputError):  # seeds have gaps
         components = repeat_components(table, kind)[0]
@@ -421,8 +420,12 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 
     A missing score is filled only by a number that was named.
     """
+    if not table.has_gaps:
+        return table, 0, fill if isinstance(fill, str) else f"{fill:g}"
+    from shardwise.scoring.undefined import fill_undefined
+
     if not isinstance(fill, str):
-        return (fill_undefined(table, fill) if table.has_gaps else table), 0, f"{fill:g}"
+        return fill_undefined(table, fill), 0, f"{fill:g}"
     undefined = table.find_undefined()
     if fill == "leave" or not undefined.any():
         return table, 0, fill
@@ -435,6 +438,10 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 def _summarize_splits(
     table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
+    # Loaded here, since most tables have no splits.
+    from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
+    from shardwise.comparing.stability import stability_of
+
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,10 @@ from shardwise.methods.names import Procedure
 from shardwise.stats.corrections import check_correction, correction_title
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from shardwise.comparing.equivalence import Equivalence
-    from shardwise.methods.mixed.fit import FactorFit
+    from shardwise.methods.mixed.fit import MixedFit
 
 READ = ("null", "tails", "density")
 """Words that say how a bootstrap distribution is read."""
@@ -57,7 +59,6 @@ def analyze_measures(
     reader: InputReader,
     read: Read,
     *,
-    executor: Executor | None = None,
     report: bool = False,
     calibration: int | None = 0,
     **others: Any,
@@ -70,8 +71,6 @@ def analyze_measures(
         Options of a command.
     reader, read : InputReader, Read
         The input.
-    executor : Executor, optional
-        Where to resample and simulate.
     report : bool
         Whether a report is written, which records what makes it again.
     calibration : int or None
@@ -110,24 +109,35 @@ def analyze_measures(
         **others,
     }
     analyses = []
-    for name in measures:
-        if words := parse_bootstrap(options.method):
-            procedure = bootstrap_procedure(words, options, read.tables[name].dims)
-            choices |= {"model": None, "method": procedure}
-        with show_progress(f"{name}: comparing", options.quiet) as bar:
-            analysis = analyze(read.tables[name], executor=executor, progress=bar, **choices)
-        if options.resamples is not None and analysis.lead.n_resamples is None:
-            raise InputError(
-                f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
-                remedy="remove it, or choose another --method",
-            )
-        analyses.append(record_recipe(analysis, options, reader, read, calibration) if report else analysis)
+    with lend_cluster(options) as executor:
+        for name in measures:
+            if words := parse_bootstrap(options.method):
+                procedure = bootstrap_procedure(words, options, read.tables[name].dims)
+                choices |= {"model": None, "method": procedure}
+            with show_progress(f"{name}: comparing", options.quiet) as bar:
+                analysis = analyze(read.tables[name], executor=executor, progress=bar, **choices)
+            if options.resamples is not None and analysis.lead.n_resamples is None:
+                raise InputError(
+                    f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
+                    remedy="remove it, or choose another --method",
+                )
+            made = record_recipe(analysis, options, reader, read, calibration) if report else analysis
+            analyses.append(made)
     return analyses
+
+
+def lend_cluster(options: Options) -> AbstractContextManager[Executor | None]:
+    """Return the executor of the cluster that the options name, loaded where they name one."""
+    if options.cluster is None:
+        return nullcontext()
+    from shardwise.cli.cluster import on_cluster
+
+    return on_cluster(options.cluster, options.quiet)
 
 
 def compare_by_factors(
     scores: Scores, options: Options, baseline: Sequence[str] = ()
-) -> tuple[FactorFit, Comparisons]:
+) -> tuple[MixedFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
     Parameters

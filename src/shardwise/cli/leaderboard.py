@@ -14,7 +14,6 @@ from shardwise.cli.analyzing import (
     list_files,
     test_margin,
 )
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps
 from shardwise.cli.options import Format
@@ -48,10 +47,7 @@ def rank_systems(options: Options) -> Result:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
         # A page names its files.
         inputs = list_files(options, reader, read.files) if options.chosen_format is Format.html else ()
-        with on_cluster(options.cluster, options.quiet) as executor:
-            analyses = analyze_measures(
-                options, reader, read, executor=executor, baseline=None, inputs=inputs
-            )
+        analyses = analyze_measures(options, reader, read, baseline=None, inputs=inputs)
         board, pairs = leaderboard(*analyses, baseline=options.baseline or None), analyses[0].comparisons
         gaps = dict.fromkeys(
             note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]
@@ -107,8 +103,7 @@ def write_files(options: Options) -> list[Result]:
     validate_choice(options.table, "table", tuple(WIDTHS))
     reader = InputReader(options).check()
     read = reader.read_input()
-    with on_cluster(options.cluster, options.quiet) as executor:
-        analyses = analyze_measures(options, reader, read, executor=executor)
+    analyses = analyze_measures(options, reader, read)
     files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
     options = options.for_measure(analyses[0].measure)

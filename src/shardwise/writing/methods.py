@@ -103,7 +103,7 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
         sentences.append(
             (
                 f"{first.format_count(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
-                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; normal scores)",
+                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; assuming normal scores)",
                 (),
             )
         )
@@ -123,7 +123,7 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
             for analysis in analyses
         ]
     )
-    text = f"We scored {systems} on {topics} with {measures}"
+    text = f"We compared {systems} on {topics} by {measures}"
     if first.n_labelled:
         return f"{text}; people labelled {first.format_count(first.n_labelled, 'topic')} as well", ()
     if first.instances is not None:
@@ -233,7 +233,7 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
 
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
-    row, digits = result.pair_table.iloc[0], analysis.decimals
+    row, digits = result.pair_row(0), analysis.decimals
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]

@@ -71,10 +71,10 @@ def answer_html(analysis: Analysis) -> str:
     ]
     if step := answer.write_next_step(analysis):
         last.append(escape(escape_controls(step)))
-    board = analysis.leaderboard().format_table() if not analysis.baselines else show_table(
+    board = analysis.leaderboard().format_table() if not analysis.baselines else pd.DataFrame(show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
-    )  # fmt: skip
+    ))  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
     forest = render_image(
         analysis.plot("forest", most=MOST_DRAWN),

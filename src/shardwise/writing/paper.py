@@ -196,7 +196,7 @@ def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
     over = first.format_count(first.topics, "topic")
     several = "each measure separately" if len(analyses) > 1 else ""
     test = escape_tex(first.procedure.plain_title, 120)
-    level = rf"$p \le {first.alpha:g}$"
+    level = rf"$p < {first.alpha:g}$"
     claim = escape_tex(answer.describe_claim(first.lead, first), 200)
     text = rf"Mean scores of {len(first.systems):,} {systems} on {escape_tex(over)}; the best in bold."
     if lower := [item.measure for item in analyses if item.comparisons.lower_is_better]:
@@ -363,7 +363,7 @@ def pairs_latex(content: Analysis) -> str:
     which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
     caption = (
         rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
-        rf" $^{{*}}$ $p \le {content.alpha:g}$."
+        rf" $^{{*}}$ $p < {content.alpha:g}$."
     )
     return set_table(columns, caption, "tab:pairs")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from shardwise.analysis.analysis import PairResult
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
+from shardwise.core.text import list_columns
 from shardwise.writing.answer import (
     join_names,
     write_answer,
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 KINDS = {"mean": "number", "difference": "signed"}
 
 
-def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
+def tabulate_systems(pairs: Comparisons, alpha: float) -> dict[str, list[Any]]:
     """Return the systems, best first: `system, mean, lower, upper`, and `rank_best, rank_worst, group` of all pairs.
 
     Parameters
@@ -41,16 +44,16 @@ def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        One row a system; without groups where there are more than twelve.
+    dict
+        The columns, one value a system; without groups where there are more than twelve.
     """
-    frame = pairs.intervals(1.0 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    if not pairs.complete:
-        return frame
-    ranks = pairs.ranks(1.0 - alpha).reset_index(drop=True)
-    frame = frame.join(ranks[["rank_best", "rank_worst"]])
-    letters = PairResult(pairs=pairs, alpha=alpha).letters
-    return frame if letters is None else frame.assign(group=["".join(names) for names in letters])
+    columns = {
+        "mean" if name == "estimate" else name: list(values)
+        for name, values in pairs.list_systems(alpha).items()
+        if name != "rank"
+    }
+    letters = PairResult(pairs=pairs, alpha=alpha).letters if pairs.complete else None
+    return columns if letters is None else columns | {"group": ["".join(names) for names in letters]}
 
 
 def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: float) -> pd.DataFrame:
@@ -93,12 +96,14 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     return pd.concat(tables, ignore_index=True)
 
 
-def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0) -> pd.DataFrame:
+def show_table(
+    table: Mapping[str, Sequence[Any]] | pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0
+) -> dict[str, list[str]]:
     """Return a table of systems as people read it: one column for an interval, one for a rank range.
 
     Parameters
     ----------
-    frame : DataFrame
+    table : DataFrame or dict of columns
         As `tabulate_systems` or `tabulate_baselines` make it.
     alpha : float
         One less the level of the intervals.
@@ -109,14 +114,15 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
 
     Returns
     -------
-    DataFrame
-        Texts.
+    dict
+        Columns of texts.
     """
+    frame = list_columns(table)
     # only differences have a verdict
-    verdicts = list(frame["verdict"]) if "verdict" in frame.columns else [""] * len(frame)
+    verdicts = frame.get("verdict", [""] * len(frame["system"]))
     columns = []
-    for name in frame.columns:
-        column = TypedColumn(str(name), list(frame[name]), KINDS.get(name, "text"), decimals)
+    for name, values in frame.items():
+        column = TypedColumn(name, values, KINDS.get(name, "text"), decimals)
         if name == "lower":
             found = [verdict in ("better", "worse") for verdict in verdicts]
             limits = list(zip(frame["lower"], frame["upper"], found, strict=True))
@@ -127,16 +133,15 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
             column = TypedColumn("win rate", [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates])
         elif name == "p_adjusted":
-            tested = frame["lower"].notna() | frame[name].notna()
-            shown = zip(frame[name], tested, strict=True)
+            tested = zip(values, np.isfinite(frame["lower"]) | np.isfinite(values), strict=True)
             column = TypedColumn(
-                "p", [format_p(p, resolution) if known else "not tested" for p, known in shown]
+                "p", [format_p(p, resolution) if known else "not tested" for p, known in tested]
             )
         elif name == "verdict":
             column = TypedColumn("", [MARKS[verdict] for verdict in verdicts])
         if name not in ("upper", "rank_worst", "win_lower", "win_upper"):
             columns.append(column)
-    return show_columns(columns)
+    return {str(column.head): column.show() for column in columns}
 
 
 def show_leaderboard(board: Leaderboard) -> pd.DataFrame:

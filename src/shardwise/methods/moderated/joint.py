@@ -131,7 +131,7 @@ def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float | None = None) -> 
         np.full(ia.size, float(gram.n)),
         every,
         pair_variances(gram, ia, ib),
-        np.asarray(2.0 * interaction_square(gram.margins) / (df * (systems - 1.0))),
+        np.asarray(2.0 * interaction_square(gram) / (df * (systems - 1.0))),
         every * (systems - 2.0),
         d0,
     )
@@ -157,7 +157,7 @@ def normal_limit(
     array([0.288, 0.001, 0.001])
     """
     systems = len(gram.mean)
-    values, vectors = np.linalg.eigh(gram.cross / (gram.n * (gram.n - 1.0)))
+    values, vectors = np.linalg.eigh(gram.products / (gram.n * (gram.n - 1.0)))
     precision = np.zeros((systems, systems))
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]
@@ -255,18 +255,6 @@ def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:
     All pairs: without topic means the mean over pairs is 2/(R - 1) times the sum over systems. All pairs with one
     common system: less that system, it is 1/(R - 1) times.
 
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, none missing.
-    ia, ib : array of int
-        (P,) systems of each pair.
-
-    Returns
-    -------
-    tuple of array and float
-        (T, R) centred scores, and the factor.
-
     >>> z, pooling = centre_pairs(np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 5.0]]), np.array([0, 2]), np.array([1, 1]))
     >>> float((z**2).sum(axis=0).sum() * pooling)  # of differences 1, 2 and 3, 5
     1.25
@@ -289,26 +277,7 @@ SINGLE_BLOCK = 4_000_000
 def resample_single(
     y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
 ) -> Floats | None:
-    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`.
-
-    Parameters
-    ----------
-    y : array
-        (T, R) scores.
-    ia, ib : array of int
-        (P,) systems of each pair.
-    t : array
-        (P,) observed statistics.
-    key, n_resamples
-        As for `resample_topics`.
-    d0 : float
-        Prior degrees of freedom.
-
-    Returns
-    -------
-    array or None
-        (P,) p-values (1 + #{|t*| ≥ |t|})/(B + 1); None where scores are missing or pairs are too many.
-    """
+    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`."""
     if np.isnan(y).any() or float(t.size) * n_resamples > MOST_SINGLE:
         return None
     z, pooling = centre_pairs(y, ia, ib)
