@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import shardwise
-from shardwise.cli.commands import COMMANDS, list_commands
+from shardwise.cli.options import COMMANDS, list_commands
 from shardwise.cli.parsing import SHARED, AnalysisFile, to_toml
 from shardwise.core.errors import InputError
 

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from command_line import shardwise
-from shardwise.cli.commands import COMMANDS, list_commands, list_options
-from shardwise.cli.options import BUILT_IN, COMMON, TABLE
+from shardwise.cli.options import BUILT_IN, COMMANDS, COMMON, TABLE, list_commands, list_options
 from shardwise.cli.parsing import list_rows
 
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")

@@ -393,7 +393,7 @@ class SplitResult:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis(Worded):
     """Which systems differ, what may be claimed, and how far that can be trusted.
 
@@ -546,6 +546,11 @@ class Analysis(Worded):
         OpenTie or None
             None where no tie is open, or nothing is known to plan with.
         """
+        return self._open_tie
+
+    @cached_property
+    def _open_tie(self) -> OpenTie | None:
+        """The tie, planned for once: the text, the page and its files all show it."""
         tie = find_closest_tie(self.lead, self.baselines)
         if tie is None or self.alpha >= POWER / 2:
             return None

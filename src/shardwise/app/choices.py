@@ -8,8 +8,7 @@ from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
-from shardwise.cli.commands import list_commands
-from shardwise.cli.options import Param
+from shardwise.cli.options import Param, list_commands
 from shardwise.cli.parsing import parse_texts
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown

@@ -21,17 +21,16 @@ from shardwise.app.summaries import describe_calibration_page, summarize_analysi
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
-from shardwise.cli.checking import describe_calibration
-from shardwise.cli.commands import list_commands
+from shardwise.cli.checking import calibrate_methods as run_calibrate
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, list_commands
 from shardwise.cli.output import Listener, emit, redirect_progress, render_table
 from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.io.scores import read_scores
-from shardwise.lab.calibrate import calibrate
+from shardwise.lab.calibrate import Calibration
 from shardwise.writing.answer import write_title
 from shardwise.writing.downloads import dump_json, report_json
 from shardwise.writing.embedded import read_report
@@ -227,37 +226,26 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
         Called with the progress.
     """
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
-    options = call_command(CALIBRATE, inputs, choices)
-    opt.parse_fill(options.fill)
-    read = opt.InputReader(options).check().read_input(one=True)
-    scores, gaps = opt.fill_gaps(read.pick_measure(), options.fill)
-    if "split" in scores.dims and scores.sizes["split"] == 1:
-        scores = scores.select(split=0)
-    nouns = dict(scores.nouns)
-    lab = calibrate(
-        scores,
-        options.method or None,
-        alpha=options.alpha,
-        repetitions=options.repetitions,
-        budget=options.budget,
-        seed=options.seed,
-        progress=lambda done, total: tell("simulating", done, total),
-        watch=lambda some: write_atomically(
-            "partial.json", dump_json(describe_calibration_page(some, nouns, final=False)).encode()
-        ),
-    )
+    options = call_command(CALIBRATE, inputs, choices).change(format=Format.json)
+
+    def watch(some: Calibration, nouns: Mapping[str, str]) -> None:
+        shown = describe_calibration_page(some, nouns, final=False)
+        write_atomically("partial.json", dump_json(shown).encode())
+
+    result = run_calibrate(options, watch, statements=False)
+    lab, nouns = result.source
+    assert result.table is not None
     with _collect_results() as folder:
-        facts, notes = describe_calibration(lab), (*read.notes, *gaps)
-        shown = render_table(
-            lab.to_frame(),
-            Format.json,
-            title=lab.text(command=True),
-            notes=notes,
-            facts=facts,
-            command=CALIBRATE.title,
-        )
-        (folder / "calibration.json").write_text(shown)
-        (folder / "calibration.csv").write_text(render_table(lab.to_frame(), Format.csv))
+        for format in (Format.json, Format.csv):
+            text = render_table(
+                result.table,
+                format,
+                title=result.lines[0],
+                notes=result.notes,
+                facts=result.facts,
+                command=CALIBRATE.title,
+            )
+            (folder / f"calibration.{format}").write_text(text)
         (folder / "summary.json").write_text(dump_json(describe_calibration_page(lab, nouns)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
     return f"Error rates on data like yours: {sizes}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -363,36 +363,54 @@ def planning_command(options: Options, measure: str) -> str:
     return f"shardwise design power {write_paths(options.inputs)}{named}"
 
 
-def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> Result:
-    """Return the comparison by a mixed model with random factors."""
-    options = options.for_measure(scores.measure.name)
-    fit, pairs = compare_by_factors(scores, options, options.baseline)
-    measure = scores.measure.name
+def show_comparisons(
+    pairs: Comparisons,
+    options: Options,
+    lines: Sequence[str],
+    notes: Sequence[str] = (),
+    *,
+    noun: str = "system",
+    by_pairs: bool | None = None,
+    **facts: Any,
+) -> Result:
+    """Return a comparison that is no analysis: its pairs or systems, with the test of a margin where there is one."""
     tested = test_margin(pairs, options)
-    nouns = scores.nouns
+    lines = [*lines, *([] if tested is None else [str(tested)])]
+    if _shows_pairs(options) if by_pairs is None else by_pairs:
+        table: Table = pairs_table(pairs, options)
+    else:
+        table = _name_systems(systems_by_baseline(pairs, options), noun, options)
+    measure = facts.get("measure") or "score"
+    known: dict[str, Any] = {"procedure": pairs.procedure, "method": pairs.title, "claim": pairs.claim}
+    known |= {name: facts[name] for name in ("repeats", "model", "measure") if name in facts}
+    known |= {"lower_is_better": pairs.lower_is_better, "alpha": options.alpha, **options.margin_facts}
+
+    def draw() -> Any:
+        return (
+            pairs.plot(level=1.0 - options.alpha, measure=measure)
+            if tested is None
+            else tested.plot(measure=measure)
+        )
+
+    return Result(tuple(lines), table, tuple(notes), facts=known | facts, chart=draw)
+
+
+def _show_factors(options: Options, scores: Scores, notes: Sequence[str]) -> Result:
+    """Return the comparison by a mixed model with random factors."""
+    measure, nouns = scores.measure.name, scores.nouns
+    fit, pairs = compare_by_factors(scores, options, options.baseline)
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
-    by_pairs = _shows_pairs(options)
-    frame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
-    facts = {
-        "procedure": "",
-        "method": pairs.title,
-        "claim": pairs.claim,
-        "model": f"mixed, random {', '.join(options.random)}",
-        "measure": measure,
-        "lower_is_better": pairs.lower_is_better,
-        "alpha": options.alpha,
-        **options.margin_facts,
-        "variance_components": dict(parts),
-    }
-    level = 1.0 - options.alpha
-    drawn = partial(pairs.plot, level=level) if tested is None else tested.plot
-    return Result(
-        (pairs.summary(options.alpha, measure), *([] if tested is None else [str(tested)])),
-        frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
+    return show_comparisons(
+        pairs,
+        options.for_measure(measure),
+        [pairs.summary(options.alpha, measure)],
         (*notes, *fit.notes, f"standard deviations: {shares}"),
-        facts=facts,
-        chart=lambda: drawn(measure=measure),
+        noun=nouns.get("system", "system"),
+        procedure="",
+        model=f"mixed, random {', '.join(options.random)}",
+        measure=measure,
+        variance_components=dict(parts),
     )
 
 
@@ -511,21 +529,20 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     )
     if options.keeps_moments:
         total.save(options.out)
-    table = pairs_table(pairs, options) if _shows_pairs(options) else systems_by_baseline(pairs, options)
-    facts = {
-        "procedure": pairs.procedure,
-        "method": pairs.title,
-        "claim": pairs.claim,
+    notes = [
+        f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",
+        *(
+            [f"{format_count(total.dropped, total.item)} without a score of every system left out"]
+            * (total.dropped > 0)
+        ),
+        *pairs.notes,
+        *([f"moments: {options.out}"] if options.keeps_moments else []),
+    ]
+    known: dict[str, Any] = {
         "repeats": "",
         "model": "",
         "measure": "",
-        "lower_is_better": pairs.lower_is_better,
-        "alpha": options.alpha,
         "items": total.n,
         "dropped": total.dropped,
     }
-    read = (f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",)
-    dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
-    saved = (f"moments: {options.out}",) if options.keeps_moments else ()
-    notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
-    return Result((pairs.summary(options.alpha),), table, notes, facts=facts)
+    return show_comparisons(pairs, options, [pairs.summary(options.alpha)], notes, **known)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from shardwise import plot
-from shardwise.cli.conditions import Situation, split_variances
 from shardwise.cli.inputs import InputReader, Read
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, Situation, split_variances
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun

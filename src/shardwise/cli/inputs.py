@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardwise.cli.conditions import Situation
-from shardwise.cli.options import MOMENTS, parse_proportions, parse_range, parse_words
+from shardwise.cli.options import MOMENTS, Situation, parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.claim import format_count

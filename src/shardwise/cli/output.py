@@ -75,6 +75,8 @@ class Result:
         Files that were written.
     code : int
         Exit code.
+    source : object
+        What the library returned, for pages that show more of it.
     """
 
     lines: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Result:
     page: str = ""
     written: tuple[Path, ...] = ()
     code: int = 0
+    source: Any = None
 
 
 def emit(result: Result, options: Options) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from shardwise import plot
 from shardwise.analysis.provenance import hash_files
-from shardwise.cli.conditions import Situation
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, Situation
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
