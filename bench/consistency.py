@@ -45,8 +45,8 @@ CHUNK = 50
 TABLES = 150
 MOST_SYSTEMS = 15
 
-# "s1 is significantly better than s2", and "Best: s1 (.3), ahead of the 4 others. It is significantly better than s2"
-BETTER = r"(s\d+)(?: is| \(.*?\), ahead of .*?\. It is) significantly better than (s\d+)"
+# "s1 is significantly better than s2", and "Best: s1 (.3). It is significantly better than the runner-up, s2"
+BETTER = r"(s\d+)(?: is| \([^()]*\)\. It is) significantly better than (?:the runner-up, )?(s\d+)"
 
 Draw = Callable[[np.random.Generator, int], Floats]
 
@@ -148,7 +148,7 @@ def contradicts_headline(text: str, names: tuple[str, ...], above: Bools, best: 
         return ("tied" in text) == bool(above.any())
     if text.startswith("No winner"):
         return len(best) != len(names)
-    head = text.split(". ")[0] if "tied" in text else text.split(", ahead of")[0]
+    head = text.split(". ")[0] if "tied" in text else text.split(". It is")[0]
     named = re.findall(r"s\d{3}", head)
     tied_with = re.search(r"tied with (\d+) others?", text)
     expected = int(tied_with[1]) + 1 if tied_with else len(named)

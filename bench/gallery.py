@@ -200,7 +200,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "settings": lambda: sw.plot.chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
     "equivalence": lambda: sw.equivalence(
         sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
-    ).plot("AP"),
+    ).plot(measure="AP"),
     "instances": lambda: sw.compare_instances(*seeds()).plot("difference", margin=0.02, measure="nDCG@10"),
     "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
     "components": lambda: sw.planning.variance_components(*seeds()).plot("instances"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import shardwise as sw
-from shardwise.cli.commands import list_commands
+from shardwise.cli.options import list_commands
 
 ROOT = Path(__file__).parents[1]
 BLANK = (

@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from shardwise.cli.commands import list_commands, list_options
-from shardwise.cli.options import PANELS, TABLE, Param
+from shardwise.cli.options import PANELS, TABLE, Param, list_commands, list_options
 from shardwise.cli.schema import RESULTS, field_names
 
 FOLDER = Path(__file__).parent

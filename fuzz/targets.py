@@ -32,8 +32,8 @@ import shardwise as sw
 from fuzz.cases import FOLDER, Target, Wrong
 from fuzz.guard import guarded
 from fuzz.mutate import NASTY, mutated
-from shardwise.cli.commands import list_commands
 from shardwise.cli.main import main
+from shardwise.cli.options import list_commands
 from shardwise.cli.parsing import AnalysisFile
 from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError

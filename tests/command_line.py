@@ -11,9 +11,9 @@ from unittest import mock
 
 import pytest
 
-from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.main import main
+from shardwise.cli.options import list_commands
 from shardwise.cli.parsing import Options, make_options
 
 

@@ -20,23 +20,41 @@ from fuzz.mutate import minimised
 from fuzz.nulls import SHAPES, exceeds_limit, has_circle, run_shape
 from fuzz.run import TARGETS, done_so_far, summary, tried_batch
 
-from shardwise.cli.commands import list_commands
+from shardwise.cli.options import list_commands
 from shardwise.io.files import PADDING
 
-FEW = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15, "changes": 12, "formats": 3}
+FEW = {"workbook": 3, "foreign": 2, "line": 8, "commands": 6, "changes": 4, "formats": 2}
+MANY = {"workbook": 5, "foreign": 2, "line": 20, "commands": 15, "changes": 12, "formats": 3}
+"""Cases of targets that are dear, in `make test` and in `make full`."""
+SHAPES_KEPT = ("2-5 items", "2-5 right/wrong", "grades 1-5", "ties", "3 x 6, half missing", "one shared item",
+    "constant system", "few clusters", "two tasks", "two seeds, one noisy", "few buyers")  # fmt: skip
+"""One of each kind of scale, gap and layout."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_no_case_goes_wrong(name: str) -> None:
-    for index in range(FEW.get(name, 40)):
+    for index in range(FEW.get(name, 25)):
+        try_case(TARGETS[name], name, 7, index)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_no_further_case_goes_wrong(name: str) -> None:
+    for index in range(FEW.get(name, 25), 10 * MANY.get(name, 40)):
         try_case(TARGETS[name], name, 7, index)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", list(SHAPES))
-def test_tables_of_equal_systems_bring_no_contradiction_and_few_alarms(shape: str) -> None:
-    states, faults = run_shape(shape, 10, seed=1)
+@pytest.mark.parametrize(
+    ("shape", "tables"),
+    [
+        *((shape, 4) for shape in SHAPES_KEPT),
+        *(pytest.param(shape, 40, marks=pytest.mark.full) for shape in SHAPES),
+    ],
+)
+def test_tables_of_equal_systems_bring_no_contradiction_and_few_alarms(shape: str, tables: int) -> None:
+    states, faults = run_shape(shape, tables, seed=1)
     assert not faults
     assert not exceeds_limit(states)
 
@@ -86,18 +104,29 @@ def test_who_reads_behind_guarded_text_ends_by_a_signal(size: int) -> None:
     assert ends == [0, -signal.SIGSEGV]
 
 
+QUICK = (
+    "scores.csv",
+    "scores.csv.zst",
+    "scores.parquet",
+    "scores.nc",
+    "collection",
+    "steps",
+    "moments",
+    "simulate",
+)
+
+
 @pytest.mark.slow
-def test_files_are_old_or_new_whenever_their_writer_is_killed() -> None:
-    quick = (
-        "scores.csv",
-        "scores.csv.zst",
-        "scores.parquet",
-        "scores.nc",
-        "collection",
-        "steps",
-        "moments",
-        "simulate",
-    )
-    found = kill_all(len(quick), seed=5, names=quick)
-    assert found.keys() == set(quick)
-    assert sum(map(Counter.total, found.values())) == len(quick)
+@pytest.mark.parametrize(
+    ("writers", "rounds"),
+    # text, tables of a library, a folder, and files made by a command
+    [
+        (("scores.csv", "scores.parquet", "steps", "simulate"), 1),
+        pytest.param(QUICK, 5, marks=pytest.mark.full),
+    ],
+    ids=["four writers", "quick writers"],
+)
+def test_files_are_old_or_new_whenever_their_writer_is_killed(writers: tuple[str, ...], rounds: int) -> None:
+    found = kill_all(rounds * len(writers), seed=5, names=writers)
+    assert found.keys() == set(writers)
+    assert sum(map(Counter.total, found.values())) == rounds * len(writers)

@@ -15,9 +15,7 @@ import jsonschema
 from fuzz.cases import Wrong
 from fuzz.meaning.inputs import DEPTH, INPUTS, Given
 from fuzz.meaning.terminal import Done, run_line, write_inputs
-from shardwise.cli.commands import Command, list_commands
-from shardwise.cli.conditions import Situation, idle_options
-from shardwise.cli.options import Format
+from shardwise.cli.options import Command, Format, Situation, idle_options, list_commands
 from shardwise.cli.parsing import Options
 from shardwise.cli.schema import RESULTS, make_schema
 from shardwise.methods.names import list_procedures

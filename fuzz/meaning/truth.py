@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from fuzz.cases import Wrong
-from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
+from shardwise.cli.options import list_commands
 from shardwise.cli.parsing import format_error, make_options, spell_option
 from shardwise.core.errors import InputError
 

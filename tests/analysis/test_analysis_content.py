@@ -104,8 +104,8 @@ class TestAnswer:
     def test_a_clear_winner(self, method: str | None) -> None:
         said = self.content([0.9, 0.5, 0.1], 0.001, method)
         assert re.match(
-            r"Best: s0 \(0\.\d+\), ahead of the 2 others\. It is significantly better than s1"
-            r" \(\+0\.\d+, 95% CI 0\.\d+ to 0\.\d+\), the second\.",
+            r"Best: s0 \(0\.\d+\)\. It is significantly better than the runner-up, s1"
+            r" \(\+0\.\d+, 95% CI 0\.\d+ to 0\.\d+\)\.",
             said,
         ), said
         assert "The same pairs differ for exactly these 40 topics and 3 shards." in said
@@ -134,7 +134,7 @@ class TestAnswer:
         table = xr.DataArray(rng.normal(0.5, 0.1, (20, 4)), dims=("topic", "system"))
         for method in ("hsd", None):
             said = answer.write_answer(analyze(table, method=method))
-            assert said.startswith("No winner: all 4 systems are tied, first "), said
+            assert said.startswith("No winner: all 4 systems are tied. Highest mean: "), said
 
 
 def test_a_model_without_the_claim_says_so() -> None:
@@ -165,7 +165,7 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
 
 
 def test_missing_scores_are_left_out_and_never_filled() -> None:
-    """A gap is no zero: the pair is judged on the topics that both have."""
+    """A gap is no zero: the pair is compared on the items that both have."""
     table = simulated(4).mean("shard")
     table.values[3, 2] = np.nan
     content = analyze(table)
@@ -258,7 +258,7 @@ class TestPower:
         critical = isf(0.05, 6, content.claims[1].pairs.estimates.df) * np.sqrt(
             content.claims[1].pairs.estimates.variance
         )
-        assert f"differences from {critical:.3f} on are significant" in third
+        assert f"any gap of {critical:.3f} or more is significant" in third
 
 
 def test_stability_counts_pairs_that_every_split_finds() -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 from report_pages import simulated
 from shardwise import analyze, as_scores, compare
 from shardwise.analysis.analysis import MOST_GROUPS
-from shardwise.analysis.leaderboard import leaderboard
+from shardwise.analysis.analyze import join_measures
 from shardwise.core.errors import InputError
 
 DRAWS = 199
@@ -104,7 +104,7 @@ def test_letters_up_to_twelve_groups(systems: int) -> None:
 
 def test_further_measures_have_their_own_ranks() -> None:
     first, second = whole(6), whole(6, seed=3).rename("P@10")
-    board = leaderboard(analyze(first, n_resamples=DRAWS), analyze(second, n_resamples=DRAWS))
+    board = join_measures(analyze(first, n_resamples=DRAWS), analyze(second, n_resamples=DRAWS)).leaderboard()
     other = analyze(second, n_resamples=DRAWS).leaderboard().table.set_index("system")
     assert list(board.others) == ["P@10"]
     own = other.loc[list(board.systems), ["rank", "rank_best", "rank_worst", "mean", "lower", "upper"]]
@@ -150,7 +150,7 @@ def test_one_system_of_one_topic_and_other_refusals() -> None:
     with pytest.raises(InputError, match="needs all pairs"):
         analyze(whole(4), baseline="run001", n_resamples=DRAWS).leaderboard()
     with pytest.raises(InputError, match="other systems"):
-        leaderboard(found, analyze(whole(3).rename("P@5"), n_resamples=DRAWS))
+        join_measures(found, analyze(whole(3).rename("P@5"), n_resamples=DRAWS))
 
 
 @settings(max_examples=25, deadline=None)

@@ -11,6 +11,7 @@ from hypothesis.strategies import one_of
 
 from app_server import TOKEN, Served
 from shardwise.app.api import describe_api
+from shardwise.app.handlers import OPERATIONS as REQUESTS
 
 schemathesis = pytest.importorskip(
     "schemathesis", reason="schemathesis is not installed (pip install schemathesis)"
@@ -22,7 +23,7 @@ EXAMPLES = int(os.environ.get("SHARDWISE_API_EXAMPLES", "6"))
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 TRIED = settings(max_examples=EXAMPLES, stateful_step_count=6, deadline=None, derandomize=True, database=None,
                  suppress_health_check=list(HealthCheck))  # fmt: skip
-DESCRIPTION = schemathesis.openapi.from_dict(describe_api())
+DESCRIPTION = schemathesis.openapi.from_dict(describe_api(REQUESTS))
 OPERATIONS = {f"{item.ok().method} {item.ok().path}": item.ok() for item in DESCRIPTION.get_all_operations()}
 MODES = tuple(schemathesis.GenerationMode)
 # every request has the token here; that none is answered without it is tried elsewhere

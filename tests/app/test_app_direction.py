@@ -9,8 +9,8 @@ import pytest
 from shardwise.app.choices import from_form, validate_choices
 from shardwise.app.reading import describe_files
 from shardwise.app.summaries import compare_reports
-from shardwise.cli.commands import list_commands
 from shardwise.cli.inputs import InputReader
+from shardwise.cli.options import list_commands
 from shardwise.cli.parsing import call_command
 
 HEAD, FORM = {"columns": [], "kind": "scores"}, [("range", "0,10")]

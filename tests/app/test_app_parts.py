@@ -28,7 +28,7 @@ from shardwise.app.handlers import describe_result, read_packaged
 from shardwise.app.planning import PlanForm, compute_figures
 from shardwise.app.reading import describe_files
 from shardwise.app.server import serve
-from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
+from shardwise.app.store import Stage, Store
 from shardwise.app.summaries import compare_reports, describe_calibration_page, describe_plan
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -132,21 +132,28 @@ def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_the_store_remembers_and_says_what_was_not_finished(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    ids = {state: store.create_entry().id for state in (READING, QUEUED, RUNNING, DONE, READY)}
+    ids = {
+        state: store.create_entry().id
+        for state in (Stage.reading, Stage.queued, Stage.running, Stage.done, Stage.ready)
+    }
     finished = store.create_entry().id
     for state, id in ids.items():
         store.update_entry(id, state=state, choices={"measure": ["AP"]})
-    store.update_entry(finished, state=RUNNING)
+    store.update_entry(finished, state=Stage.running)
     store.result_folder(finished).mkdir()  # finished, and the server died before the index knew
     store.close()
     again = Store(tmp_path)
     states = {state: again.find_entry(id) for state, id in ids.items()}
     assert {state: entry.state for state, entry in states.items() if entry} == {
-        READING: INTERRUPTED, QUEUED: INTERRUPTED, RUNNING: INTERRUPTED, DONE: DONE, READY: READY,
-    }  # fmt: skip
+        Stage.reading: Stage.interrupted,
+        Stage.queued: Stage.interrupted,
+        Stage.running: Stage.interrupted,
+        Stage.done: Stage.done,
+        Stage.ready: Stage.ready,
+    }
     entry = again.find_entry(finished)
     assert entry is not None
-    assert (entry.state, entry.message) == (DONE, "")
+    assert (entry.state, entry.message) == (Stage.done, "")
     assert all(entry and entry.choices == {"measure": ["AP"]} for entry in states.values())
     again.close()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import shardwise
-from shardwise.cli.commands import COMMANDS, PANELS
+from shardwise.cli.options import COMMAND_PANELS, COMMANDS
 
 PROGRAM = [sys.executable, "-c", "from shardwise.cli.main import main; main()"]
 
@@ -45,7 +45,7 @@ def test_the_help_names_what_most_people_need_first() -> None:
     shown = shardwise("--help").stdout
     listed = re.findall(r"^│ (\w+)  ", shown, re.M)
     assert [name for name in listed if name in COMMANDS][:3] == ["compare", "leaderboard", "paper"]
-    assert {name for names in PANELS.values() for name in names} == set(COMMANDS)
+    assert {name for names in COMMAND_PANELS.values() for name in names} == set(COMMANDS)
 
 
 def test_simulate_writes_over_its_own_files_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import shardwise
-from shardwise.cli.commands import COMMANDS, list_commands
+from shardwise.cli.options import COMMANDS, list_commands
 from shardwise.cli.parsing import SHARED, AnalysisFile, to_toml
 from shardwise.core.errors import InputError
 
@@ -78,7 +78,7 @@ def test_without_inputs_the_file_of_this_folder_is_used_and_named(
     named = shardwise("compare", "scores.csv")
     assert (named.stderr, "p < 0.05" in named.stdout) == ("", True)
     assert shardwise("design", "power", "-q").stderr == ""
-    assert shardwise("design", "power").stdout.startswith("85 topics find a difference of 0.1")
+    assert shardwise("design", "power").stdout.startswith("You need 85 topics to detect a difference of 0.1")
     assert shardwise("design", "power", "--variance", 0.1).stderr == ""
 
 

@@ -59,7 +59,8 @@ def test_power_in_text_names_the_analysis() -> None:
     done = design("power", "--variance", "AP=0.053", "--systems", 10)
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        "167 topics find a difference of 0.1 in AP between best and worst of 10 systems with power 0.8 at level 0.05"
+        "You need 167 topics to detect a difference of 0.1 in AP between best and worst of 10 systems"
+        " (80% power, level 5%)."
     )
     assert lines[1] == "one-way ANOVA, noncentral F: topics needed"
     assert lines[2].split() == ["measure", "variance", "systems", "alpha", "min_diff", "power", "topics"]
@@ -70,8 +71,10 @@ def test_power_of_scores_is_that_of_the_test_that_will_be_made(data: Path, trec3
     """TREC-8: 46 topics, where published tables ask for 155; the sentence says both."""
     table = data / "trec8" / "adhoc8_ap.csv"
     lines = design("power", table, "--systems", 10).stdout.splitlines()
-    assert lines[0].startswith("46 topics find a difference of 0.1 between any two of 10 systems")
-    assert lines[0].endswith("155 if they were not compared topic by topic")
+    assert lines[0].startswith(
+        "You need 46 topics to detect a difference of 0.1 between any two of 10 systems"
+    )
+    assert lines[0].endswith(" Unpaired: 155.")
     (row,) = rows(design("power", table, "--systems", 10, "--method", "exact", "-f", "json"))
     assert row["topics"] == 155
     (row,) = rows(design("power", table, "--also", trec3, "-f", "json"))
@@ -90,11 +93,10 @@ def test_sentences_use_the_words_of_the_table(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "table.csv", index=False)
     said = design("power", tmp_path / "table.csv").stdout.splitlines()[0]
     assert (
-        " questions find a difference of 0.1 in correct between 2 models with power 0.8 at level 0.05" in said
+        " questions to detect a difference of 0.1 in correct between 2 models (80% power, level 5%)." in said
     )
-    assert "compared question by question" in said
     found = design("power", tmp_path / "table.csv", "--topics", 1000, "--topics", 20).stdout.splitlines()
-    assert found[0].startswith("1,000 questions find a difference of 0.1")
+    assert found[0].startswith("1,000 questions detect a difference of 0.1")
     width = design("interval", tmp_path / "table.csv", "--topics", 50).stdout.splitlines()[0]
     assert width.startswith(
         "50 questions give 95% confidence intervals of a difference in correct of 2 models that"

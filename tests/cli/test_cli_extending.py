@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from command_line import shardwise
-from shardwise.cli import commands, inputs, options, parsing
+from shardwise.cli import inputs, options, parsing
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import TABLE, make_param
 from shardwise.cli.output import Result
@@ -47,7 +47,7 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (options, parsing):
         monkeypatch.setattr(module, "TABLE", table)
         monkeypatch.setattr(module, "WORDS", words)
-    for command in list(commands.list_commands().values()):
+    for command in list(options.list_commands().values()):
         if "read" in command.rows:
             monkeypatch.setitem(command.rows, "read", replace(command.rows["read"], words=row.words))
 
@@ -100,7 +100,7 @@ def test_a_command_is_a_file_and_a_row(table: Path, monkeypatch: pytest.MonkeyPa
     module.__dict__.update(SimpleNamespace(count_systems=count_systems).__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     row = {"function": "counting:count_systems", "options": "READING WRITTEN", "help": "Count the systems."}
-    monkeypatch.setitem(commands.COMMANDS, "count", commands.make_command("count", row))
+    monkeypatch.setitem(options.COMMANDS, "count", options.make_command("count", row))
 
     assert shardwise("count", table, "-q").stdout.splitlines() == [
         "2 systems", "what    count", "topic      30", "system      2"

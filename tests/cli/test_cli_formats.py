@@ -18,7 +18,7 @@ import make_options
 from command_line import PAIR_COLUMNS, shardwise
 from generated import STALE
 from report_pages import HOSTILE
-from shardwise.cli.commands import COMMANDS, Command, list_commands
+from shardwise.cli.options import COMMANDS, Command, list_commands
 from shardwise.cli.parsing import AnalysisFile, list_rows
 from shardwise.cli.schema import FIELDS, RESULTS, TABLES, field_names, make_schema
 

@@ -12,12 +12,11 @@ import pandas as pd
 import pytest
 
 from command_line import shardwise
-from shardwise.cli.commands import COMMANDS, list_commands, list_options
-from shardwise.cli.options import BUILT_IN, COMMON, TABLE
+from shardwise.cli.options import BUILT_IN, COMMANDS, COMMON, TABLE, list_commands, list_options
 from shardwise.cli.parsing import list_rows
 
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
-MOST = 66
+MOST = 67
 
 
 def test_each_option_is_used() -> None:
@@ -195,6 +194,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "baseline": (("plain.csv",), ("a1",)),
     "only": (("plain.csv",), ("a1", "b2")),
     "by": (("tasks.csv",), ("task",)),
+    "joint": ((*RUNS, "-m", "AP", "-m", "P@10"), ()),
     "repeats": (("repeats.csv",), ("samples",)),
     "margin": (("plain.csv",), ("0.1",)),
     "columns pre": (("unpaired.csv", "-m", "revenue"), ("pre=before",)),
@@ -212,7 +212,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """Every option of the family, on files where it has an effect."""
 ELSEWHERE = {"quiet", "jobs", "inputs"}
-SOME = {"only", "random", "seed"}
+SOME = {"joint", "only", "random", "seed"}
 """Options of some commands of the family."""
 
 
@@ -329,6 +329,7 @@ EFFECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exclude": (("compare", "plain.csv"), ("--exclude", "c3")),
     "margin": (("compare", "plain.csv"), ("--margin", "score=0.1")),
     "by": (("compare", "tasks.csv"), ("--by", "task")),
+    "joint": (("compare", *RUNS, "-m", "AP", "-m", "P@10"), ("--joint",)),
     "contrast": (("compare", "plain.csv"), ("--contrast", "top: a1 b2 vs c3")),
     "human": (("compare", "plain.csv"), ("--human", "people.csv")),
     "alpha": (("compare", "plain.csv"), ("--alpha", "0.1")),

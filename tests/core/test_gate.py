@@ -74,7 +74,6 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "pt.Experiment": lambda folder: long().rename(columns={"system": "name", "topic": "qid", "AP": "value"}).assign(
         measure="map"
     ),
-    "ranx": lambda folder: _ranx_runs(),
 }  # fmt: skip
 
 
@@ -156,7 +155,7 @@ def marked(functions: Iterable[str]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Every kind once for all functions, which leave it as it is; ranx alone takes a second."""
+    """Every kind once for all functions, which leave it as it is."""
     folder = tmp_path_factory.mktemp("kinds")
     return {kind: make(folder) for kind, make in KINDS.items()}
 
@@ -168,6 +167,14 @@ def test_every_table_gives_the_same_result(function: str, tables: dict[str, Any]
         np.testing.assert_allclose(
             FUNCTIONS[function](table), wanted, rtol=RTOL.get(kind, 1e-12), err_msg=kind
         )
+
+
+@pytest.mark.full
+def test_runs_of_ranx_give_the_same_result() -> None:
+    """It compiles for a quarter of a minute; what its runs hold is checked without that in `test_objects.py`."""
+    runs = _ranx_runs()
+    for name, function in FUNCTIONS.items():
+        np.testing.assert_allclose(function(runs), function(array()), rtol=1e-12, err_msg=name)
 
 
 BAD: dict[str, tuple[Any, str]] = {

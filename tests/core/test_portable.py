@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import Done
 from shardwise.app.store import Store
 from shardwise.core import extras
 from shardwise.core.errors import InputError
@@ -62,10 +65,29 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "scores.csv"
 
 
-def run(environment: dict[str, str], *words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", COMMAND, *map(str, words)], env=environment, capture_output=True, text=True
+LINES = """
+import json, sys
+from dataclasses import astuple
+from command_line import shardwise
+print(json.dumps([astuple(shardwise(*words)) for words in json.loads(sys.argv[1])]))
+"""
+
+
+def run_lines(
+    lines: Iterable[tuple[object, ...]], environment: Mapping[str, str] = os.environ, before: str = ""
+) -> list[Done]:
+    """Run commands one after another in one process of their own, after some lines of Python."""
+    source, tests = Path(extras.__file__).parent.parent.parent, Path(__file__).parent.parent
+    path = [environment["PYTHONPATH"]] if environment is not os.environ else []
+    words = json.dumps([list(map(str, line)) for line in lines])
+    done = subprocess.run(
+        [sys.executable, "-c", before + LINES, words],
+        env={**environment, "PYTHONPATH": os.pathsep.join([*path, str(source), str(tests)])},
+        capture_output=True,
+        text=True,
     )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
+    return [Done(*one) for one in json.loads(done.stdout)]
 
 
 def test_what_is_absent_there_is_absent(elsewhere: dict[str, str]) -> None:
@@ -83,8 +105,7 @@ def test_commands_need_nothing_that_only_posix_has(
         ("leaderboard", table, "-q"),
         ("gate", table, "--baseline", "old", "--new", "new", "--margin", "0.3", "-q"),
     )
-    for words in commands:
-        done = run(elsewhere, *words)
+    for words, done in zip(commands, run_lines(commands, elsewhere), strict=True):
         assert (done.returncode, done.stderr) == (0, ""), (words, done.stderr)
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
@@ -176,49 +197,41 @@ def test_what_lacks_an_extra_says_what_to_install(extra: str, monkeypatch: pytes
             assert str(refused.value).endswith(f"; run pip install {packages}")
 
 
-def hide_extras(*words: object) -> subprocess.CompletedProcess[str]:
-    """Run a command where no optional package is installed."""
+def hide_extras(*lines: tuple[object, ...]) -> list[Done]:
+    """Run commands where no optional package is installed."""
     hidden = sorted(module for modules in MODULES.values() for module in modules)
-    block = f"import sys; sys.modules.update(dict.fromkeys({hidden!r}))\n"
-    source = Path(extras.__file__).parent.parent.parent
-    return subprocess.run(
-        [sys.executable, "-c", block + COMMAND, *map(str, words)],
-        env={**os.environ, "PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-    )
+    return run_lines(lines, before=f"import sys; sys.modules.update(dict.fromkeys({hidden!r}))\n")
 
 
 def test_a_table_is_compared_and_drawn_without_any_extra(table: Path, tmp_path: Path) -> None:
-    done = hide_extras(
-        "compare", table, "--chart", tmp_path / "chart.png", "--report", tmp_path / "report.html"
+    (done,) = hide_extras(
+        ("compare", table, "--chart", tmp_path / "chart.png", "--report", tmp_path / "report.html")
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "chart.png").stat().st_size > 1_000
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(
-    ("extra", "words"),
-    [
-        ("app", ("serve",)),
-        ("cluster", ("compare", "broken.csv", "--jobs", "local")),
-        ("irds", ("compare", "irds:beir/scifact/test", "broken.run", "broken.run")),
-        ("netcdf", ("compare", "broken.nc")),
-        ("netcdf", ("compare", "broken.csv", "scores.nc")),
-        ("netcdf", ("score", "qrels", "broken.run", "--out", "scores.nc")),
-        ("xlsx", ("compare", "broken.csv", "scores.xlsx")),
-        ("xlsx", ("compare", "broken.csv", "--human", "scores.xlsx")),
-        ("zarr", ("compare", "scores.zarr")),
-        ("zarr", ("score", "qrels", "broken.run", "--out", "scores.zarr")),
-        ("zst", ("compare", "broken.csv", "scores.csv.zst")),
-        ("zst", ("compare", "packed")),
-        ("zst", ("compare", "qrels", "broken.run", "other.run.zst")),
-        ("zst", ("score", "qrels", "broken.run", "--out", "scores.csv.zst")),
-    ],
+NEED_EXTRAS = (
+    ("app", ("serve",)),
+    ("cluster", ("compare", "broken.csv", "--jobs", "local")),
+    ("irds", ("compare", "irds:beir/scifact/test", "broken.run", "broken.run")),
+    ("netcdf", ("compare", "broken.nc")),
+    ("netcdf", ("compare", "broken.csv", "scores.nc")),
+    ("netcdf", ("score", "qrels", "broken.run", "--out", "scores.nc")),
+    ("xlsx", ("compare", "broken.csv", "scores.xlsx")),
+    ("xlsx", ("compare", "broken.csv", "--human", "scores.xlsx")),
+    ("zarr", ("compare", "scores.zarr")),
+    ("zarr", ("score", "qrels", "broken.run", "--out", "scores.zarr")),
+    ("zst", ("compare", "broken.csv", "scores.csv.zst")),
+    ("zst", ("compare", "packed")),
+    ("zst", ("compare", "qrels", "broken.run", "other.run.zst")),
+    ("zst", ("score", "qrels", "broken.run", "--out", "scores.csv.zst")),
 )
+
+
 def test_what_lacks_an_extra_is_refused_before_the_work(
-    extra: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first of the inputs cannot be read: whoever reads it would say so."""
     monkeypatch.chdir(tmp_path)
@@ -230,8 +243,9 @@ def test_what_lacks_an_extra_is_refused_before_the_work(
     Path("scores.zarr").mkdir()
     Path("scores.zarr/zarr.json").write_text("{")
     before = sorted(map(str, tmp_path.rglob("*")))
-    done = hide_extras(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"; run pip install {EXTRAS[extra][1]}\n")
-    assert len(done.stderr.splitlines()) == 1
+    answers = hide_extras(*(words for _, words in NEED_EXTRAS))
+    for (extra, words), done in zip(NEED_EXTRAS, answers, strict=True):
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert done.stderr.endswith(f"; run pip install {EXTRAS[extra][1]}\n"), words
+        assert len(done.stderr.splitlines()) == 1, words
     assert sorted(map(str, tmp_path.rglob("*"))) == before

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shardwise.cli.commands import list_commands
-from shardwise.cli.options import TABLE
+from shardwise.cli.options import TABLE, list_commands
 from shardwise.cli.schema import FIELDS, RESULTS
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"

@@ -64,7 +64,8 @@ def test_whole_folders_with_tasks_of_different_metrics(doors: Path) -> None:
     assert isinstance(both, xr.Dataset)
     assert both.attrs["primary"] == "score"
     assert (
-        "score is each task's own: f1 (toyf1), exact_match,first (toygen)" in both["score"].attrs["read_as"]
+        "each task uses its main metric: f1 (toyf1), exact_match,first (toygen)"
+        in both["score"].attrs["read_as"]
     )
     alone = read_scores(doors / "lm_eval" / "out", measure="acc")
     assert dict(alone.sizes) == {"topic": 125, "system": 3}

@@ -51,6 +51,8 @@ RANX = """
         except sw.InputError as error:
             print(error)
     print(sw.as_scores(runs).select_systems(["y"]).values.ravel().tolist())
+    collections = sw.read_collection(runs[:1], ranx.Qrels(qrels)), sw.read_collection({{"x": run}}, qrels)
+    print(*(sw.score(one, "AP").AP.values.tolist() for one in collections))
 """
 
 
@@ -69,6 +71,7 @@ def test_a_ranx_report_has_means_only_and_its_runs_have_scores() -> None:
         "run 'x' was not evaluated; call ranx.evaluate(qrels, run, metrics) first",
         "a ranx Report contains only aggregate means; give its runs, which keep the scores: [run_1, run_2]",
         "[0.5, 1.0]",
+        "[[0.5], [1.0]] [[0.5], [1.0]]",
     ], done.stderr
 
 

@@ -192,8 +192,9 @@ def test_frames_dictionaries_and_ranx_shapes_agree() -> None:
     assert rankings(read_collection(scored, wanted))["run"] == expected["x"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_ranx_objects() -> None:
+    """As ranx compiles itself; without that they are read in `test_objects.py`."""
     ranx = pytest.importorskip("ranx")
     run, qrels = ranx.Run(name="x"), ranx.Qrels()
     for made, scored in (

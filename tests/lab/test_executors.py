@@ -213,7 +213,7 @@ FULL = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_full_disk_of_one_worker_costs_no_result(tmp_path: Path) -> None:
     script = tmp_path / "full.py"
     script.write_text(textwrap.dedent(FULL))

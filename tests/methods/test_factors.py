@@ -15,7 +15,7 @@ from scipy import linalg
 
 import shardwise as sw
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.fit import FactorFit
+from shardwise.methods.mixed.fit import MixedFit
 from shardwise.methods.mixed.reml import prepare_problem
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -36,7 +36,7 @@ def scores() -> xr.DataArray:
 
 
 @cache
-def fitted(model: str) -> FactorFit:
+def fitted(model: str) -> MixedFit:
     return sw.mixed(scores(), random=MODELS[model])
 
 
@@ -138,6 +138,6 @@ def test_refusals() -> None:
     with pytest.raises(sw.InputError, match="one and the same"):
         sw.mixed(table.assign_coords(copy=("topic", np.arange(24))), random=["topic", "copy"])
     with pytest.raises(sw.InputError, match="has no effect where random factors"):
-        sw.mixed(table, "nested", random=["topic"])  # type: ignore[call-overload]
-    with pytest.raises(sw.InputError, match="generalises over topic, judge"):
+        sw.mixed(table, "nested", random=["topic"])
+    with pytest.raises(sw.InputError, match="generalises over topics and judges"):
         sw.compare(fitted("judges"), generalize="topic")

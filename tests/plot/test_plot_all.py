@@ -31,7 +31,6 @@ STARTS = {
 NOT_DRAWN = {
     "Claim",
     "Clause",
-    "RankFit",
     "Design",
     "Scenario",
     "ScenarioKind",

@@ -78,7 +78,7 @@ def series() -> SettingSeries:
 
 def test_a_series_of_settings() -> None:
     found = series()
-    chart = found.plot("nDCG@10")
+    chart = found.plot(measure="nDCG@10")
     (rows,) = rows_with(chart, "setting", "verdict")
     assert [row["setting"] for row in rows] == ["0.01", "0.1", "1.0"]
     assert [row["lower"] for row in rows] == found.table["lower"].tolist()

@@ -11,7 +11,7 @@ import pytest
 from axe import list_findings
 from report_pages import HOSTILE, opened, simulated
 from shardwise import analyze
-from shardwise.analysis.leaderboard import leaderboard
+from shardwise.analysis.analyze import join_measures
 
 pytestmark = pytest.mark.browser
 SIZES = (3, 20, 126, 500)
@@ -38,8 +38,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     analyze(simulated(20, names=long), n_resamples=99).leaderboard().save(made / "long.html")
     other = simulated(20, seed=2).rename("nDCG@10")
     first = simulated(20)
-    wide = leaderboard(
-        analyze(first, n_resamples=99), analyze(other, n_resamples=99), baseline=["run003", "run007"]
+    wide = join_measures(analyze(first, n_resamples=99), analyze(other, n_resamples=99)).leaderboard(
+        ["run003", "run007"]
     )
     wide.save(made / "wide.html")
     analyze(simulated(len(HOSTILE), names=HOSTILE), n_resamples=99).leaderboard(baseline=HOSTILE[2]).save(

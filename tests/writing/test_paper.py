@@ -16,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from report_pages import HOSTILE, simulated
 from shardwise import Analysis, analyze
+from shardwise.analysis.analyze import join_measures
 from shardwise.core.errors import InputError
 from shardwise.writing.paper import LETTERED, make_paper, numbers_latex, table_latex, write_paper
 
@@ -72,7 +73,7 @@ def holm(table: xr.DataArray, pairs: list[tuple[str, str]]) -> dict[tuple[str, s
 
 def test_superscripts_name_whom_a_system_beats() -> None:
     found = analyses(8, 2)
-    table = rows(table_latex(found))
+    table = rows(table_latex(join_measures(*found)))
     order = found[0].systems
     for m in range(2):
         told = holm(scores(8, 1 + m), list(combinations(order, 2)))
@@ -91,7 +92,7 @@ def test_superscripts_name_whom_a_system_beats() -> None:
 def test_against_baselines_above_and_below() -> None:
     bases = ("run004", "run009")
     (found,) = analyses(20, 1, baseline=bases)
-    table = rows(table_latex([found]))
+    table = rows(table_latex(found))
     pairs = [(name, "run004") for name in table if name != "run004"]
     pairs += [(name, "run009") for name in table if name not in bases]
     told = holm(scores(20), pairs)
@@ -101,13 +102,13 @@ def test_against_baselines_above_and_below() -> None:
             own |= {b for (a, b), s in told.items() if a == base and s == -sign}
             mark = re.compile(rf"text{place}\{{[^}}]*{'ab'[k]}")
             assert own == {name for name, (cell,) in table.items() if mark.search(cell)}, (base, place)
-    assert "significantly worse than" in table_latex([found])
+    assert "significantly worse than" in table_latex(found)
 
 
 def test_of_many_systems_superscripts_are_counts() -> None:
     (found,) = analyses(LETTERED + 1, 1)
     wins = (found.lead.direction_matrix(found.systems) > 0).sum(axis=1)
-    table = rows(table_latex([found]))
+    table = rows(table_latex(found))
     for name, n in zip(found.systems, wins, strict=True):
         written = re.findall(r"textsuperscript\{(\d+)\}", table[name][0])
         assert written == ([str(n)] if n else [])
@@ -115,7 +116,7 @@ def test_of_many_systems_superscripts_are_counts() -> None:
 
 @pytest.mark.parametrize(("systems", "measures"), [(3, 1), (42, 2), (43, 2), (126, 6)])
 def test_every_system_and_measure_stands_once(systems: int, measures: int) -> None:
-    text = table_latex(analyses(systems, measures)).replace(r"\allowbreak{}", "")
+    text = table_latex(join_measures(*analyses(systems, measures))).replace(r"\allowbreak{}", "")
     lines = [line for line in text.splitlines() if re.search(r"run\d+ &", line)]
     assert sum(line.count("&") for line in lines) == systems * measures
     assert text.count(r"\label{tab:sw}") == 1
@@ -124,7 +125,11 @@ def test_every_system_and_measure_stands_once(systems: int, measures: int) -> No
 
 def test_numbers_have_names() -> None:
     found = analyses(4, 2)
-    said = dict(re.findall(r"csname sw@(\S+?)\\endcsname\{(.*)\}$", numbers_latex(found), re.MULTILINE))
+    said = dict(
+        re.findall(
+            r"csname sw@(\S+?)\\endcsname\{(.*)\}$", numbers_latex(join_measures(*found)), re.MULTILINE
+        )
+    )
     assert said["systems"] == "4"
     assert said["pairs/nDCG@10"] == "6"
     mean = scores(4).sel(system="run002").mean().item()
@@ -136,7 +141,7 @@ def test_numbers_have_names() -> None:
 
 def test_numbers_stand_in_text_and_in_mathematics() -> None:
     """What is a relation, a sign or a separator is right in both modes; p-values bring their relation."""
-    text = numbers_latex([analyze(scores(4).rename("AP"))])
+    text = numbers_latex(analyze(scores(4).rename("AP")))
     said = dict(re.findall(r"csname sw@(\S+?)\\endcsname\{(.*)\}$", text, re.MULTILINE))
     bounded = [value for name, value in said.items() if name.startswith("p/")]
     assert r"\ensuremath{p \le 0.0001}" in bounded
@@ -182,7 +187,7 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="3 columns"):
         make_paper(*analyses(3, 1), columns=3)
     with pytest.raises(InputError, match="other systems or baselines"):
-        make_paper(*analyses(3, 1), *analyses(4, 1))
+        join_measures(*analyses(3, 1), *analyses(4, 1))
 
 
 def test_an_analysis_writes_its_paper(tmp_path: Path) -> None:
@@ -220,7 +225,7 @@ def test_latex_without_an_overfull_box(
 ) -> None:
     if not subprocess.run(["kpsewhich", "extarticle.cls"], capture_output=True, check=False).stdout:
         pytest.skip("LaTeX lacks extsizes (apt-get install texlive-latex-extra)")
-    write_paper(tmp_path, *analyses(systems, measures, names, baseline), columns=columns)
+    write_paper(tmp_path, join_measures(*analyses(systems, measures, names, baseline)), columns=columns)
     # every number in text and in mathematics
     keys = re.findall(r"csname sw@(\S+?)\\endcsname\{", (tmp_path / "numbers.tex").read_text())
     uses = "\n".join(rf"\sbox0{{\sw{{{key}}} $\sw{{{key}}}$}}%" for key in keys)

@@ -153,7 +153,7 @@ class TestGrid:
             ]
         for one in found.claims:
             assert answer.count_pairs(one).startswith(f"{len(told(one))} of {total} pair")
-            if one.has_common_width:  # "differences from … on are significant"
+            if one.has_common_width:  # "any gap of … or more is significant"
                 assert ((one.pairs.difference >= one.critical_difference * (1 - 1e-9)) == one.reject()).all()
         if len(found.claims) == 2 and not found.claims[0].same_pairs(found.claims[1]):
             here, like = (told(one) for one in found.claims)
@@ -278,7 +278,7 @@ def test_against_a_baseline_and_among_some() -> None:
     )
     some = analyze(table, only=["run001", "run004", "run002"], n_resamples=DRAWS)
     assert set(some.systems) == {"run001", "run002", "run004"}
-    assert "We scored 3 systems" in methods_text(some)
+    assert "We compared 3 systems" in methods_text(some)
     assert render_report(some).count('<tr data-k="') == 3
 
 

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shardwise.analysis.diagnostics import Remark, Residuals
-from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
 from shardwise.analysis.power import (
     POWER,
     OpenTie,
@@ -21,11 +20,8 @@ from shardwise.analysis.power import (
     settle_tie,
     settle_unpaired_tie,
 )
-from shardwise.analysis.provenance import Hashed, Recipe
-from shardwise.analysis.slices import Slices
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
@@ -39,7 +35,11 @@ from shardwise.methods.repeats.unified import Repeats
 from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
+    from shardwise.analysis.items import ItemMatrix, Items
     from shardwise.analysis.leaderboard import Leaderboard
+    from shardwise.analysis.provenance import Hashed, Recipe
+    from shardwise.analysis.slices import Slices
+    from shardwise.comparing.over_splits import SplitNoise
 
 
 MOST_GROUPS = 12
@@ -222,9 +222,12 @@ class PairResult(Worded):
         return self.pairs.intervals(1.0 - self.alpha, kind).loc[list(self.names)]
 
     @cached_property
-    def pair_table(self) -> pd.DataFrame:
-        """All pairs with the confidence intervals of their differences."""
-        return self.pairs.to_frame(1.0 - self.alpha)
+    def _pair_columns(self) -> dict[str, Any]:
+        return self.pairs.list_pairs(self.alpha)
+
+    def pair_row(self, k: int) -> dict[str, Any]:
+        """Return a pair with the confidence interval of its difference."""
+        return {name: values[k] for name, values in self._pair_columns.items()}
 
     @cached_property
     def half_widths(self) -> Floats:
@@ -282,6 +285,20 @@ class PairResult(Worded):
         square[a, b], square[b, a] = sign, -sign
         return square
 
+    def judge_systems(self, names: Sequence[str], baselines: Sequence[str] = ()) -> list[str]:
+        """Return of each system whether it is better than all others, or all baselines, or worse than any of them."""
+        # loaded here, since a small table needs no slices
+        from shardwise.analysis.slices import VERDICTS
+
+        signs, others = self.direction_matrix(tuple(names)).tolist(), set(baselines or names)
+        verdicts = []
+        for name, row in zip(names, signs, strict=True):
+            met = [sign for other, sign in zip(names, row, strict=True) if other in others - {name}]
+            # a baseline is not judged by the other baselines
+            judged = met and name not in baselines
+            verdicts.append(VERDICTS[-1 if min(met) < 0 else int(min(met) > 0)] if judged else "")
+        return verdicts
+
     def find_pair(self, a: str, b: str) -> tuple[int, bool]:
         """Return the number of the pair of two systems, and whether it was compared the other way round."""
         labels = self.pairs.estimates.labels
@@ -307,6 +324,14 @@ class PairResult(Worded):
         return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
 
 
+class Family(NamedTuple):
+    """Measures whose pairs are corrected together, in the same resamples or by Holm's steps over measures."""
+
+    measures: int
+    pairs: int
+    resampled: bool
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClaimResult(PairResult):
     """All that one claim says about the systems.
@@ -317,10 +342,13 @@ class ClaimResult(PairResult):
         "here" for exactly these topics, "like" for new topics and wider claims.
     procedure : Procedure
         What was run.
+    family : Family, optional
+        The measures whose pairs are corrected together; None where each measure is tested at its own level.
     """
 
     key: str
     procedure: Procedure
+    family: Family | None = None
 
     @property
     def title(self) -> str:
@@ -365,7 +393,7 @@ class SplitResult:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis(Worded):
     """Which systems differ, what may be claimed, and how far that can be trusted.
 
@@ -402,6 +430,12 @@ class Analysis(Worded):
     instead: tuple[
         ClaimResult, ...
     ]  # results of methods that hold their error rate, where the one used does not
+    others: tuple[Analysis, ...] = ()  # of further measures of the same systems
+
+    @property
+    def each(self) -> tuple[Analysis, ...]:
+        """The analyses of all measures, this one first."""
+        return (self, *self.others)
 
     @property
     def lead(self) -> ClaimResult:
@@ -512,13 +546,18 @@ class Analysis(Worded):
         OpenTie or None
             None where no tie is open, or nothing is known to plan with.
         """
+        return self._open_tie
+
+    @cached_property
+    def _open_tie(self) -> OpenTie | None:
+        """The tie, planned for once: the text, the page and its files all show it."""
         tie = find_closest_tie(self.lead, self.baselines)
         if tie is None or self.alpha >= POWER / 2:
             return None
         present = find_present_design(self)
         if self.analysed.unpaired and (present is None or present.repeats is None):
             k, _ = self.lead.find_pair(tie[0], tie[1])
-            row = self.lead.pair_table.iloc[k]
+            row = self.lead.pair_row(k)
             if not float(row["se"]) > 0.0:
                 # nothing varies, so that nothing is known to plan with
                 return None
@@ -553,6 +592,8 @@ class Analysis(Worded):
         """
         old = b or next((name for name in self.baselines if name != a), None)
         new = a or next(name for name in self.systems if name != old)
+        from shardwise.analysis.items import list_items
+
         return list_items(
             self.item_scores, new, old or next(name for name in self.systems if name != new), margin
         )
@@ -565,6 +606,8 @@ class Analysis(Worded):
         ItemMatrix
             Items × systems, and the difficulty of each item.
         """
+        from shardwise.analysis.items import make_item_matrix
+
         return make_item_matrix(self.item_scores, self.systems)
 
     def report(self, path: str | os.PathLike[str]) -> None:
@@ -610,7 +653,8 @@ class Analysis(Worded):
             "ranks": the range of ranks of each system. "intervals": means with confidence intervals. "cd": the
             critical-difference diagram of up to 30 systems. "power": power by the number of items, with the number at
             hand. "heatmap": scores of all systems on all items. "items": the sorted differences of two systems, with
-            wins, ties and losses. "repeats": the mean of each seed or sample. Also "matrix", "p-values", "kinds" and
+            wins, ties and losses. "repeats": the mean of each seed or sample. "trade": a benefit against a cost.
+            Also "matrix", "p-values", "kinds" and
             "difference", as for ``Comparisons.plot``. A kind that does not fit the scores is refused with those that
             do.
         **options

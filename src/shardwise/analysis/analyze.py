@@ -21,13 +21,10 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
-from shardwise.analysis.slices import compare_slices
 from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
 from shardwise.comparing.run import leaves_out_gaps, run_procedure
-from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
@@ -41,8 +38,6 @@ from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import list_baselines
 from shardwise.methods.repeats.unified import seeds_or_samples
 from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.planning.variances import repeat_components
-from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
 
@@ -66,7 +61,9 @@ class AnalysisOptions:
         What undefined scores count as (as in `fill_undefined`; "leave" to fit without them). Missing scores are never
         filled unless this is a number.
     measure
-        Which measure to take, where there are several.
+        Which measure to take, where there are several; of several the first leads, and the others stand beside it.
+    joint
+        Whether the pairs of several measures are one family; each measure is tested at its own level without it.
     columns
         Which column of a table is what, as `read_scores` takes it.
     range
@@ -106,7 +103,8 @@ class AnalysisOptions:
     generalize: Claim | str | Iterable[str] | None = None
     alpha: float = 0.05
     fill: str | float = "zero"
-    measure: str = ""
+    measure: str | Sequence[str] = ""
+    joint: bool = False
     columns: Mapping[str, str | Sequence[str]] | None = None
     range: tuple[float, float] | None = None
     lower_is_better: bool | None = None
@@ -171,18 +169,57 @@ def analyze(
     >>> found.comparisons.claim, found.lead.n_significant
     ('new topics like these 30', 3)
     """
+    chosen = replace(options or AnalysisOptions(), **choices)
+    measures = (chosen.measure,) if isinstance(chosen.measure, str) else tuple(dict.fromkeys(chosen.measure))
     with lend_executor(executor):
-        return _analyze_scores(data, replace(options or AnalysisOptions(), **choices), progress)
+        # error rates are simulated for the measure that leads
+        analyses = [
+            _analyze_scores(
+                data, name, replace(chosen, calibration=chosen.calibration if k == 0 else 0), progress
+            )
+            for k, name in enumerate(measures or ("",))
+        ]
+    return join_measures(*analyses, joint=chosen.joint)
 
 
-def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
+def join_measures(*analyses: Analysis, joint: bool = False) -> Analysis:
+    """Return the first of several analyses of the same systems, one a measure, with the others beside it.
+
+    Parameters
+    ----------
+    analyses : Analysis
+        Analyses of the same systems; the first one leads and orders the systems.
+    joint : bool
+        Whether the pairs of all measures are one family.
+
+    Returns
+    -------
+    Analysis
+        The first, whose `each` are all of them.
+    """
+    first, *others = (part for analysis in analyses for part in analysis.each)
+    for other in others:
+        if set(other.systems) != set(first.systems) or other.baselines != first.baselines:
+            raise InputError(
+                f"{other.measure} was analysed for other systems or baselines than {first.measure}",
+                remedy="give analyses of the same ones",
+            )
+    if joint:
+        # loaded here, since few ask for it
+        from shardwise.analysis.measures import correct_measures
+
+        first, *others = correct_measures([first, *others])
+    return replace(first, others=tuple(others)) if others else first
+
+
+def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
     by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
     # of a table, any column may be one of slices
     sliced = {"slice": by} if by and not (isinstance(data, Scores) or is_labelled(data)) else {}
     original = as_scores(
         data,
-        measure=chosen.measure or None,
+        measure=measure or None,
         columns={**(chosen.columns or {}), **sliced} or None,
         range=chosen.range,
         lower_is_better=chosen.lower_is_better,
@@ -234,9 +271,11 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
     )
     steps = table.sizes.get("split", 1)
     tried = [claim for claim in claims if steps > 1 and SHARDS in claim.procedure.on_one_split.layouts]
-    name = chosen.measure or table.measure.name
+    name = measure or table.measure.name
     slices = None
     if by:
+        from shardwise.analysis.slices import compare_slices
+
         how: dict[str, Any] = {
             "alpha": alpha,
             "measure": name,
@@ -295,6 +334,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": ", ".join(list_baselines(chosen.baseline)) or None,
             "by": ", ".join(by) or None,
+            "joint": chosen.joint or None,
             "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **original.sizes,
@@ -302,7 +342,7 @@ def _analyze_scores(data: Any, chosen: AnalysisOptions, progress: Progress | Non
             **(chosen.settings or {}),
             "scores_sha256": scores_hash(given),
         },
-        inputs=hash_files(chosen.inputs),
+        inputs=hash_files(chosen.inputs) if chosen.inputs else (),
         versions=list_versions(),
         recipe=chosen.recipe,
         leads=lead.key,
@@ -380,6 +420,8 @@ def _describe_repeats(
     except InputError:  # no system has a second instance
         return None, []
     declared = chosen.repeats is not None or chosen.method is not None
+    from shardwise.planning.variances import repeat_components
+
     components = None
     with suppress(InputError):  # seeds have gaps
         components = repeat_components(table, kind)[0]
@@ -421,8 +463,12 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 
     A missing score is filled only by a number that was named.
     """
+    if not table.has_gaps:
+        return table, 0, fill if isinstance(fill, str) else f"{fill:g}"
+    from shardwise.scoring.undefined import fill_undefined
+
     if not isinstance(fill, str):
-        return (fill_undefined(table, fill) if table.has_gaps else table), 0, f"{fill:g}"
+        return fill_undefined(table, fill), 0, f"{fill:g}"
     undefined = table.find_undefined()
     if fill == "leave" or not undefined.any():
         return table, 0, fill
@@ -435,6 +481,10 @@ def _fill_scores(table: Scores, fill: str | float) -> tuple[Scores, int, str]:
 def _summarize_splits(
     table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
+    # Loaded here, since most tables have no splits.
+    from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
+    from shardwise.comparing.stability import stability_of
+
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):

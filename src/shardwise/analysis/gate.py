@@ -129,6 +129,7 @@ class Gate(Shown):
     candidates: int = 1
     # empty for all items
     slice: str = ""
+    lower_is_better: bool = False
 
     @property
     def passes(self) -> bool:
@@ -225,7 +226,7 @@ class Gates(Shown):
 
 
 def gate(
-    base: Any,
+    baseline: Any,
     new: Any,
     *,
     margin: float | Mapping[str, float] = 0.01,
@@ -251,7 +252,7 @@ def gate(
 
     Parameters
     ----------
-    base, new : scores or str
+    baseline, new : scores or str
         Scores of the system in use and of the one that may replace it, in any form that `as_scores` takes or as one
         score an item; with ``scores``, their names there. Several names, or scores of several new systems, are
         tried at alpha divided by their number.
@@ -274,7 +275,7 @@ def gate(
         Whether failures rarer or larger than those seen are impossible: the loss is then tested by Student's t, which
         has more power on scores that vary little.
     comparisons : Comparisons, optional
-        Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
+        Comparisons of the systems with the baseline by another method, to judge by its standard errors in place of the
         default method's.
     by : str or sequence of str
         Labels of items, one column or two to be crossed: on no slice may the new system be significantly worse and
@@ -283,7 +284,7 @@ def gate(
         A file that records all candidates tried on these items, one after another: the probability of ever passing
         one that is not better (with a margin above 0: that loses the margin or more) is at most alpha/2 for all of them
         together, however they were made, if only verdicts are seen. Then the verdict is "pass" or "fail", a
-        margin of 0 is allowed, and None as the base means the last accepted candidate.
+        margin of 0 is allowed, and None as the baseline means the last accepted candidate.
     reveal : bool
         With a ledger, whether to show difference, interval and p, and to record that.
     candidates : int, optional
@@ -306,7 +307,7 @@ def gate(
     """
     questions = []
     for measure, loss in (margin if isinstance(margin, Mapping) else {None: margin}).items():
-        table, base_name, names = arrange_systems(base, new, scores, measure)
+        table, base_name, names = arrange_systems(baseline, new, scores, measure)
         table = table.declare(range=range, lower_is_better=lower_is_better)
         questions.append(Question(table, loss, alpha, power, repeats, no_rare_failures))
     columns = (by,) if isinstance(by, str) else tuple(by)
@@ -427,11 +428,8 @@ def arrange_systems(
         names = table.systems
         return table, names[0], names[1:]
     table = as_scores(scores, measure=measure)
-    names = table.systems
     wanted = (new,) if isinstance(new, str) else tuple(new)
-    for name in (*wanted, *([] if base is None else [base])):
-        if name not in names:
-            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(names[:5])}")
+    table.select_systems((*wanted, *([] if base is None else [base])))
     if base in wanted:
         raise InputError(f"{base!r} is compared with itself", remedy="name two systems")
     return table, base, wanted
@@ -518,6 +516,7 @@ def _judge_candidate(question: Question, base: str, new: str, comparisons: Compa
         assumes_seen=not bool(evidence.in_range[pair]),
         passes_as_seen=verdict not in PASSING and not uninformative and p_as_seen <= share / 2.0,
         uninformative=uninformative, candidates=question.candidates, slice=question.slice,
+        lower_is_better=every.sign < 0,
     )  # fmt: skip
 
 

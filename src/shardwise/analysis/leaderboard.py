@@ -40,7 +40,7 @@ class Leaderboard:
         str, pd.DataFrame
     ]  # of each further measure: rank, rank_best, rank_worst, mean, lower, upper
     against: Mapping[str, pd.DataFrame]  # of each baseline: difference, lower, upper, p, p_adjusted, verdict
-    analyses: tuple[Analysis, ...] = ()  # one a measure, where there are analyses
+    analysis: Analysis | None = None  # of all pairs, where there is one
     comparisons: int = 0  # with baselines, for which their p-values are corrected
     margin: float | None = None  # loss against the best that does not matter
     near_best: tuple[str, ...] = ()  # systems shown to be less than the margin worse than the best
@@ -61,8 +61,8 @@ class Leaderboard:
     @property
     def decimals(self) -> Mapping[str, int]:
         """Digits after the point of each measure."""
-        leading = {self.measure: self.result.decimals}
-        return leading | {analysis.measure: analysis.decimals for analysis in self.analyses}
+        each = () if self.analysis is None else self.analysis.each
+        return {self.measure: self.result.decimals} | {of.measure: of.decimals for of in each}
 
     @property
     def resolution(self) -> float:
@@ -129,13 +129,13 @@ class Leaderboard:
         return self.to_html(page=False)
 
 
-def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None) -> Leaderboard:
-    """Rank systems by the first of one or several analyses of the same systems, one a measure.
+def leaderboard(first: Analysis, baseline: str | Sequence[str] | None = None) -> Leaderboard:
+    """Rank systems by an analysis of all pairs, with further measures beside the first one.
 
     Parameters
     ----------
-    analyses
-        Analyses of all pairs of the same systems, one a measure; the first one ranks.
+    first
+        An analysis of all pairs, of one measure or several; the first one ranks.
     baseline
         A system, or several, with which all others are compared besides: a family of comparisons of its own.
 
@@ -152,18 +152,11 @@ def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None
     >>> board.against["b"]["verdict"].tolist()
     ['better', '', 'worse']
     """
-    first, *others = analyses
-    for analysis in analyses:
-        if analysis.baselines:
-            raise InputError(
-                "a leaderboard needs all pairs, but this analysis has only those with a baseline",
-                remedy="analyse all pairs, and give the baseline to the leaderboard",
-            )
-        if set(analysis.systems) != set(first.systems):
-            raise InputError(
-                f"{analysis.measure} was analysed for other {first.nouns_for('system')} than {first.measure}",
-                remedy="give analyses of the same ones",
-            )
+    if first.baselines:
+        raise InputError(
+            "a leaderboard needs all pairs, but this analysis has only those with a baseline",
+            remedy="analyse all pairs, and give the baseline to the leaderboard",
+        )
     bases, pairs = list_baselines(baseline), None
     if bases:
         # by the procedure that leads, corrected for these pairs
@@ -174,10 +167,8 @@ def leaderboard(*analyses: Analysis, baseline: str | Sequence[str] | None = None
         pairs = run_procedure(first.procedure, first.analysed, only=first.systems, baseline=bases, **how)
     board = rank_pairs(first.lead, first.measure, pairs, bases)
     names = list(first.systems)
-    further = {
-        analysis.measure: _list_figures(analysis.lead.pairs, analysis.alpha).loc[names] for analysis in others
-    }
-    return replace(board, others=further, analyses=analyses)
+    further = {of.measure: _list_figures(of.lead.pairs, of.alpha).loc[names] for of in first.others}
+    return replace(board, others=further, analysis=first)
 
 
 def rank_pairs(

@@ -10,7 +10,6 @@ import numpy as np
 from shardwise.core.arrays import Floats
 from shardwise.methods.pairs import Means
 from shardwise.planning.design import Design, topics_for_power
-from shardwise.planning.plans import design_repeats, plan_more
 from shardwise.stats.power import f_power, find_noncentrality
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[st
     else:
         ties = []
     for k in ties:
-        row = result.pair_table.iloc[k]
+        row = result.pair_row(k)
         return str(row["a"]), str(row["b"]), abs(float(row["difference"]))
     return None
 
@@ -133,6 +132,8 @@ def find_present_design(analysis: Analysis) -> Design | None:
     how: dict[str, Any] = {"systems": len(analysis.systems), "target": POWER, "alpha": analysis.alpha}
     if repeats is not None and repeats.components is not None and counts is not None:
         sizes = {"topics": analysis.topics, "repeats": counts[0]}
+        from shardwise.planning.plans import design_repeats
+
         return design_repeats(repeats.components, repeats.kind, **sizes, **how)
     return None if power is None else Design(power.sigma_sq, power.topics, method="moderated", **how)
 
@@ -148,6 +149,8 @@ def settle_tie(tie: tuple[str, str, float], now: Design) -> OpenTie:
     if now.repeats is None:
         needed = float(wanted.search())
         return replace(open_tie, items_needed=int(needed) if np.isfinite(needed) else None)
+    from shardwise.planning.plans import plan_more
+
     items, repeats = plan_more(wanted)[:2]
     return replace(
         open_tie,

@@ -16,8 +16,6 @@ import numpy as np
 import shardwise
 from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores
-from shardwise.io.run_tables import IRDS
-from shardwise.io.stores import is_store, store_hash
 
 LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "altair")
 
@@ -52,6 +50,10 @@ class Recipe:
 
 def hash_files(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
     """Read each file once and take its SHA-256."""
+    # Most analyses hash no file, so these are loaded here.
+    from shardwise.io.run_tables import IRDS
+    from shardwise.io.stores import is_store, store_hash
+
     files = []
     for item in paths:
         path = Path(item)

@@ -95,8 +95,10 @@ class Trust:
 
     def list_replacements(self) -> tuple[Advice, ...]:
         """List what to use in place of the methods of the report that are shown to fail, claim by claim."""
+        if self.calibration is None:
+            return ()
         rows = self.rows
-        failed = rows[rows["used"] & (rows["status"] == "fails")] if len(rows) else rows
+        failed = rows[rows["used"] & (rows["status"] == "fails")]
         return tuple(
             advice
             for _, row in failed.iterrows()

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import shardwise
 from shardwise.app.choices import ALLOWED, LONGEST, MOST, MOST_FILES, ROWS
-from shardwise.app.store import (
-    CANCELLED,
-    DONE,
-    DRAFT,
-    FAILED,
-    INTERRUPTED,
-    QUEUED,
-    READING,
-    READY,
-    RUNNING,
-    TRUSTS,
-)
+from shardwise.app.store import Stage
 
-OPERATIONS = (
-    ("GET", "/api/analyses", "list_analyses", "All analyses, the newest first.", "", 200),
-    ("POST", "/api/analyses", "create_analysis", "A new analysis.", "Kind", 201),
-    ("GET", "/api/analyses/{id}", "get_status", "How an analysis stands.", "", 200),
-    ("DELETE", "/api/analyses/{id}", "delete_analysis", "Remove an analysis with all its files.", "", 204),
-    ("PUT", "/api/analyses/{id}/inputs/{name:path}", "put_file", "Send a file, as the body.", "File", 201),
-    ("POST", "/api/analyses/{id}/read", "read_files", "Read the files.", "Choices", 202),
-    ("POST", "/api/analyses/{id}/run", "run_analysis", "Queue it; unread files are read.", "Choices", 202),
-    ("POST", "/api/analyses/{id}/cancel", "cancel_analysis", "Stop it.", "", 200),
-    ("GET", "/api/analyses/{id}/result", "get_result", "What came out, as JSON.", "", 200),
-    ("GET", "/api/analyses/{id}/results/{name}", "get_result_file", "One of the resulting files.", "", 200),
-    ("GET", "/api/openapi.json", "get_description", "This description.", "", 200),
-)
-"""Method, path, name, meaning, schema of the body, and status of every request of the API."""
 REFUSALS = {
     "400": "Cannot be understood.",
     "401": "Without the token.",
@@ -50,11 +27,12 @@ LISTED = ("id", "kind", "state", "created", "title")
 """What a list of analyses says of one."""
 
 
-def describe_api() -> dict[str, Any]:
+def describe_api(operations: Sequence[tuple[str, str, str, Any, str, int, str]]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API, made from the table of its requests.
 
-    >>> sorted(describe_api()["paths"]["/api/analyses"])
-    ['get', 'post']
+    >>> rows = [("GET", "/analyses", "list_analyses", None, "", 200, "All analyses.")]
+    >>> sorted(describe_api(rows)["paths"]["/api/analyses"])
+    ['get']
     """
 
     def hold(schema: dict[str, Any] | str, kind: str = "application/json") -> dict[str, Any]:
@@ -69,12 +47,12 @@ def describe_api() -> dict[str, Any]:
     # an analysis that was made is what the other requests are about
     links = {
         name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
-        for _, path, name, *_ in OPERATIONS
+        for _, path, name, *_ in operations
         if "{id}" in path
     }
     paths: dict[str, dict[str, Any]] = {}
-    for method, path, name, meaning, body, code in OPERATIONS:
-        plain = path.replace(":path", "")
+    for method, path, name, _, body, code, meaning in operations:
+        plain = "/api" + path.replace(":path", "")
         answer: dict[str, Any] = {"description": meaning}
         if code != 204 and name != "get_result_file":
             answer |= hold(answers.get(name, {"type": "object"}))
@@ -84,14 +62,8 @@ def describe_api() -> dict[str, Any]:
             "operationId": name,
             "summary": meaning,
             "parameters": [
-                {
-                    "name": part[1:-1],
-                    "in": "path",
-                    "required": True,
-                    "schema": {"type": "string", "minLength": 1},
-                }
-                for part in plain.split("/")
-                if part.startswith("{")
+                {"name": part, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+                for part in re.findall(r"{(\w+)}", plain)
             ],
             "responses": {str(code): answer, **refusals},
         }
@@ -114,7 +86,6 @@ def describe_api() -> dict[str, Any]:
 def _list_schemas() -> dict[str, Any]:
     """The schemas of what is sent and answered, by name."""
     text, number = {"type": "string"}, {"type": "number"}
-    states = [DRAFT, READING, READY, QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED]
     value = {"oneOf": [{"type": "string", "maxLength": LONGEST}, number]}
     several, files = (
         {"oneOf": [*value["oneOf"], {"type": "array", "items": value, "maxItems": most}]}
@@ -130,7 +101,7 @@ def _list_schemas() -> dict[str, Any]:
         for name, option in rows.items()
         if option.kind in kinds
     }
-    known = {"kind": {"enum": list(ALLOWED)}, "state": {"enum": states}, "created": number}
+    known = {"kind": {"enum": list(ALLOWED)}, "state": {"enum": list(Stage)}, "created": number}
     listed: dict[str, Any] = {name: known.get(name, text) for name in LISTED}
     analysis = {
         **listed,
@@ -138,7 +109,7 @@ def _list_schemas() -> dict[str, Any]:
         "choices": {"type": "object", "additionalProperties": {"type": "array", "items": text}},
         "progress": {"type": ["object", "null"]},
         "reading": {"type": ["object", "null"]},
-        "trust": {"enum": list(TRUSTS)},
+        "trust": {"enum": ["none", "simulating", "simulated"]},
         "results": {"type": "array", "items": text},
     }
     return {

@@ -8,8 +8,7 @@ from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import sanitize_name
-from shardwise.cli.commands import list_commands
-from shardwise.cli.options import Param
+from shardwise.cli.options import Param, list_commands
 from shardwise.cli.parsing import parse_texts
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
@@ -17,7 +16,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
 """What a column may be, in the words of the option columns."""
 
-FLAGS = ("lower_is_better", "higher_is_better")
+FLAGS = ("lower_is_better", "higher_is_better", "joint")
 """Options without a value."""
 ROWS: dict[str, dict[str, Param]] = {
     kind: {name: row for name, row in list_commands()[kind,].every.items() if kind in row.web.split()}
@@ -32,6 +31,7 @@ LABELS = {
     "generalize": "What the answer is about",
     "baseline": "Baseline",
     "by": "Break the answer down by",
+    "joint": "Correct all measures together",
     "columns": "Columns",
     "n_shards": "Shards",
     "shards": "Shards",

@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 import shardwise
 from shardwise.app import uploads
-from shardwise.app.api import LISTED, OPERATIONS, describe_api
+from shardwise.app.api import LISTED, describe_api
 from shardwise.app.choices import (
     ALLOWED,
     LABELS,
@@ -41,17 +41,7 @@ from shardwise.app.choices import (
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.guard import is_program
 from shardwise.app.queue import READ, RUN, TRUST, Queue
-from shardwise.app.store import (
-    DONE,
-    DRAFT,
-    NO_TRUST,
-    SIMULATED,
-    SIMULATING,
-    Entry,
-    Settings,
-    Store,
-    read_json,
-)
+from shardwise.app.store import Entry, Settings, Stage, Store, read_json
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name
@@ -77,7 +67,7 @@ SHARED = frozenset({"report.css", "items.css", "items.js"})  # with the report
 STATES = {
     "draft": "no files yet",
     "reading": "being read",
-    "ready": "not started",
+    "ready": "waiting for your choices",
     "queued": "waiting",
     "running": "running",
     "done": "done",
@@ -96,7 +86,7 @@ RESULTS = {
     "leaderboard.csv": "the leaderboard as a table",
     "pairs.csv": "all pairs with differences, intervals and p-values",
     "paper.zip": "table, figure and methods paragraph for LaTeX",
-    "analysis.toml": "all settings, for shardwise compare --config",
+    "analysis.toml": "all settings, to do the same again",
     "calibration.csv": "error rates of every method as a table",
     "calibration.json": "error rates and advice, for programs",
     "repeat.json": "which numbers differ, for programs",
@@ -166,18 +156,18 @@ class Desk:
     queue: Queue
 
     def find_entry(self, id: str, *, resting: bool = False) -> Entry:
-        """Return an analysis, or refuse a name that none has, or one that a worker has where it must rest."""
+        """Return an analysis, or refuse a name that none has, or one that is under way where it must rest."""
         entry = self.store.find_entry(id)
         if entry is None:
             raise HTTPException(404, "There is no such analysis; it may have been deleted.")
         if resting and entry.moving:
-            raise HTTPException(409, "A worker has this analysis; wait, or cancel it.")
+            raise HTTPException(409, "This analysis is under way; wait, or cancel it.")
         return entry
 
     def submit_choices(self, id: str, given: Any, lane: str, *, typed: bool = False) -> None:
         """Have the files read or the analysis run, as it is chosen; numbers that were typed are texts."""
         entry, reading = self.find_entry(id, resting=True), self.store.read_reading(id)
-        if entry.state == DONE:
+        if entry.state == Stage.done:
             raise HTTPException(409, "This analysis is finished; change its settings in a new one.")
         if lane == RUN and reading.get("problem"):
             raise HTTPException(409, f"The files could not be read: {reading['problem']}")
@@ -200,15 +190,16 @@ class Desk:
     def describe_trust(self, entry: Entry) -> str:
         """Return whether the error rates of an analysis are there, being simulated, or neither."""
         if self.queue.describe_progress(entry.id).get("lane") == TRUST:
-            return SIMULATING
-        return SIMULATED if self.read_summary(entry.id).get("trust") else NO_TRUST
+            return "simulating"
+        return "simulated" if self.read_summary(entry.id).get("trust") else "none"
 
     def read_summary(self, id: str) -> dict[str, Any]:
         """Return what the page shows of an analysis that is done."""
         summary = read_json(self.store.result_folder(id) / "summary.json")
         for measure in summary.get("measures", ()):
-            # an element made by render_slices, which escapes
-            measure["slices"] = Markup(measure.get("slices", ""))
+            # elements made by render_measures and render_slices, which escape
+            for name in ("beside", "slices"):
+                measure[name] = Markup(measure.get(name, ""))
         return summary
 
     async def cancel_entry(self, id: str) -> None:
@@ -283,7 +274,7 @@ async def answer_entry(
         others=[
             other
             for other in desk.store.list_entries()
-            if other.kind == entry.kind == "compare" and other.state == DONE
+            if other.kind == entry.kind == "compare" and other.state == Stage.done
         ],
     )
 
@@ -361,7 +352,7 @@ async def put_file(request: Request) -> Response:
     """Take one file, streamed to the disk, for an analysis that has not been read."""
     desk, length = desk_of(request), request.headers.get("content-length", "0")
     entry, limit = desk.find_entry(id_of(request)), desk.settings.limit
-    if entry.state != DRAFT:
+    if entry.state != Stage.draft:
         raise HTTPException(409, "The files of this analysis are complete; start a new one.")
     folder, name = desk.store.input_folder(entry.id), str(request.path_params["name"])
     try:
@@ -417,16 +408,16 @@ async def show_trust(request: Request) -> Response:
         await desk.cancel_entry(id)
     elif request.method == "POST":
         entry = desk.find_entry(id, resting=True)
-        if entry.state != DONE or entry.kind != "compare":
+        if entry.state != Stage.done or entry.kind != "compare":
             raise HTTPException(409, "Error rates are simulated once a comparison is done.")
-        if desk.describe_trust(entry) != NO_TRUST:
+        if desk.describe_trust(entry) != "none":
             raise HTTPException(409, "The error rates of this analysis are simulated already.")
         desk.queue.submit_entry(entry, TRUST)
     return await answer_entry(request, "trust.html")
 
 
 async def show_items(request: Request) -> Response:
-    """Return the view of the items behind an answer, as the worker wrote it."""
+    """Return the view of the items behind an answer, as it was written."""
     desk, number = desk_of(request), request.query_params.get("measure", "1")
     ending = f"-{number}" if number.isdecimal() and number != "1" else ""
     path = desk.store.result_folder(desk.find_entry(id_of(request)).id) / f"items-view{ending}.html"
@@ -439,7 +430,7 @@ async def get_result(request: Request) -> Response:
     """Return what came out, as JSON: for a comparison what ``report.json`` holds."""
     desk = desk_of(request)
     entry = desk.find_entry(id_of(request))
-    if entry.state != DONE:
+    if entry.state != Stage.done:
         raise HTTPException(409, f"The analysis is not done: {entry.state}. {entry.message}".strip())
     return FileResponse(desk.find_result(entry.id, RESULT[entry.kind]), media_type="application/json")
 
@@ -489,7 +480,7 @@ async def show_compared(request: Request) -> Response:
     if len(chosen) != 2:
         return await list_analyses(request, 400, problem="Choose two analyses to compare.")
     entries = [desk.find_entry(id) for id in chosen]
-    if any(entry.kind != "compare" or entry.state != DONE for entry in entries):
+    if any(entry.kind != "compare" or entry.state != Stage.done for entry in entries):
         raise HTTPException(409, "Only comparisons that are done can be compared.")
     # the older one first, unless the order was chosen
     if "order" not in request.query_params:
@@ -517,7 +508,7 @@ async def show_plan(request: Request) -> Response:
     sources = [
         {"id": entry.id, "title": entry.title, **plan}
         for entry in desk.store.list_entries()
-        if entry.state == DONE and (plan := desk.read_summary(entry.id).get("plan"))
+        if entry.state == Stage.done and (plan := desk.read_summary(entry.id).get("plan"))
     ]
     chosen = planning.PlanForm.parse_query(request.query_params, sources)
     try:
@@ -537,20 +528,25 @@ async def send_static(request: Request) -> Response:
     return Response(read_packaged(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
-ACTS = {
-    "list_analyses": list_analyses,
-    "create_analysis": create_analysis,
-    "get_status": answer_entry,
-    "delete_analysis": delete_entry,
-    "put_file": put_file,
-    "read_files": submit_choices,
-    "run_analysis": submit_choices,
-    "cancel_analysis": cancel_entry,
-    "get_result": get_result,
-    "get_result_file": get_result_file,
-    "get_description": lambda request: PlainJSON(describe_api()),
-}
-"""Handlers of the requests of programs."""
+def send_description(request: Request) -> Response:
+    """Return the description of the requests that programs may make."""
+    return PlainJSON(describe_api(OPERATIONS))
+
+
+OPERATIONS: tuple[tuple[str, str, str, Any, str, int, str], ...] = (
+    ("GET", "/analyses", "list_analyses", list_analyses, "", 200, "All analyses, the newest first."),
+    ("POST", "/analyses", "create_analysis", create_analysis, "Kind", 201, "A new analysis."),
+    ("GET", "/analyses/{id}", "get_status", answer_entry, "", 200, "How an analysis stands."),
+    ("DELETE", "/analyses/{id}", "delete_analysis", delete_entry, "", 204, "Remove it with all its files."),
+    ("PUT", "/analyses/{id}/inputs/{name:path}", "put_file", put_file, "File", 201, "Send a file as the body."),
+    ("POST", "/analyses/{id}/read", "read_files", submit_choices, "Choices", 202, "Read the files."),
+    ("POST", "/analyses/{id}/run", "run_analysis", submit_choices, "Choices", 202, "Queue it; read files if needed."),
+    ("POST", "/analyses/{id}/cancel", "cancel_analysis", cancel_entry, "", 200, "Stop it."),
+    ("GET", "/analyses/{id}/result", "get_result", get_result, "", 200, "What came out, as JSON."),
+    ("GET", "/analyses/{id}/results/{name}", "get_result_file", get_result_file, "", 200, "One of the results."),
+    ("GET", "/openapi.json", "get_description", send_description, "", 200, "This description."),
+)  # fmt: skip
+"""Method, path below /api, name, handler, schema of the body, status and meaning of every request of programs."""
 PAGES = (
     ("GET", "/", list_analyses),
     ("GET", "/plan", show_plan),
@@ -577,5 +573,5 @@ PAGES = (
 """Method, path and handler of every request of the pages."""
 ROUTES = [
     *(Route(path, act, methods=[method]) for method, path, act in PAGES),
-    *(Route(path, ACTS[name], methods=[method]) for method, path, name, *_ in OPERATIONS),
+    *(Route(f"/api{path}", act, methods=[method]) for method, path, _, act, *_ in OPERATIONS),
 ]

@@ -14,26 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardwise.app.store import (
-    CANCELLED,
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    QUEUED,
-    READING,
-    READY,
-    RUNNING,
-    STOPPED,
-    Entry,
-    Settings,
-    Store,
-)
+from shardwise.app.store import STOPPED, Entry, Settings, Stage, Store
 from shardwise.core.processes import python_command, python_environment
 
 LONGEST_LINE = 1 << 20  # bytes that a worker says at once
 CRASHED = (
-    "The worker that had this stopped all of a sudden, perhaps for want of memory. Others are not harmed; try it with "
-    "fewer files, splits or tables."
+    "It stopped all of a sudden, perhaps for want of memory. Other analyses go on; try it with fewer files, splits or "
+    "simulated tables."
 )
 
 
@@ -52,9 +39,7 @@ class Job:
     process: asyncio.subprocess.Process | None = None
     cancelled: bool = False
     lost: int = 0  # processes that were dead before they took it
-    told: dict[str, Any] = field(
-        default_factory=lambda: {"doing": "waiting for a worker", "done": 0, "total": 0}
-    )
+    told: dict[str, Any] = field(default_factory=lambda: {"doing": "starting", "done": 0, "total": 0})
 
 
 class Queue:
@@ -94,7 +79,7 @@ class Queue:
             await process.wait()
         for job in self._jobs.values():
             if job.lane != TRUST:
-                self.store.update_entry(job.id, state=INTERRUPTED, message=STOPPED)
+                self.store.update_entry(job.id, state=Stage.interrupted, message=STOPPED)
 
     def _keep_task(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -141,7 +126,7 @@ class Queue:
     def submit_entry(self, entry: Entry, lane: str = RUN) -> None:
         """Put an analysis at the end of a queue: to be read, to be answered, or for its error rates."""
         job = Job(entry.id, entry.kind if lane == RUN else lane, lane)
-        states = {READ: {"state": READING}, RUN: {"state": QUEUED}, TRUST: {}}
+        states = {READ: {"state": Stage.reading}, RUN: {"state": Stage.queued}, TRUST: {}}
         self.store.update_entry(entry.id, message="", **states[lane])
         self._jobs[entry.id] = job
         self._waiting[lane].append(job)
@@ -228,7 +213,7 @@ class Queue:
             while line := await process.stdout.readline():
                 message = json.loads(line)
                 if job.lane == RUN and not taken:
-                    self.store.update_entry(job.id, state=RUNNING)
+                    self.store.update_entry(job.id, state=Stage.running)
                 taken = True
                 if "end" in message:
                     ended = message
@@ -270,7 +255,11 @@ def _describe_end(job: Job, ended: Mapping[str, Any]) -> dict[str, Any]:
     if job.lane == TRUST:
         return {} if done or job.cancelled else {"message": ended.get("message", CRASHED)}
     if done:
-        return {"state": READY if job.lane == READ else DONE, "title": ended["title"], "message": ""}
+        return {
+            "state": Stage.ready if job.lane == READ else Stage.done,
+            "title": ended["title"],
+            "message": "",
+        }
     if job.cancelled:
-        return {"state": CANCELLED, "message": ""}
-    return {"state": FAILED, "message": ended.get("message", CRASHED)}
+        return {"state": Stage.cancelled, "message": ""}
+    return {"state": Stage.failed, "message": ended.get("message", CRASHED)}

@@ -9,17 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
-
 from shardwise.app.choices import LABELS, describe_error
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.scores import as_scores, is_lower, slices_of
+from shardwise.core.scores import Scores, slices_of
 from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
-from shardwise.io.scores import read_file, read_scores
+from shardwise.io.scores import read_file, read_tables
 from shardwise.io.tables.facts import SAID, Choice, Reading
 from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
@@ -57,12 +55,7 @@ def describe_files(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[s
         wanted = set(choices.get("files", ())) & set(names.values()) or set(names.values())
         kinds = {path: kind_of(path) for path in paths}
         facts["files"] = [
-            {
-                "name": name,
-                "what": kinds[path],
-                "bytes": path.stat().st_size,
-                "used": name in wanted,
-            }
+            {"name": name, "what": kinds[path], "bytes": path.stat().st_size, "used": name in wanted}
             for path, name in names.items()
         ]
         people = {folder / name for name in choices.get("human", ())}
@@ -119,8 +112,8 @@ def _list_readings(error: InputError, inputs: Sequence[Path]) -> list[dict[str, 
             # what a table would hold if it were read so; nothing where it is large, or cannot be read so either
             if sum(path.stat().st_size for path in inputs) <= MOST_PREVIEWED:
                 with suppress(InputError):
-                    scores = read_scores(list(inputs), columns=parse_columns([str(choice)]))
-                    readings[-1]["sizes"] = _describe_sizes(scores)
+                    tables, _ = read_tables(inputs, columns=parse_columns([str(choice)]))
+                    readings[-1]["sizes"] = _describe_sizes(next(iter(tables.values())))
     return readings
 
 
@@ -163,32 +156,25 @@ def _describe_scores(
             reading = choose_reading(first, columns)
             facts |= {"columns": _describe_columns(first, reading), "wide": reading.wide}
     missing: Any = next(iter(choices.get("missing", ())), None) or None
-    scores = read_scores(list(inputs), columns=columns, missing=missing)
-    if isinstance(scores, xr.DataArray):
-        scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
-    measures = [str(name) for name in scores.data_vars]
-    facts["lower"] = [name for name in measures if is_lower(scores[name])]
-    table = scores[measures[0]]
-    nouns = as_scores(table, needs=()).nouns
+    tables, primary = read_tables(inputs, columns=columns, missing=missing)
+    table = next(iter(tables.values()))
+    labels = slices_of(table)
     return {
-        "systems": [str(name) for name in table["system"].values],
-        "measures": measures,
-        "primary": str(scores.attrs.get("primary", "")),
-        "slices": [
-            name for name, labels in slices_of(as_scores(table, needs=())).items() if len(set(labels)) > 1
-        ],
-        "dims": [str(d) for d in table.dims],
-        "nouns": {str(d): nouns.get(str(d), str(d)) for d in table.dims},
+        "systems": list(table.systems),
+        "measures": list(tables),
+        "lower": [name for name, each in tables.items() if each.measure.lower_is_better],
+        "primary": primary,
+        "slices": [name for name in labels if len(set(labels[name])) > 1],
+        "dims": list(table.dims),
+        "nouns": {dim: table.nouns.get(dim, dim) for dim in table.dims},
         "sizes": _describe_sizes(table),
-        "said": str(table.attrs.get("read_as", "")),
+        "said": table.read_as,
     }
 
 
-def _describe_sizes(scores: xr.DataArray | xr.Dataset) -> list[str]:
+def _describe_sizes(table: Scores) -> list[str]:
     """Number of levels of each dimension in the user's words: ``["60 questions", "3 models"]``."""
-    table = scores[next(iter(scores.data_vars))] if isinstance(scores, xr.Dataset) else scores
-    nouns = as_scores(table, needs=()).nouns
-    return [format_count(int(table.sizes[d]), nouns.get(str(d), str(d))) for d in table.dims]
+    return [format_count(table.sizes[dim], table.nouns.get(dim, dim)) for dim in table.dims]
 
 
 def _describe_columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:

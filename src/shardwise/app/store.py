@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,20 @@ from shardwise.core.errors import InputError, Option
 
 Choices = dict[str, list[str]]
 
-DRAFT, READING, READY, QUEUED, RUNNING = "draft", "reading", "ready", "queued", "running"
-DONE, FAILED, CANCELLED, INTERRUPTED = "done", "failed", "cancelled", "interrupted"
-MOVING = frozenset({READING, QUEUED, RUNNING})
-"""States that a worker ends."""
-TRUSTS = NO_TRUST, SIMULATING, SIMULATED = "none", "simulating", "simulated"
-"""What there is of the error rates of an analysis."""
+
+class Stage(StrEnum):
+    """How an analysis stands."""
+
+    draft = "draft"
+    reading = "reading"
+    ready = "ready"
+    queued = "queued"
+    running = "running"
+    done = "done"
+    failed = "failed"
+    cancelled = "cancelled"
+    interrupted = "interrupted"
+
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS analyses (
@@ -129,8 +138,8 @@ class Entry:
 
     @property
     def moving(self) -> bool:
-        """Whether a worker has it, or will have."""
-        return self.state in MOVING
+        """Whether a process has it, or will have."""
+        return self.state in (Stage.reading, Stage.queued, Stage.running)
 
 
 class Store:
@@ -171,9 +180,11 @@ class Store:
         # what was under way when the last server stopped is finished if its results are there, and else says so
         for entry in self.list_entries():
             if entry.moving:
-                finished = entry.state != READING and self.result_folder(entry.id).is_dir()
+                finished = entry.state != Stage.reading and self.result_folder(entry.id).is_dir()
                 self.update_entry(
-                    entry.id, state=DONE if finished else INTERRUPTED, message="" if finished else STOPPED
+                    entry.id,
+                    state=Stage.done if finished else Stage.interrupted,
+                    message="" if finished else STOPPED,
                 )
 
     def close(self) -> None:
@@ -183,9 +194,9 @@ class Store:
 
     def create_entry(self, kind: str = "compare") -> Entry:
         """Make room for a new analysis."""
-        entry = Entry(secrets.token_hex(8), time.time(), kind, DRAFT, "", "", {})
+        entry = Entry(secrets.token_hex(8), time.time(), kind, Stage.draft, "", "", {})
         self.input_folder(entry.id).mkdir(parents=True)
-        row = (entry.id, entry.created, kind, DRAFT, "", "", "{}")
+        row = (entry.id, entry.created, kind, Stage.draft, "", "", "{}")
         self._index.execute("INSERT INTO analyses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return entry
 
@@ -203,7 +214,7 @@ class Store:
         read = self.entry_folder(entry.id) / "reading.json"
         if read.is_file():
             _link_or_copy(read, self.entry_folder(made.id) / "reading.json")
-        return self.update_entry(made.id, state=READY, title=entry.title, choices=entry.choices)
+        return self.update_entry(made.id, state=Stage.ready, title=entry.title, choices=entry.choices)
 
     def find_entry(self, id: str) -> Entry | None:
         """Return an analysis, if there is one by this name."""

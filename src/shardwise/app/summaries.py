@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.trust import list_findings
 from shardwise.app.choices import spell_settings
 from shardwise.core.claim import format_count
+from shardwise.core.text import list_columns
 from shardwise.lab.calibrate import Calibration
 from shardwise.writing import answer
 from shardwise.writing.assets import WIDTH, Axis, make_axis
@@ -18,7 +19,7 @@ from shardwise.writing.calibration import write_calibration
 from shardwise.writing.numbers import format_number, format_percent, format_signed
 from shardwise.writing.remarks import write_trust
 from shardwise.writing.slices import render_slices
-from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
+from shardwise.writing.tables import render_measures, show_table, tabulate_baselines, tabulate_systems
 from shardwise.writing.words import explain_stepwise
 
 NUMBERS = ("mean", "difference", "p", "rank", "win rate")
@@ -48,9 +49,9 @@ def _locate_percent(axis: Axis, value: float) -> float | None:
     return round(100.0 * axis.locate_value(value) / WIDTH, 2) if value == value else None
 
 
-def summarize_analyses(analyses: Sequence[Analysis]) -> dict[str, Any]:
-    """Return what the page says of analyses, one a measure: answers, tables, error rates, and what planning needs."""
-    first, trusts = analyses[0], [item.trust for item in analyses]
+def summarize_analysis(first: Analysis) -> dict[str, Any]:
+    """Return what the page says of an analysis, by each measure: answers, tables, error rates, what planning needs."""
+    analyses, trusts = first.each, [item.trust for item in first.each]
     simulated = any(trust.calibration or trust.recorded or trust.reason for trust in trusts)
     return {
         "measures": [_summarize_measure(analysis, k) for k, analysis in enumerate(analyses)],
@@ -89,6 +90,7 @@ def _summarize_measure(analysis: Analysis, k: int) -> dict[str, Any]:
             {"name": remark.name, "remedy": remark.remedy} for remark in analysis.remarks if remark.warning
         ],
         "table": _tabulate_answer(analysis),
+        "beside": render_measures(analysis),
         "slices": render_slices(analysis.slices),
         "report": f"report{number}.html",
         "json": f"report{number}.json",
@@ -98,23 +100,22 @@ def _summarize_measure(analysis: Analysis, k: int) -> dict[str, Any]:
 def _tabulate_answer(analysis: Analysis) -> dict[str, Any]:
     """The systems against the baselines, or the systems with their ranks."""
     pairs, alpha, middle = analysis.comparisons, analysis.alpha, "mean"
-    frame, stepwise = tabulate_systems(pairs, alpha), ""
-    verdicts = ["best" if name in analysis.lead.best_set else "" for name in frame["system"]]
+    table, stepwise = tabulate_systems(pairs, alpha), ""
+    verdicts = ["best" if name in analysis.lead.best_set else "" for name in table["system"]]
     if analysis.baselines:
-        frame, middle = tabulate_baselines(pairs, analysis.baselines, alpha), "difference"
-        verdicts, stepwise = [str(verdict) for verdict in frame["verdict"]], explain_stepwise(analysis)
-    axis = make_axis(frame[["lower", "upper"]].to_numpy(float))
-    shown = show_table(frame, alpha, analysis.decimals, analysis.lead.resolution)
-    shown = shown.rename(columns={"system": analysis.noun_for("system")})
+        table, middle = list_columns(tabulate_baselines(pairs, analysis.baselines, alpha)), "difference"
+        verdicts, stepwise = [str(verdict) for verdict in table["verdict"]], explain_stepwise(analysis)
+    axis = make_axis([*table["lower"], *table["upper"]])
+    shown = show_table(table, alpha, analysis.decimals, analysis.lead.resolution)
     level = f"{format_percent(1.0 - alpha)} CI"
     return {
-        "columns": [str(name) for name in shown.columns],
-        "numeric": [name in (*NUMBERS, level) for name in shown.columns],
-        "rows": [[str(cell) for cell in row] for row in shown.itertuples(index=False)],
+        "columns": [analysis.noun_for("system") if name == "system" else name for name in shown],
+        "numeric": [name in (*NUMBERS, level) for name in shown],
+        "rows": list(zip(*shown.values(), strict=True)),
         "verdicts": verdicts,
         "bars": [
-            [_locate_percent(axis, float(row[name])) for name in ("lower", "upper", middle)]
-            for row in frame.to_dict("records")
+            [_locate_percent(axis, float(value)) for value in row]
+            for row in zip(*(table[name] for name in ("lower", "upper", middle)), strict=True)
         ],
         "ticks": [(_locate_percent(axis, tick), format_number(tick, axis.decimals)) for tick in axis.ticks],
         "zero": _locate_percent(axis, 0.0) if analysis.baselines and axis.low < 0.0 < axis.high else None,

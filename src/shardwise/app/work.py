@@ -17,21 +17,20 @@ from shardwise.analysis.leaderboard import leaderboard
 from shardwise.app.choices import not_sent
 from shardwise.app.examples import EXAMPLES
 from shardwise.app.reading import describe_files
-from shardwise.app.summaries import describe_calibration_page, summarize_analyses
+from shardwise.app.summaries import describe_calibration_page, summarize_analysis
 from shardwise.app.uploads import unpack_archives
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
-from shardwise.cli.checking import describe_calibration
-from shardwise.cli.commands import list_commands
+from shardwise.cli.checking import calibrate_methods as run_calibrate
 from shardwise.cli.compare import MOST_PAIRS, pairs_table
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, list_commands
 from shardwise.cli.output import Listener, emit, redirect_progress, render_table
 from shardwise.cli.parsing import call_command, make_options
 from shardwise.cli.repeat import repeat_report as run_repeat
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.io.scores import read_scores
-from shardwise.lab.calibrate import calibrate
+from shardwise.lab.calibrate import Calibration
 from shardwise.writing.answer import write_title
 from shardwise.writing.downloads import dump_json, report_json
 from shardwise.writing.embedded import read_report
@@ -88,13 +87,13 @@ def rehearse_work() -> Iterator[str]:
         yield "read"
         options = call_command(COMPARE, [path], {}, report=Path("report.html"), quiet=True)
         source = opt.InputReader(options).check()
-        analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
+        analysis = analyze_measures(options, source, source.read_input(), report=True, calibration=0)
         yield "compare"
-    summarize_analyses(analyses)
-    leaderboard(*analyses).to_html(page=True)
-    render_report(analyses[0])
+    summarize_analysis(analysis)
+    leaderboard(analysis).to_html(page=True)
+    render_report(analysis)
     yield "report"
-    _zip_paper(analyses)
+    _zip_paper(analysis)
     yield "paper"
 
 
@@ -141,26 +140,25 @@ def compare_systems(inputs: Sequence[Path], choices: Texts, tell: Listener) -> s
     options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
     source = opt.InputReader(options).check()
     read = source.read_input()
-    analyses = analyze_measures(options, source, read, report=True, calibration=0)
-    ranked = analyses
+    analysis = ranked = analyze_measures(options, source, read, report=True, calibration=0)
     if options.baseline:  # ranks need all pairs
         ranked = analyze_measures(options.change(baseline=[]), source, read)
     tell("writing the report", 0, 0)
-    board = leaderboard(*ranked, baseline=options.baseline or None)
+    board = leaderboard(ranked, baseline=options.baseline or None)
     for_programs = options.change(format=Format.csv)
     with _collect_results() as folder:
-        _write_reports(folder, analyses)
-        for k, analysis in enumerate(analyses):
-            if len(analysis.comparisons) <= MOST_PAIRS:
-                pairs = render_table(pairs_table(analysis.comparisons, for_programs), Format.csv)
+        _write_reports(folder, analysis)
+        for k, each in enumerate(analysis.each):
+            if len(each.comparisons) <= MOST_PAIRS:
+                pairs = render_table(pairs_table(each.comparisons, for_programs), Format.csv)
                 (folder / _number_file("pairs.csv", k)).write_text(pairs, "utf-8", "backslashreplace")
         (folder / "leaderboard.html").write_text(board.to_html(page=True), "utf-8", "backslashreplace")
         (folder / "leaderboard.csv").write_text(
             render_table(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
         )
-        (folder / "paper.zip").write_bytes(_zip_paper(analyses))
-        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
-    return write_title(analyses[0])
+        (folder / "paper.zip").write_bytes(_zip_paper(analysis))
+        (folder / "summary.json").write_text(dump_json(summarize_analysis(analysis)))
+    return write_title(analysis)
 
 
 def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
@@ -178,27 +176,27 @@ def simulate_trust(inputs: Sequence[Path], choices: Texts, tell: Listener) -> st
     options = call_command(COMPARE, inputs, choices, report=Path("report.html"))
     source = opt.InputReader(options).check()
     budget = options.calibration or None
-    analyses = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
+    analysis = analyze_measures(options, source, source.read_input(), report=True, calibration=budget)
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
-        _write_reports(folder, analyses)
-        (folder / "summary.json").write_text(dump_json(summarize_analyses(analyses)))
+        _write_reports(folder, analysis)
+        (folder / "summary.json").write_text(dump_json(summarize_analysis(analysis)))
         # the summary last: it says that all is there
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "summary.json"):
             path.replace(RESULTS / path.name)
-    return write_title(analyses[0])
+    return write_title(analysis)
 
 
-def _write_reports(folder: Path, analyses: Sequence[Analysis]) -> None:
+def _write_reports(folder: Path, first: Analysis) -> None:
     """The report of each measure, as a page and as JSON, and the TOML that repeats the first."""
-    for k, analysis in enumerate(analyses):
+    for k, analysis in enumerate(first.each):
         (folder / _number_file("report.html", k)).write_text(
             render_report(analysis), "utf-8", "backslashreplace"
         )
         (folder / _number_file("report.json", k)).write_text(dump_json(report_json(analysis)))
         if (view := render_items(analysis)) is not None:
             (folder / _number_file(ITEMS, k)).write_text(view.html, "utf-8", "backslashreplace")
-    recipe = analyses[0].recipe
+    recipe = first.recipe
     assert recipe is not None
     (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
 
@@ -207,10 +205,10 @@ def _number_file(name: str, k: int) -> str:
     return name if k == 0 else name.replace(".", f"-{k + 1}.")
 
 
-def _zip_paper(analyses: Sequence[Analysis]) -> bytes:
+def _zip_paper(analysis: Analysis) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in make_paper(*analyses):
+        for file in make_paper(analysis):
             archive.writestr(zipfile.ZipInfo(f"paper/{file.name}"), file.content, zipfile.ZIP_DEFLATED)
     return held.getvalue()
 
@@ -228,37 +226,26 @@ def calibrate_methods(inputs: Sequence[Path], choices: Texts, tell: Listener) ->
         Called with the progress.
     """
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
-    options = call_command(CALIBRATE, inputs, choices)
-    opt.parse_fill(options.fill)
-    read = opt.InputReader(options).check().read_input(one=True)
-    scores, gaps = opt.fill_gaps(read.pick_measure(), options.fill)
-    if "split" in scores.dims and scores.sizes["split"] == 1:
-        scores = scores.select(split=0)
-    nouns = dict(scores.nouns)
-    lab = calibrate(
-        scores,
-        options.method or None,
-        alpha=options.alpha,
-        repetitions=options.repetitions,
-        budget=options.budget,
-        seed=options.seed,
-        progress=lambda done, total: tell("simulating", done, total),
-        watch=lambda some: write_atomically(
-            "partial.json", dump_json(describe_calibration_page(some, nouns, final=False)).encode()
-        ),
-    )
+    options = call_command(CALIBRATE, inputs, choices).change(format=Format.json)
+
+    def watch(some: Calibration, nouns: Mapping[str, str]) -> None:
+        shown = describe_calibration_page(some, nouns, final=False)
+        write_atomically("partial.json", dump_json(shown).encode())
+
+    result = run_calibrate(options, watch, statements=False)
+    lab, nouns = result.source
+    assert result.table is not None
     with _collect_results() as folder:
-        facts, notes = describe_calibration(lab), (*read.notes, *gaps)
-        shown = render_table(
-            lab.to_frame(),
-            Format.json,
-            title=lab.text(command=True),
-            notes=notes,
-            facts=facts,
-            command=CALIBRATE.title,
-        )
-        (folder / "calibration.json").write_text(shown)
-        (folder / "calibration.csv").write_text(render_table(lab.to_frame(), Format.csv))
+        for format in (Format.json, Format.csv):
+            text = render_table(
+                result.table,
+                format,
+                title=result.lines[0],
+                notes=result.notes,
+                facts=result.facts,
+                command=CALIBRATE.title,
+            )
+            (folder / f"calibration.{format}").write_text(text)
         (folder / "summary.json").write_text(dump_json(describe_calibration_page(lab, nouns)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
     return f"Error rates on data like yours: {sizes}"

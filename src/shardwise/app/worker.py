@@ -76,7 +76,7 @@ def _do_job(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
     except MemoryError:
         return {
             "end": "failed",
-            "message": "This needs more memory than a worker may take; take fewer files or splits.",
+            "message": "This needs more memory than an analysis may take; take fewer files or splits.",
         }
     except Exception as error:
         traceback.print_exc()

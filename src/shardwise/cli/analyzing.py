@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.analyze import analyze
+from shardwise.analysis.analyze import analyze, join_measures
 from shardwise.cli.inputs import (
     InputReader,
     Read,
@@ -32,8 +32,10 @@ from shardwise.methods.names import Procedure
 from shardwise.stats.corrections import check_correction, correction_title
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from shardwise.comparing.equivalence import Equivalence
-    from shardwise.methods.mixed.fit import FactorFit
+    from shardwise.methods.mixed.fit import MixedFit
 
 READ = ("null", "tails", "density")
 """Words that say how a bootstrap distribution is read."""
@@ -57,12 +59,11 @@ def analyze_measures(
     reader: InputReader,
     read: Read,
     *,
-    executor: Executor | None = None,
     report: bool = False,
     calibration: int | None = 0,
     **others: Any,
-) -> list[Analysis]:
-    """Analyse each measure of the scores that were read.
+) -> Analysis:
+    """Analyse the scores that were read: the first measure, with the others beside it.
 
     Parameters
     ----------
@@ -70,8 +71,6 @@ def analyze_measures(
         Options of a command.
     reader, read : InputReader, Read
         The input.
-    executor : Executor, optional
-        Where to resample and simulate.
     report : bool
         Whether a report is written, which records what makes it again.
     calibration : int or None
@@ -81,8 +80,8 @@ def analyze_measures(
 
     Returns
     -------
-    list of Analysis
-        One for each measure.
+    Analysis
+        That of the first measure, whose `each` are those of all.
     """
     if not options.measure:
         # Refuses to choose between several measures.
@@ -102,7 +101,7 @@ def analyze_measures(
         raise InputError(f"has one {noun} only", where=str(read.files[0]), remedy=remedy)
     listed = list_files(options, reader, read.files) if report else ()
     choices: dict[str, Any] = {
-        **options.arguments("analyze"),
+        **(options.arguments("analyze") | {"joint": False}),
         "fill": parse_fill(options.fill),
         "notes": read.notes,
         "inputs": listed,
@@ -110,24 +109,38 @@ def analyze_measures(
         **others,
     }
     analyses = []
-    for name in measures:
-        if words := parse_bootstrap(options.method):
-            procedure = bootstrap_procedure(words, options, read.tables[name].dims)
-            choices |= {"model": None, "method": procedure}
-        with show_progress(f"{name}: comparing", options.quiet) as bar:
-            analysis = analyze(read.tables[name], executor=executor, progress=bar, **choices)
-        if options.resamples is not None and analysis.lead.n_resamples is None:
-            raise InputError(
-                f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
-                remedy="remove it, or choose another --method",
-            )
-        analyses.append(record_recipe(analysis, options, reader, read, calibration) if report else analysis)
-    return analyses
+    with lend_cluster(options) as executor:
+        for name in measures:
+            if words := parse_bootstrap(options.method):
+                procedure = bootstrap_procedure(words, options, read.tables[name].dims)
+                choices |= {"model": None, "method": procedure}
+            with show_progress(f"{name}: comparing", options.quiet) as bar:
+                analysis = analyze(read.tables[name], executor=executor, progress=bar, **choices)
+            if options.resamples is not None and analysis.lead.n_resamples is None:
+                raise InputError(
+                    f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
+                    remedy="remove it, or choose another --method",
+                )
+            if report:
+                # the first one's report has all measures
+                shown = tuple(measures) if name == measures[0] else (name,)
+                analysis = record_recipe(analysis, options, reader, read, calibration, shown)
+            analyses.append(analysis)
+    return join_measures(*analyses, joint=bool(options.values.get("joint")))
+
+
+def lend_cluster(options: Options) -> AbstractContextManager[Executor | None]:
+    """Return the executor of the cluster that the options name, loaded where they name one."""
+    if options.cluster is None:
+        return nullcontext()
+    from shardwise.cli.cluster import on_cluster
+
+    return on_cluster(options.cluster, options.quiet)
 
 
 def compare_by_factors(
     scores: Scores, options: Options, baseline: Sequence[str] = ()
-) -> tuple[FactorFit, Comparisons]:
+) -> tuple[MixedFit, Comparisons]:
     """Compare by a mixed model with random factors, whose claim extends to all of them.
 
     Parameters
@@ -211,7 +224,12 @@ def list_files(options: Options, reader: InputReader, files: tuple[Path, ...]) -
 
 
 def record_recipe(
-    analysis: Analysis, options: Options, reader: InputReader, read: Read, calibration: int | None
+    analysis: Analysis,
+    options: Options,
+    reader: InputReader,
+    read: Read,
+    calibration: int | None,
+    measures: tuple[str, ...],
 ) -> Analysis:
     """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
     # Looked up late, so that it can be replaced.
@@ -222,7 +240,7 @@ def record_recipe(
     if reader.is_table and len(files) == 1:
         used["scores"] = files[0]
     if not reader.is_table or len(options.measure) > 1:
-        used["measure"] = analysis.measure
+        used["measure"] = measures[0] if len(measures) == 1 else list(measures)
     used["method"] = options.method or ("hsd" if options.model else analysis.procedure.name)
     if analysis.trust.recorded is None:
         used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shardwise.cli import inputs
@@ -36,84 +36,82 @@ STATEMENT_TABLES = 400  # simulated to check statements, where no number is aske
 BESIDE = "t holm"  # to compare a named model with
 
 
-def calibrate_methods(options: Options) -> Result:
-    """Try methods on simulated tables like the scores, and return how often they err."""
-    format, alpha, seed, jobs, quiet = (
-        options.chosen_format,
-        options.alpha,
-        options.seed,
-        options.jobs,
-        options.quiet,
-    )
+def calibrate_methods(
+    options: Options,
+    watch: Callable[[Calibration, Mapping[str, str]], None] | None = None,
+    *,
+    statements: bool = True,
+) -> Result:
+    """Try methods on simulated tables like the scores, and return how often they err.
+
+    Parameters
+    ----------
+    options : Options
+        Options of the command.
+    watch : callable, optional
+        Called with the rates while tables are simulated, and with the user's words for dimensions.
+    statements : bool
+        Whether to check what else is said of the default method, which takes long.
+    """
+    alpha, seed, quiet = options.alpha, options.seed, options.quiet
     inputs.parse_fill(options.fill)  # refused before the long work
     read = inputs.InputReader(options).check().read_input(one=True)
     scores, gaps = inputs.fill_gaps(read.pick_measure(), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.select(split=0)
     chosen = _list_methods(options.model, options.method, scores)
-    scenarios = [name for name in options.scenario if not name.startswith("halves:")]
-    halves = 0
-    for text in (name.removeprefix("halves:") for name in options.scenario if name not in scenarios):
+    halvings = [name.removeprefix("halves:") for name in options.scenario if name.startswith("halves:")]
+    for text in halvings:
         if not text.isdecimal() or not int(text):
             problem = (Option("scenario", f"halves:{text}"), " is not a number of halvings")
             raise InputError(problem, remedy="write for instance halves:20")
-        halves += int(text)
     claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
     # The default method for new topics is tried, on scores whose resampled topics show all that varies.
     default = chosen is None or DEFAULT in chosen
     like = claims is None or ("topic",) in claims
     labelled = scores.clusters is not None or scores.tasks is not None or scores.people is not None
-    stated = default and like and scores.dims in (TABLE, SHARDS) and not labelled
+    stated = statements and default and like and scores.dims in (TABLE, SHARDS) and not labelled
     if ("margin" in options.given) and not stated:
         raise InputError(
             (Option("margin"), f" has no effect unless {DEFAULT} is tried for new topics on a plain table"),
             remedy=("remove it, or add ", Option("method", DEFAULT)),
         )
     with on_cluster(options.cluster, quiet) as executor:
+        how: dict[str, Any] = {"alpha": alpha, "seed": seed, "jobs": options.jobs, "executor": executor}
         with show_progress("simulating", quiet) as bar:
             lab = calibrate(
                 scores,
                 chosen,
                 claims=claims,
-                nulls=scenarios or None,
-                alpha=alpha,
+                nulls=[name for name in options.scenario if not name.startswith("halves:")] or None,
                 repetitions=options.repetitions,
                 budget=options.budget,
-                seed=seed,
-                jobs=jobs,
-                executor=executor,
                 progress=bar,
+                watch=None if watch is None else lambda some: watch(some, scores.nouns),
+                **how,
             )
         facts = describe_calibration(lab)
-        lines = [*read.notes, *gaps]
-        if halves:
+        titles, lines = [lab.text(command=True)], [*read.notes, *gaps]
+        if halvings:
             with show_progress(f"halving {pluralize_noun(scores.nouns.get('topic', 'topic'))}", quiet) as bar:
-                check = split_half(
-                    scores,
-                    chosen,
-                    alpha=alpha,
-                    repeats=halves,
-                    seed=seed,
-                    jobs=jobs,
-                    executor=executor,
-                    progress=bar,
-                )
+                check = split_half(scores, chosen, repeats=sum(map(int, halvings)), progress=bar, **how)
             facts["halves"] = check.table.reset_index().to_dict("records")
             lines += str(check).splitlines()
-        statements = None
         if stated:
             with show_progress("checking statements", quiet):
-                statements = check_statements(
+                checked = check_statements(
                     scores,
                     margin=options.margin,
                     alpha=alpha,
                     repetitions=options.repetitions or STATEMENT_TABLES,
                     seed=seed,
                 )
-            facts["statements"] = statements.table.to_dict("records")
-    table = lab.shown() if format is Format.text else lab.to_frame()
-    title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
-    return Result((title,), table, tuple(lines), facts=facts, chart=lab.plot)
+            facts["statements"] = checked.table.to_dict("records")
+            titles.append(str(checked))
+    table = lab.shown() if options.chosen_format is Format.text else lab.to_frame()
+    return Result(
+        ("\n\n".join(titles),), table, tuple(lines), facts=facts, chart=lab.plot, source=(lab, scores.nouns)
+    )
 
 
 def _list_methods(model: str, named: list[str], scores: Scores) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,9 @@ from shardwise.cli.analyzing import (
     join_margin,
     test_margin,
 )
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, fill_gaps, parse_bootstrap, parse_columns
 from shardwise.cli.options import MOMENTS, Format, parse_words
-from shardwise.cli.output import Result, show_progress
+from shardwise.cli.output import Result, Table, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_choice
@@ -30,12 +29,14 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
 from shardwise.core.scores import Scores
+from shardwise.core.text import list_columns, shorten_name
 from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
     write_answer,
     write_contrasts,
+    write_measures,
     write_next_step,
     write_pairs,
     write_range,
@@ -51,7 +52,16 @@ from shardwise.writing.slices import (
     show_slices,
     write_slices,
 )
-from shardwise.writing.tables import show_table, tabulate_baselines, tabulate_systems
+from shardwise.writing.table import show_columns
+from shardwise.writing.tables import (
+    describe_measures,
+    explain_measures,
+    list_measures,
+    mark_means,
+    show_table,
+    tabulate_baselines,
+    tabulate_systems,
+)
 
 if TYPE_CHECKING:
     from shardwise.comparing.contrasts import Contrasts
@@ -83,8 +93,7 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
         return compare_streamed(options, reader)
     page = options.chosen_format is Format.html
     shows_items = options.table.partition(":")[0] == "items"
-    one = options.report is not None or options.chart is not None or page or shows_items
-    read = reader.read_input(one=one)
+    read = reader.read_input(one=shows_items)
     if not options.measure and len(read.measures) > 1:
         # Refuses to choose.
         read.pick_measure()
@@ -104,34 +113,27 @@ def compare_systems(options: Options) -> Sequence[Result] | Result:
             f"{systems:,} systems make {pairs:,.0f} pairs",
             remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
         )
-    with on_cluster(options.cluster, options.quiet) as executor:
-        analyses = analyze_measures(
-            options,
-            reader,
-            read,
-            executor=executor,
-            report=page or options.report is not None,
-            calibration=options.calibration,
-        )
+    report = page or options.report is not None
+    analysis = analyze_measures(options, reader, read, report=report, calibration=options.calibration)
     if options.report is not None:
-        analyses[0].report(options.report)
+        analysis.report(options.report)
     if shows_items:
-        results = [_show_items(analyses[0], pair, options)]
+        results = [_show_items(analysis, pair, options)]
     elif page:
         # Loaded here, since it needs charts and templates.
         from shardwise.writing.html import render_report
 
-        results = [Result(page=render_report(analyses[0]))]
+        results = [Result(page=render_report(analysis))]
     else:
-        results = _show_result(analyses, options)
+        results = _show_result(analysis, options)
 
     def draw(kind: str = "") -> Any:
         """Draw the kind asked for, or else the differences against the margin or the systems."""
         if kind:
-            return analyses[0].plot(kind)
-        tested = test_margin(analyses[0].comparisons, options.for_measure(analyses[0].measure))
+            return analysis.plot(kind)
+        tested = test_margin(analysis.comparisons, options.for_measure(analysis.measure))
         level = 1.0 - options.alpha
-        return analyses[0].plot(level=level) if tested is None else tested.plot(measure=analyses[0].measure)
+        return analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
 
     return [replace(results[0], chart=draw), *results[1:]]
 
@@ -148,26 +150,21 @@ def _shows_pairs(options: Options) -> bool:
     return options.chosen_format is not Format.text
 
 
-def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
-    """Return systems as text, a result a measure, and pairs of all measures in the other formats."""
+def _show_result(first: Analysis, options: Options) -> list[Result]:
+    """Return systems as text, with all measures beside each other, and pairs of all measures in the other formats."""
     format = options.chosen_format
+    title, notes = _write_title(first, options), _list_notes(first, options)
+    where = [] if first.slices is None else write_slices(first.slices)
     if format is Format.text and options.out is None:
-        results = []
-        for analysis in analyses:
-            title, notes = _write_title(analysis, options), _list_notes(analysis, options)
-            if analysis.slices is None:
-                results.append(Result((title,), _make_table(analysis, options), notes))
-            else:
-                where = "\n".join(["", *write_slices(analysis.slices)])
-                results.append(Result((title,), _make_table(analysis, options)))
-                marks = explain_marks(analysis.slices)
-                results.append(Result((where,), show_slices(analysis.slices), (marks, *notes)))
-        return results
-    tables = [_make_table(analysis, options) for analysis in analyses]
-    if len(analyses) > 1:
-        for analysis, table in zip(analyses, tables, strict=True):
-            table.insert(0, "measure", analysis.measure)
-    first = analyses[0]
+        marks = [explain_measures(first)] if not options.quiet else []
+        shown = Result((title,), _make_table(first, options), (*marks, *notes))
+        if first.slices is None:
+            return [shown]
+        explained = (explain_marks(first.slices), *notes)
+        return [
+            replace(shown, notes=tuple(marks)),
+            Result(("\n".join(["", *where]),), show_slices(first.slices), explained),
+        ]
     contrasts, tie = _compute_contrasts(first, options), first.open_tie()
     facts = {
         "procedure": first.procedure.name,
@@ -177,26 +174,35 @@ def _show_result(analyses: list[Analysis], options: Options) -> list[Result]:
         "scope": write_scope(first),
         "repeats": write_repeats(first),
         "model": first.fit.model.title,
-        "measure": ", ".join(analysis.measure for analysis in analyses),
+        "measure": ", ".join(each.measure for each in first.each),
         "lower_is_better": first.comparisons.lower_is_better,
         "alpha": options.alpha,
         **options.for_measure(first.measure).margin_facts,
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
+        **describe_measures(first),
         **({} if first.slices is None else describe_slices(first.slices)),
     }
-    text = format is Format.text
-    title = "\n".join(_write_title(item, options) for item in analyses) if text else write_answer(first)
-    notes = tuple(dict.fromkeys(note for item in analyses for note in _list_notes(item, options)))
-    if text:
-        notes += tuple(
-            line for item in analyses if item.slices is not None for line in str(item.slices).split("\n")
-        )
-    elif first.slices is not None:
-        title = "\n".join([title, *write_slices(first.slices)])
-    frame = pd.concat(tables, ignore_index=True)
-    return [Result((title,), frame, notes, facts=facts)]
+    if format is Format.text:
+        notes += () if first.slices is None else tuple(str(first.slices).split("\n"))
+    else:
+        title = "\n".join([write_answer(first), *write_measures(first), *where])
+    if first.others and not options.table:
+        if format is Format.latex:
+            # Loaded here, since it draws too.
+            from shardwise.writing.paper import table_latex
+
+            return [Result(page=table_latex(first))]
+        if format is Format.markdown:
+            return [Result((title,), show_columns(list_measures(first)), (explain_measures(first), *notes))]
+    table = _make_table(first, options)
+    if first.others and format is not Format.text:
+        named = [pd.DataFrame(_make_table(each, options)) for each in first.each]
+        for each, frame in zip(first.each, named, strict=True):
+            frame.insert(0, "measure", each.measure)
+        table = pd.concat(named, ignore_index=True)
+    return [Result((title,), table, notes, facts=facts)]
 
 
 def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
@@ -257,7 +263,7 @@ def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: Optio
     return Result(tuple(lines), frame, notes, facts=facts)
 
 
-def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
+def _make_table(analysis: Analysis, options: Options) -> Table:
     """The systems, for people under their own word for them, or the pairs; of an answer by slices these."""
     if analysis.slices is not None and not options.table and options.chosen_format in BY_SLICES:
         for_people = options.chosen_format is not Format.csv
@@ -274,18 +280,27 @@ def _make_table(analysis: Analysis, options: Options) -> pd.DataFrame:
         parts: Any = {"null": "marginal", "tails": 1} | {name: words[name] for name in READ if name in words}
         how: Any = {"n_resamples": options.resamples, "seed": options.seed}
         fit = bootstrap_anova(analysis.analysed, analysis.fit.model, **how)
-        table = fit.intervals(1 - options.alpha, trim=words["trim"], **parts).reset_index(names="system")
+        frame = fit.intervals(1 - options.alpha, trim=words["trim"], **parts).reset_index(names="system")
         ascending = analysis.comparisons.lower_is_better
-        table = table.sort_values("estimate", ascending=ascending, kind="stable")
+        table: Table = frame.sort_values("estimate", ascending=ascending, kind="stable")
     else:
         table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
+    if options.chosen_format is Format.text and analysis.others:
+        # the other measures beside the first one, as people read them
+        first = shorten_name(analysis.measure)
+        columns = {first if name == "mean" else name: cells for name, cells in list_columns(table).items()}
+        for other in analysis.others:
+            shown = dict(zip(analysis.systems, mark_means(other, analysis), strict=True))
+            columns[shorten_name(other.measure)] = [shown[name] for name in columns["system"]]
+        table = columns
     return _name_systems(table, analysis.noun_for("system"), options)
 
 
-def _name_systems(table: pd.DataFrame, noun: str, options: Options) -> pd.DataFrame:
+def _name_systems(table: Table, noun: str, options: Options) -> Table:
     """Put the user's word above the systems for people; programs find them under one name."""
-    for_programs = options.chosen_format in (Format.csv, Format.json)
-    return table if for_programs else table.rename(columns={"system": noun})
+    if options.chosen_format in (Format.csv, Format.json):
+        return table
+    return {noun if name == "system" else name: values for name, values in list_columns(table).items()}
 
 
 def _write_title(analysis: Analysis, options: Options) -> str:
@@ -348,40 +363,58 @@ def planning_command(options: Options, measure: str) -> str:
     return f"shardwise design power {write_paths(options.inputs)}{named}"
 
 
-def _show_factors(options: Options, scores: Scores, notes: tuple[str, ...]) -> Result:
-    """Return the comparison by a mixed model with random factors."""
-    options = options.for_measure(scores.measure.name)
-    fit, pairs = compare_by_factors(scores, options, options.baseline)
-    measure = scores.measure.name
+def show_comparisons(
+    pairs: Comparisons,
+    options: Options,
+    lines: Sequence[str],
+    notes: Sequence[str] = (),
+    *,
+    noun: str = "system",
+    by_pairs: bool | None = None,
+    **facts: Any,
+) -> Result:
+    """Return a comparison that is no analysis: its pairs or systems, with the test of a margin where there is one."""
     tested = test_margin(pairs, options)
-    nouns = scores.nouns
+    lines = [*lines, *([] if tested is None else [str(tested)])]
+    if _shows_pairs(options) if by_pairs is None else by_pairs:
+        table: Table = pairs_table(pairs, options)
+    else:
+        table = _name_systems(systems_by_baseline(pairs, options), noun, options)
+    measure = facts.get("measure") or "score"
+    known: dict[str, Any] = {"procedure": pairs.procedure, "method": pairs.title, "claim": pairs.claim}
+    known |= {name: facts[name] for name in ("repeats", "model", "measure") if name in facts}
+    known |= {"lower_is_better": pairs.lower_is_better, "alpha": options.alpha, **options.margin_facts}
+
+    def draw() -> Any:
+        return (
+            pairs.plot(level=1.0 - options.alpha, measure=measure)
+            if tested is None
+            else tested.plot(measure=measure)
+        )
+
+    return Result(tuple(lines), table, tuple(notes), facts=known | facts, chart=draw)
+
+
+def _show_factors(options: Options, scores: Scores, notes: Sequence[str]) -> Result:
+    """Return the comparison by a mixed model with random factors."""
+    measure, nouns = scores.measure.name, scores.nouns
+    fit, pairs = compare_by_factors(scores, options, options.baseline)
     parts = fit.variance_components
     shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
-    by_pairs = _shows_pairs(options)
-    frame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
-    facts = {
-        "procedure": "",
-        "method": pairs.title,
-        "claim": pairs.claim,
-        "model": f"mixed, random {', '.join(options.random)}",
-        "measure": measure,
-        "lower_is_better": pairs.lower_is_better,
-        "alpha": options.alpha,
-        **options.margin_facts,
-        "variance_components": dict(parts),
-    }
-    level = 1.0 - options.alpha
-    drawn = partial(pairs.plot, level=level) if tested is None else tested.plot
-    return Result(
-        (pairs.summary(options.alpha, measure), *([] if tested is None else [str(tested)])),
-        frame if by_pairs else _name_systems(frame, nouns.get("system", "system"), options),
+    return show_comparisons(
+        pairs,
+        options.for_measure(measure),
+        [pairs.summary(options.alpha, measure)],
         (*notes, *fit.notes, f"standard deviations: {shares}"),
-        facts=facts,
-        chart=lambda: drawn(measure=measure),
+        noun=nouns.get("system", "system"),
+        procedure="",
+        model=f"mixed, random {', '.join(options.random)}",
+        measure=measure,
+        variance_components=dict(parts),
     )
 
 
-def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | None = None) -> pd.DataFrame:
+def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | None = None) -> Table:
     """Return the systems with confidence intervals, ranks and groups, or how each compares with baselines.
 
     Parameters
@@ -395,11 +428,11 @@ def systems_by_baseline(pairs: Comparisons, options: Options, decimals: int | No
 
     Returns
     -------
-    DataFrame
+    DataFrame or dict of columns
         One row for each system, and baseline where there are several.
     """
     bases = list_baselines(options.baseline)
-    table = (
+    table: Table = (
         tabulate_baselines(pairs, bases, options.alpha) if bases else tabulate_systems(pairs, options.alpha)
     )
     if options.chosen_format in (Format.csv, Format.json):
@@ -496,21 +529,20 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
     )
     if options.keeps_moments:
         total.save(options.out)
-    table = pairs_table(pairs, options) if _shows_pairs(options) else systems_by_baseline(pairs, options)
-    facts = {
-        "procedure": pairs.procedure,
-        "method": pairs.title,
-        "claim": pairs.claim,
+    notes = [
+        f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",
+        *(
+            [f"{format_count(total.dropped, total.item)} without a score of every system left out"]
+            * (total.dropped > 0)
+        ),
+        *pairs.notes,
+        *([f"moments: {options.out}"] if options.keeps_moments else []),
+    ]
+    known: dict[str, Any] = {
         "repeats": "",
         "model": "",
         "measure": "",
-        "lower_is_better": pairs.lower_is_better,
-        "alpha": options.alpha,
         "items": total.n,
         "dropped": total.dropped,
     }
-    read = (f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",)
-    dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
-    saved = (f"moments: {options.out}",) if options.keeps_moments else ()
-    notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
-    return Result((pairs.summary(options.alpha),), table, notes, facts=facts)
+    return show_comparisons(pairs, options, [pairs.summary(options.alpha)], notes, **known)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from shardwise import plot
-from shardwise.cli.conditions import Situation, split_variances
 from shardwise.cli.inputs import InputReader, Read
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, Situation, split_variances
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import NothingGiven, Options
 from shardwise.core.claim import format_count, pluralize_noun
@@ -48,6 +47,7 @@ from shardwise.planning.variances import (
 )
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.undefined import fill_undefined
+from shardwise.writing.numbers import format_percent
 from shardwise.writing.planning import REPEAT_NOUNS, write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")
@@ -416,22 +416,17 @@ def _describe_plan(source: VarianceSource, row: Mapping[str, Any], method: str) 
     what = "" if m == 2 else "any two of " if method in PAIRS else "best and worst of "
     difference = f"a difference of {row['min_diff']:g}{source.of_measure} between {what}"
     difference += source.format_count(m, "system")
-    level = f"at level {row['alpha']:g}"
+    of_power = f"({format_percent(round(row['power'], 2))} power, level {format_percent(row['alpha'])})"
     if "target" in row:
-        return (
-            f"{topics} find {difference} with power {row['power']:.2f} {level};"
-            f" with power {row['target']:g} they find {row['min_diff_at_target']:.3g}"
-        )
-    each = " by ".join([source.nouns.get("topic", "topic")] * 2)
-    sentence = f"{topics} find {difference} with power {row['power']:g} {level}"
-    if isinstance(source.variance, VarianceEstimate) and source.variance.paired:
-        sentence += f", compared {each}"
+        target = f"{format_percent(row['target'])} power they detect {row['min_diff_at_target']:.3g}"
+        return f"{topics} detect {difference} {of_power}; with {target}."
+    sentence = f"You need {topics} to detect {difference} {of_power}."
     if row.get("topics_assured", row["topics"]) != row["topics"]:
-        sentence += f"; {row['topics_assured']:,} if the doubt about the variance counts"
+        sentence += f" Allowing for the uncertain variance: {row['topics_assured']:,}."
     if source.unpaired is not None:
         asked = {name: row[name] for name in ("min_diff", "systems", "alpha", "power")}
         plain = int(np.asarray(topics_for_power(variance=source.unpaired, method="exact", **asked)))
-        sentence += f"; {plain:,} if they were not compared {each}"
+        sentence += f" Unpaired: {plain:,}."
     return sentence
 
 

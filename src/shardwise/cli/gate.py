@@ -17,7 +17,6 @@ from shardwise.analysis.gate import (
 )
 from shardwise.analysis.ledger import Ledger, LedgerGate, gate_by_ledger, load_ledger
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.inputs import InputReader, Read, add_people, fill_gaps
 from shardwise.cli.options import Margin
 from shardwise.cli.output import Result
@@ -116,8 +115,7 @@ def _compare_systems(
     two = options.change(only=[base, *new], baseline=[base])
     if options.random:
         return compare_by_factors(read.pick_measure(), two, [base])[1]
-    with on_cluster(options.cluster, options.quiet) as executor:
-        (analysis,) = analyze_measures(two, reader, read, executor=executor)
+    analysis = analyze_measures(two, reader, read)
     return analysis.comparisons
 
 

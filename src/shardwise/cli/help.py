@@ -13,8 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from shardwise.cli import options
-from shardwise.cli.commands import COMMANDS, GROUP_HELP, PANELS, Command
-from shardwise.cli.options import BUILT_IN, COMMON, OF_PROGRAM, TABLE, Param
+from shardwise.cli.options import (
+    BUILT_IN,
+    COMMAND_PANELS,
+    COMMANDS,
+    COMMON,
+    GROUP_HELP,
+    OF_PROGRAM,
+    TABLE,
+    Command,
+    Param,
+)
 from shardwise.cli.parsing import list_rows
 
 TAGLINE = "Find out which systems are really different, and what you may claim."
@@ -34,7 +43,7 @@ def show_help(words: Sequence[str], stream: TextIO) -> None:
         console.print(Text(f" {GROUP_HELP[words[0]] if words else TAGLINE}\n"))
         console.print(_make_panel(COMMON, map(_describe_row, [*([] if words else OF_PROGRAM), BUILT_IN[-1]])))
         # What each command or group is for, in a sentence.
-        for title, names in PANELS.items() if not words else [("Commands", tuple(command))]:
+        for title, names in COMMAND_PANELS.items() if not words else [("Commands", tuple(command))]:
             members = {name: command[name] for name in names}
             about = {
                 name: GROUP_HELP[name] if isinstance(each, dict) else each.help.partition("\n\n")[0]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardwise.cli.conditions import Situation
-from shardwise.cli.options import MOMENTS, parse_proportions, parse_range, parse_words
+from shardwise.cli.options import MOMENTS, Situation, parse_proportions, parse_range, parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options
 from shardwise.core.claim import format_count
@@ -293,7 +292,8 @@ class InputReader:
                 (name, table), *_ = tables.items()
                 tables[name], share = adjust_scores(table, covariate[pre])
                 notes.append(
-                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}, which is taken out"
+                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}"
+                    + ("; removed" if share >= 0.005 else "; no gain")
                 )
             if sampled:
                 from shardwise.scoring.samples import add_sample_measures, describe_samples
@@ -310,7 +310,10 @@ class InputReader:
                 tables |= read_tables(files, measure=name, **how)[0]
         known = tuple(tables)
         if not options.measure and primary and len(known) > 1:
-            notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
+            notes.append(
+                "shown: "
+                + "; also: ".join([primary, ", ".join(f"-m {name}" for name in known if name != primary)])
+            )
             known = (primary,)
         asked = options.measure if sampled else options.measure[1:] and options.measure
         picked = {name: tables[name] for name in asked or known}
@@ -396,16 +399,15 @@ def parse_model(text: str) -> Model:
 
 
 def fill_gaps(scores: Scores, fill: str) -> tuple[Scores, tuple[str, ...]]:
-    """Return scores with undefined cells filled as the option says, and notes on them and on missing scores.
+    """Return scores with undefined cells filled as the option says, and notes on what was filled.
 
     A missing score is filled only by a number that was named; otherwise the fit leaves it out.
     """
     policy = parse_fill(fill)
     holes, lost = int(scores.find_undefined().sum()), int(scores.find_missing().sum())
     named = isinstance(policy, str)
-    how = "left out" if named else f"filled with {fill}"
     shown = [f"{format_count(holes, 'undefined cell')}: {fill}"] if holes and fill != "leave" else []
-    shown += [f"{format_count(lost, 'missing score')} {how}"] if lost else []
+    shown += [f"{format_count(lost, 'missing score')} filled with {fill}"] if lost and not named else []
     notes = ("; ".join(shown),) if shown else ()
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes

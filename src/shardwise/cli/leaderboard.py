@@ -14,7 +14,6 @@ from shardwise.cli.analyzing import (
     list_files,
     test_margin,
 )
-from shardwise.cli.cluster import on_cluster
 from shardwise.cli.compare import planning_command
 from shardwise.cli.inputs import InputReader, fill_gaps
 from shardwise.cli.options import Format
@@ -24,10 +23,10 @@ from shardwise.comparing.equivalence import equivalence
 from shardwise.core.arguments import validate_choice
 from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
-from shardwise.writing.answer import write_answer, write_range, write_scope
+from shardwise.writing.answer import write_answer, write_measures, write_range, write_scope
 from shardwise.writing.paper import write_paper
 from shardwise.writing.slices import describe_slices
-from shardwise.writing.tables import answer_leaderboard, explain_leaderboard
+from shardwise.writing.tables import answer_leaderboard, describe_measures, explain_leaderboard
 
 
 def rank_systems(options: Options) -> Result:
@@ -48,15 +47,12 @@ def rank_systems(options: Options) -> Result:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
         # A page names its files.
         inputs = list_files(options, reader, read.files) if options.chosen_format is Format.html else ()
-        with on_cluster(options.cluster, options.quiet) as executor:
-            analyses = analyze_measures(
-                options, reader, read, executor=executor, baseline=None, inputs=inputs
-            )
-        board, pairs = leaderboard(*analyses, baseline=options.baseline or None), analyses[0].comparisons
+        analysis = analyze_measures(options, reader, read, baseline=None, inputs=inputs)
+        board, pairs = leaderboard(analysis, baseline=options.baseline or None), analysis.comparisons
         gaps = dict.fromkeys(
-            note for analysis in analyses for note in fill_gaps(analysis.scores, options.fill)[1]
+            note for each in analysis.each for note in fill_gaps(each.scores, options.fill)[1]
         )
-        notes = (*analyses[0].notes, *gaps, write_range(analyses[0]))
+        notes = (*analysis.notes, *gaps, write_range(analysis))
     options = options.for_measure(board.measure)
     if options.margin is not None:
         margin = float(options.margin)
@@ -85,7 +81,9 @@ def rank_systems(options: Options) -> Result:
         "explained": list(sentences),
     }
     explained = () if whole else sentences
-    slices = board.analyses[0].slices if board.analyses else None
+    if board.analysis is not None:
+        facts |= describe_measures(board.analysis)
+    slices = None if board.analysis is None else board.analysis.slices
     if slices is not None:
         facts |= describe_slices(slices)
         explained += () if whole else tuple(str(slices).split("\n"))
@@ -107,12 +105,11 @@ def write_files(options: Options) -> list[Result]:
     validate_choice(options.table, "table", tuple(WIDTHS))
     reader = InputReader(options).check()
     read = reader.read_input()
-    with on_cluster(options.cluster, options.quiet) as executor:
-        analyses = analyze_measures(options, reader, read, executor=executor)
-    files = write_paper(options.out, *analyses, columns=WIDTHS[options.table])
+    first = analyze_measures(options, reader, read)
+    files = write_paper(options.out, first, columns=WIDTHS[options.table])
     rows = [{"file": str(options.out / file.name), "holds": file.about} for file in files]
-    options = options.for_measure(analyses[0].measure)
-    if (tested := test_margin(analyses[0].comparisons, options)) is not None:
+    options = options.for_measure(first.measure)
+    if (tested := test_margin(first.comparisons, options)) is not None:
         # The test of every pair against the margin.
         text = render_table(tested.table, Format.latex, title=str(tested))
         write_atomically(options.out / "margin.tex", text.encode("utf-8", "backslashreplace"))
@@ -120,15 +117,14 @@ def write_files(options: Options) -> list[Result]:
         rows.append({"file": str(options.out / "margin.tex"), "holds": holds})
     if options.quiet and options.format is Format.text:
         return []
-    first = analyses[0]
     facts = {
         "folder": str(options.out),
         "procedure": first.procedure.name,
         "claim": first.comparisons.claim,
-        "measures": [analysis.measure for analysis in analyses],
-        "lower_is_better": analyses[0].comparisons.lower_is_better,
+        "measures": [each.measure for each in first.each],
+        "lower_is_better": first.comparisons.lower_is_better,
         "baselines": list(first.baselines),
         "alpha": first.alpha,
     }
-    lines = (write_answer(first), write_scope(first))
+    lines = (write_answer(first), write_scope(first), *write_measures(first))
     return [Result(lines, pd.DataFrame(rows), first.notes, facts=facts)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import shardwise
-from shardwise.cli.commands import COMMANDS, Command
+from shardwise.cli.options import COMMANDS, HINTS, Command
 from shardwise.cli.parsing import (
     FILE,
     NothingGiven,
@@ -199,7 +199,9 @@ def find_command(words: list[str]) -> tuple[Command | dict[str, Command] | None,
             problem = (
                 f"no such command '{word}'" if place and kind == "command" else f"unknown {kind} '{word}'"
             )
-            remedy = suggest_name(word, known) or f"the commands are {', '.join(known)}"
+            hint = "" if place else HINTS.get(word.lstrip("-"), "")
+            remedy = f"did you mean {hint}?" if hint else suggest_name(word, known)
+            remedy = remedy or f"the commands are {', '.join(known)}"
             raise InputError(
                 problem, where=" ".join(["shardwise", *words[:place]]) if place else "", remedy=remedy
             )

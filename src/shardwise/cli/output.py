@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html import escape
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -44,6 +44,8 @@ th, td {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ddd
 """
 
 
+Table: TypeAlias = "pd.DataFrame | Mapping[str, Sequence[Any]]"
+"""Columns by name."""
 NUMBERS = (int, float, np.number, np.bool_)
 
 
@@ -73,10 +75,12 @@ class Result:
         Files that were written.
     code : int
         Exit code.
+    source : object
+        What the library returned, for pages that show more of it.
     """
 
     lines: tuple[str, ...] = ()
-    table: pd.DataFrame | Mapping[str, Sequence[Any]] | None = None
+    table: Table | None = None
     notes: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -85,6 +89,7 @@ class Result:
     page: str = ""
     written: tuple[Path, ...] = ()
     code: int = 0
+    source: Any = None
 
 
 def emit(result: Result, options: Options) -> int:
@@ -166,7 +171,7 @@ def announce_file(path: Path, *, quiet: bool = False) -> None:
 
 
 def render_table(
-    table: pd.DataFrame | Mapping[str, Sequence[Any]],
+    table: Table,
     format: Format,
     *,
     title: str = "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import glob
 import os
@@ -10,25 +9,29 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from shardwise.cli.commands import COMMANDS, WITHOUT_CONFIG, Command
-from shardwise.cli.conditions import Situation, idle_options, refuse_idle
 from shardwise.cli.options import (
     BUILT_IN,
+    COMMANDS,
     MOMENTS,
     TABLE,
+    WITHOUT_CONFIG,
     WORDS,
     ChartFile,
+    Command,
     Format,
     GivenWords,
     Margin,
     Param,
+    Situation,
     format_of,
+    idle_options,
+    refuse_idle,
 )
 from shardwise.core.errors import InputError, Option
 
@@ -146,81 +149,64 @@ class AnalysisFile:
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
 
-    def locate_key(self, *keys: str) -> str:
-        """Return the file and, where it is known, the line of a key."""
+    def refuse_key(self, problem: str, remedy: str, *keys: str) -> InputError:
+        """Return the refusal of a key, with its line where that is known."""
         line = self._lines.get(keys)
-        return f"{self.where}:{line}" if line else self.where
+        return InputError(problem, where=f"{self.where}:{line}" if line else self.where, remedy=remedy)
 
     def read_values(self, command: Command, known: Iterable[str]) -> dict[str, Any]:
         """Return the values of a command's options by name; all keys are checked."""
-        known = list(known)
+        known, shared, words = list(known), {}, command.words
         for key, value in self.tables.items():
-            if isinstance(value, dict) and key not in known:
-                raise InputError(
-                    f"unknown command '{key}'",
-                    where=self.locate_key(key),
-                    remedy=suggest_name(key, known) or f"the commands are {', '.join(known)}",
-                )
-            if not isinstance(value, dict) and key not in SHARED:
-                raise InputError(
-                    f"'{key}' is not a shared option",
-                    where=self.locate_key(key),
-                    remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
-                )
-        shared = {key: value for key, value in self.tables.items() if not isinstance(value, dict)}
+            if not isinstance(value, dict):
+                shared[key] = value
+                if key not in SHARED:
+                    remedy = suggest_name(key, SHARED) or "move it under a command, such as [compare]"
+                    raise self.refuse_key(f"'{key}' is not a shared option", remedy, key)
+            elif key not in known:
+                remedy = suggest_name(key, known) or f"the commands are {', '.join(known)}"
+                raise self.refuse_key(f"unknown command '{key}'", remedy, key)
         table: Any = self.tables
-        for depth, name in enumerate(command.words, start=1):
+        for depth, name in enumerate(words, start=1):
             table = table.get(name, {})
             if not isinstance(table, dict):
-                raise InputError(
-                    f"{name} is a command",
-                    where=self.locate_key(*command.words[:depth]),
-                    remedy=f"write [{'.'.join(command.words[:depth])}] above it",
-                )
+                remedy = f"write [{'.'.join(words[:depth])}] above it"
+                raise self.refuse_key(f"{name} is a command", remedy, *words[:depth])
         allowed = {row.key: row for row in command.rows.values() if not row.positional}
         argument = command.argument
         inputs = INPUTS.get(argument.name, ()) if argument is not None else ()
         for key in table:
             if key not in allowed and key not in inputs:
-                raise InputError(
-                    f"[{'.'.join(command.words)}] has no option '{key}'",
-                    where=self.locate_key(*command.words, key),
-                    remedy=suggest_name(key, [*allowed, *inputs]) or f"see shardwise {command.title} --help",
-                )
+                remedy = suggest_name(key, [*allowed, *inputs]) or f"see shardwise {command.title} --help"
+                raise self.refuse_key(f"[{'.'.join(words)}] has no option '{key}'", remedy, *words, key)
         values: dict[str, Any] = {}
         for key, row in allowed.items():
             if key in table:
-                values[row.name] = self._read_option(table[key], row, (*command.words, key))
+                values[row.name] = self._read_option(table[key], row, (*words, key))
             elif key in shared and key not in inputs:
                 values[row.name] = self._read_option(shared[key], row, (key,))
         if argument is not None:
             # Where a variance may be stated instead of scores, scores for all commands are not meant.
-            files = self._read_inputs(inputs, table, {} if "variance" in allowed else shared, command.words)
+            files = self._read_inputs(inputs, table, {} if "variance" in allowed else shared, words)
             if files:
                 values[argument.name] = [Path(file) for file in files]
         return values
 
     def _read_option(self, value: Any, row: Param, keys: tuple[str, ...]) -> Any:
         """The value as the command line would give it."""
-        where = self.locate_key(*keys)
         if row.kind is bool:
             if not isinstance(value, bool):
-                raise InputError(
-                    f"{row.key} must be true or false", where=where, remedy=f"write {row.key} = true"
-                )
+                raise self.refuse_key(f"{row.key} must be true or false", f"write {row.key} = true", *keys)
             return value
         if isinstance(value, list) and not row.several:
-            raise InputError(
-                f"{row.key} takes one value, not a list", where=where, remedy="remove the brackets"
-            )
-        values = value if isinstance(value, list) else [value]
-        texts = [self._locate_file(self._read_text(item, row.key, keys), row) for item in values]
+            raise self.refuse_key(f"{row.key} takes one value, not a list", "remove the brackets", *keys)
+        texts = [self._locate_file(text, row) for text in self._read_texts(value, keys)]
         try:
             return row.parse_texts(texts) if texts else []
         except ValueError as error:
             problem, _, hint = str(error).partition("; ")
             remedy = hint or " ".join(("see shardwise", *keys[:-1], "--help"))
-            raise InputError(f"{row.key}: {problem}", where=where, remedy=remedy) from None
+            raise self.refuse_key(f"{row.key}: {problem}", remedy, *keys) from None
 
     def _locate_file(self, text: str, row: Param) -> str:
         """Return the path of a file relative to this one's folder, and any other text as it is."""
@@ -241,41 +227,29 @@ class AnalysisFile:
         self, keys: Sequence[str], table: Mapping[str, Any], shared: Mapping[str, Any], command: Sequence[str]
     ) -> list[str]:
         """Paths of the inputs in the order in which the command line has them."""
-        places = {key: (*command, key) for key in keys if key in table}
-        given = {key: table[key] for key in places}
-        rivals = {"scores": {"qrels", "runs"}, "qrels": {"scores"}, "runs": {"scores"}}
-        taken = set(given)
-        for key in keys:
-            if key in shared and key not in given and not taken & rivals[key]:
-                given[key], places[key] = shared[key], (key,)
-        paths = {
-            key: [
-                self._resolve_path(self._read_text(text, key, places[key]))
-                for text in (value if isinstance(value, list) else [value])
-            ]
-            for key, value in given.items()
-        }  # fmt: skip
-        if "scores" in paths and len(paths) > 1:
-            raise InputError(
-                "scores conflict with qrels and runs",
-                where=self.locate_key(*places["scores"]),
-                remedy="give scores, or qrels and runs",
-            )
-        if ("runs" in paths) != ("qrels" in paths):
-            has, lacks = ("runs", "qrels") if "runs" in paths else ("qrels", "runs")
-            raise InputError(
-                f"{has} without {lacks}", where=self.locate_key(*places[has]), remedy=f"add {lacks}"
-            )
-        return [path for key in ("qrels", "runs", "scores") for path in paths.get(key, [])]
+        own = {key: (table[key], (*command, key)) for key in keys if key in table}
+        # Scores in one place and runs in the other do not conflict.
+        others = {
+            key: (shared[key], (key,))
+            for key in keys
+            if key in shared and (not own or (key == "scores") == ("scores" in own))
+        }
+        given = others | own
+        if "scores" in given and len(given) > 1:
+            problem, remedy = "scores conflict with qrels and runs", "give scores, or qrels and runs"
+            raise self.refuse_key(problem, remedy, *given["scores"][1])
+        for has, lacks in (("runs", "qrels"), ("qrels", "runs")):
+            if has in given and lacks not in given:
+                raise self.refuse_key(f"{has} without {lacks}", f"add {lacks}", *given[has][1])
+        return [self._resolve_path(text) for key in sorted(given) for text in self._read_texts(*given[key])]
 
-    def _read_text(self, value: Any, key: str, keys: tuple[str, ...]) -> str:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise InputError(
-                f"{key} must be text or a number, or a list of them",
-                where=self.locate_key(*keys),
-                remedy=f'write {key} = "…"',
-            )
-        return str(value)
+    def _read_texts(self, value: Any, keys: tuple[str, ...]) -> list[str]:
+        """One value or several as they would be typed."""
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in values):
+            problem = f"{keys[-1]} must be text or a number, or a list of them"
+            raise self.refuse_key(problem, f'write {keys[-1]} = "…"', *keys)
+        return list(map(str, values))
 
     def _resolve_path(self, text: str) -> str:
         """A path relative to the file's folder; a pattern stays one, whatever the folder is called."""
@@ -529,64 +503,48 @@ def list_rows(command: Command) -> list[Param]:
     return [*command.rows.values(), *built_in.values()]
 
 
-class _Parser(argparse.ArgumentParser):
-    """Splits a command line; what it cannot read is raised."""
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse the line."""
-        raise InputError(message, where=self.prog, remedy=f"see {self.prog} --help")
-
-
 def split_words(command: Command, words: Sequence[str]) -> dict[str, list[str]]:
     """Return what was typed for each option and argument of a command, by name."""
     program = f"shardwise {command.title}"
-    parser = _Parser(prog=program, add_help=False, allow_abbrev=False)
-    rows = list_rows(command)
-    for row in rows:
-        if not row.positional:
-            flag: Any = {"action": "append_const", "const": ""} if row.kind is bool else {"action": "append"}
-            parser.add_argument(*row.flags, dest=row.name, default=argparse.SUPPRESS, **flag)
+    help = f"see {program} --help"
+    flags = {flag: row for row in list_rows(command) if not row.positional for flag in row.flags}
+    texts: dict[str, list[str]] = {}
     arguments: list[str] = []
-    parsed, unknown = parser.parse_known_args(list(_join_values(words, rows, arguments, program)))
-    if unknown:
-        option = unknown[0].partition("=")[0]
-        names = [flag for row in rows if not row.positional for flag in row.flags]
-        raise InputError(
-            f"unknown option {option}",
-            where=program,
-            remedy=suggest_name(option, names) or f"see {program} --help",
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            arguments += reversed(rest)
+            break
+        if word == "-" or not word.startswith("-"):
+            arguments.append(word)
+            continue
+        # A value may stand behind a short name at once, as in -mAP.
+        long = word.startswith("--")
+        name, equals, value = (
+            word.partition("=") if long else (word[:2], word[2:3], word[2:].removeprefix("="))
         )
-    texts: dict[str, list[str]] = vars(parsed)
+        row = flags.get(name)
+        if row is None:
+            option = word.partition("=")[0]
+            raise InputError(
+                f"unknown option {option}", where=program, remedy=suggest_name(option, flags) or help
+            )
+        if row.kind is bool:
+            if equals and (long or equals == "="):
+                raise InputError(f"option '{name}' takes no value", where=program, remedy=help)
+            rest += [f"-{value}"] if equals else []
+            value = ""
+        elif not equals:
+            if not rest:
+                raise InputError(f"option '{word}' needs a value", where=program, remedy=help)
+            value = rest.pop()
+        texts.setdefault(row.name, []).append(value)
     argument = command.argument
     most = 0 if argument is None else 1 if not argument.several else len(arguments)
     if len(arguments) > most:
-        raise InputError(
-            f"unexpected argument '{arguments[most]}'", where=program, remedy=f"see {program} --help"
-        )
+        raise InputError(f"unexpected argument '{arguments[most]}'", where=program, remedy=help)
     return {**texts, argument.name: arguments} if argument is not None and arguments else texts
-
-
-def _join_values(
-    words: Sequence[str], rows: Sequence[Param], arguments: list[str], program: str
-) -> Iterator[str]:
-    """Yield the options, each with its value in one word, whatever it begins with; arguments go to the list."""
-    flags = {flag: row for row in rows if not row.positional for flag in row.flags}
-    rest = iter(words)
-    for word in rest:
-        row = flags.get(word)
-        if word == "--":
-            arguments.extend(rest)
-        elif row is not None and row.kind is not bool:
-            value = next(rest, None)
-            if value is None:
-                raise InputError(
-                    f"option '{word}' needs a value", where=program, remedy=f"see {program} --help"
-                )
-            yield f"--{row.key}={value}"
-        elif word.startswith("-") and word != "-":
-            yield word
-        else:
-            arguments.append(word)
 
 
 def parse_line(command: Command, texts: Mapping[str, list[str]]) -> Options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -12,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.analysis.provenance import hash_files, list_versions
-from shardwise.cli.commands import list_commands
-from shardwise.cli.options import TABLE
+from shardwise.cli.options import TABLE, list_commands
 from shardwise.cli.output import Result
 from shardwise.cli.parsing import AnalysisFile, Options, to_toml
 from shardwise.core.errors import InputError
@@ -51,15 +51,14 @@ def repeat_report(options: Options) -> Result:
             arguments = ["--out", folder, "--quiet"]
         else:
             paths = _locate_inputs(before, str(report), inputs)
-            files = _take_files(table, paths, str(report))
+            _move_files(table, paths, str(report))
             if not quiet:
                 # What will be read and written is said before anything is.
                 listed = list(paths.values())
                 more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
                 line = f"reads {', '.join(listed[:5])}{more}; writes {'no file' if out is None else out}"
                 sys.stderr.write(f"{escape_controls(line)}\n")
-            result = str(Path(folder) / "result.txt")
-            arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
+            arguments = ["--report", str(made), "--out", str(Path(folder) / "result.txt"), "--quiet"]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
         arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
@@ -133,11 +132,7 @@ def _locate_inputs(before: Mapping[str, Any], where: str, folder: Path | None) -
         ):
             raise InputError("its list of inputs is damaged", where=where, remedy="make the report again")
         path = Path(stored["path"])
-        candidates = [
-            candidate
-            for candidate in _list_candidates(path, folder, Path(where).parent)
-            if candidate.is_file()
-        ]
+        candidates = [item for item in _list_candidates(path, folder, Path(where).parent) if item.is_file()]
         if not candidates:
             searched = f"in {folder}" if folder is not None else "here"
             raise InputError(
@@ -172,58 +167,45 @@ def _list_candidates(path: Path, folder: Path | None, report_folder: Path) -> It
                 yield candidate
 
 
-def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> list[str]:
-    """Take the files out of the analysis, as arguments that name where they are now; it may name no others."""
+def _move_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> None:
+    """Put the files of an analysis where they are now; it may name none that is not an input of the report."""
 
-    def moved(path: Any) -> str:
+    def move(path: Any) -> str:
         if not isinstance(path, str) or path not in paths:
             raise InputError(
                 f"{path!r} is not an input of the report", where=where, remedy="make the report again"
             )
-        return f"./{paths[path]}" if paths[path].startswith("-") else paths[path]
+        return os.path.abspath(paths[path])
 
-    def take(key: str) -> list[Any]:
-        values = table.pop(key, [])
-        return values if isinstance(values, list) else [values]
-
-    arguments = [moved(path) for key in ("scores", "qrels", "runs") for path in take(key)]
-    for key in NAMED_FILES:
-        for value in take(key):
-            # A size of the corpus, a pattern of names and most kinds of shards are not files.
-            before, start, name = re.split("(topical:|intents=|$)", str(value), maxsplit=1)
-            within = start and key in ("kind", "read")
-            is_file = value in paths or (
-                key not in ("instances", "kind", "read") and not str(value).isdecimal()
-            )
+    def move_option(key: str, value: Any) -> Any:
+        before, start, name = re.split("(topical:|intents=|$)", str(value), maxsplit=1)
+        if key in ("kind", "read"):
             file, comma, rest = (name, "", "") if name in paths else name.partition(",")
-            text = (
-                f"{before}{start}{moved(file)}{comma}{rest}"
-                if within
-                else moved(value)
-                if is_file
-                else str(value)
-            )
-            arguments += [f"--{key}", text]
-    return arguments
+            return f"{before}{start}{move(file)}{comma}{rest}" if start else value
+        # A size of the corpus and a pattern of names are not files.
+        is_file = value in paths or (key != "instances" and not str(value).isdecimal())
+        return move(value) if is_file else value
+
+    for key in table.keys() & {"scores", "qrels", "runs", *NAMED_FILES}:
+        several = isinstance(table[key], list)
+        values = table[key] if several else [table[key]]
+        moved = [move_option(key, value) if key in NAMED_FILES else move(value) for value in values]
+        table[key] = moved if several else moved[0]
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:
     """For each part of two reports: how many figures it has, how many differ, by how much at most, and the first."""
     rows = []
     for part in PARTS:
-        then, now = (
-            dict(_list_figures(_select_part(before, part), part)),
-            dict(_list_figures(_select_part(after, part), part)),
-        )
+        then, now = (dict(_list_figures(_select_part(each, part), part)) for each in (before, after))
         gaps = {name: _relative_difference(then.get(name), now.get(name)) for name in {**then, **now}}
-        worst = max(gaps.values(), default=0.0)
         first = next((name for name, gap in gaps.items() if gap > ROUNDING), "")
         rows.append(
             {
                 "part": part,
                 "figures": len(gaps),
                 "different": sum(gap > ROUNDING for gap in gaps.values()),
-                "largest_difference": worst,
+                "largest_difference": max(gaps.values(), default=0.0),
                 "first": f"{first}: {then.get(first)} then, {now.get(first)} now" if first else "",
             }
         )

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shardwise import plot
-from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
+from shardwise.cli.compare import show_comparisons
 from shardwise.cli.inputs import Read, fill_gaps
 from shardwise.cli.options import Format, Margin, parse_words
 from shardwise.cli.output import Result
@@ -104,28 +104,15 @@ def _show_pair(table: xr.DataArray, options: Options) -> Result:
     a, b = (table.sel(system=name) for name in _choose_pair(table, options))
     how: Any = {"method": "mixed", "design": "unified"} | (parse_words(options.method, "repeats") or {})
     pairs = compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
-    frame = pairs.to_frame(1.0 - options.alpha)
-    effects = pairs.estimates.topic_sd
-    if effects is not None:
-        frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
-    lines = [pairs.summary(options.alpha), *pairs.notes]
-    tested = test_margin(pairs, options)
-    if tested is not None:
-        frame = join_margin(frame, pairs, tested, options)
-        lines.append(str(tested))
-    measure = str(table.name or "score")
-    facts = {
-        "procedure": pairs.procedure,
-        "method": pairs.title,
-        "claim": pairs.claim,
-        "repeats": "",
-        "model": how["design"],
-        "measure": measure,
-        "alpha": options.alpha,
-        **options.margin_facts,
-    }
-    drawn = pairs if tested is None else tested
-    return Result(tuple(lines), frame, facts=facts, chart=lambda: drawn.plot(measure=measure))
+    return show_comparisons(
+        pairs,
+        options,
+        [pairs.summary(options.alpha), *pairs.notes],
+        by_pairs=True,
+        repeats="",
+        model=how["design"],
+        measure=str(table.name or "score"),
+    )
 
 
 def _show_seeds(table: xr.DataArray, options: Options) -> Result:

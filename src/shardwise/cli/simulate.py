@@ -8,8 +8,7 @@ from pathlib import Path
 
 from shardwise import plot
 from shardwise.analysis.provenance import hash_files
-from shardwise.cli.conditions import Situation
-from shardwise.cli.options import Format
+from shardwise.cli.options import Format, Situation
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
 from shardwise.comparing.rankings import kendall_tau
@@ -176,7 +175,8 @@ def run_demo(options: Options) -> list[Result]:
     if quiet:
         return []
     leaders = show_table(tabulate_systems(like, content.alpha), content.alpha, content.decimals)
-    leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
+    leaders.pop("group", None)
+    leaders["rank, new topics"] = leaders.pop("rank")
     ranks = here.ranks(1.0 - content.alpha).loc[leaders["system"]]
     leaders["rank, these topics"] = format_ranks(ranks)
     lines = (write_answer(content), write_scope(content), *write_pairs(content))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from shardwise.core.model import Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.clusters import by_units
 from shardwise.methods.method import TOPICS
-from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
-from shardwise.methods.moments.fit import ScoreMoments
 from shardwise.methods.names import (
     DEFAULTS,
     OF_PEOPLE,
@@ -39,6 +37,9 @@ from shardwise.methods.pairs import JOINT, Means
 from shardwise.methods.repeats.unified import KINDS, infer_repeats
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
+
+if TYPE_CHECKING:
+    from shardwise.methods.moments.fit import ScoreMoments
 
 TRIED = 99
 """Resamples with which a suggestion is tried."""
@@ -71,22 +72,7 @@ def choose_procedure(
     repeats: str | None = None,
     model: Model | str | None = None,
 ) -> Procedure:
-    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for.
-
-    Parameters
-    ----------
-    scores : Scores
-        Scores that passed the gate.
-    method, generalize, repeats
-        As for `compare`.
-    model : Model or str, optional
-        Model of an analysis of variance, of which the method is the correction.
-
-    Returns
-    -------
-    Procedure
-        Method, correction and claim.
-    """
+    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for."""
     if repeats is not None:
         method = _choose_for_repeats(scores.dims, method if model is None else str(model), repeats)
     procedure = _use_name(scores, method) if model is None else _use_model(model, method)
@@ -242,6 +228,8 @@ def compare(
     1  x  y       0.175       0.375
     2  z  y       0.050       0.500
     """
+    from shardwise.methods.moments.fit import ScoreMoments
+
     with lend_executor(executor):
         draws: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
         pairs: dict[str, Any] = {"only": only, "baseline": baseline}
@@ -309,22 +297,9 @@ def compare_moments(
     seed: int,
     lower_is_better: bool | None = None,
 ) -> Comparisons:
-    """Compare by a procedure that needs no more than moments.
+    """Compare by a procedure that needs no more than moments."""
+    from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 
-    Parameters
-    ----------
-    moments : ScoreMoments
-        Counts, means and cross-products.
-    method, generalize, n_resamples, seed, lower_is_better
-        As for `compare`.
-    pairs : dict
-        ``only`` and ``baseline``.
-
-    Returns
-    -------
-    Comparisons
-        The pairs asked for.
-    """
     usual = DEFAULTS[TABLE].procedure
     procedure = parse_procedure(method or usual, TABLE, lambda: usual)
     if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:

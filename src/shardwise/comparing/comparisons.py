@@ -14,7 +14,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.libraries import pd
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.methods import intervals
 from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.pairs import (
@@ -43,7 +43,7 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparisons(Shown):
+class Comparisons(Drawn):
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
     Differences are the first less the second in the measure's own sign: below 0 where lower is better. Against a
@@ -239,11 +239,46 @@ class Comparisons(Shown):
             One row a pair.
         """
 
+        return pd.DataFrame(self.list_pairs(resolve_alpha(alpha, level)))
+
+    def list_pairs(self, alpha: float) -> dict[str, Any]:
+        """Return the columns of `to_frame`, (P,) each.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        dict
+            Name of a column -> its values.
+        """
         names = np.array(self.estimates.labels, dtype=object)
-        lower, upper = self.limits(level, alpha=alpha)
+        lower, upper = self.limits(alpha=alpha)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
-        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+        return dict(zip(COLUMNS, columns, strict=True))
+
+    def list_systems(self, alpha: float) -> dict[str, Any]:
+        """Return the columns of `systems`, with the name of each system first.
+
+        Parameters
+        ----------
+        alpha : float
+            One less the level of the intervals.
+
+        Returns
+        -------
+        dict
+            Name of a column -> its values.
+        """
+        limits = (values[self._member_systems] for values in (self.means, *self._limit_means(alpha)))
+        return {
+            "system": self.names,
+            **dict(zip(("estimate", "lower", "upper"), limits, strict=True)),
+            **(self._list_ranks(alpha) if self.complete else {}),
+        }
 
     def limits(self, level: float | None = None, *, alpha: float | None = None) -> tuple[Floats, Floats]:
         """Return (P,) limits of the confidence intervals of the differences, simultaneous where the correction is.
@@ -474,25 +509,6 @@ class Comparisons(Shown):
         alike = bool(np.ptp(critical) <= 1e-9 * critical.max(initial=0.0))
         return float(critical[0]) if alike else float("nan")
 
-    def plot(self, kind: str = "forest", **options: Any) -> Any:
-        """Draw the comparisons: an altair chart, which notebooks show without a network and `save_chart` saves.
-
-        Parameters
-        ----------
-        kind : str
-            "forest", differences with confidence intervals against the baseline or the best; "ranks", the range of
-            ranks of each system; "intervals" of the means; "cd", the critical-difference diagram of up to 30 systems;
-            the "matrix" of pairs; "p-values"; "kinds" of intervals; or the "difference" of a single pair.
-        **options
-            Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind, **options)
-
     def best(self, alpha: float | None = None, *, level: float | None = None) -> tuple[str, ...]:
         """Return the best set: the systems that no other is significantly better than, best first.
 
@@ -611,11 +627,15 @@ class Comparisons(Shown):
             One row a system.
         """
 
-        below, above = self._count_wins(resolve_alpha(alpha, level))
+        ranks = self._list_ranks(resolve_alpha(alpha, level))
+        return pd.DataFrame(ranks, index=pd.Index(self.names, name="system"))
+
+    def _list_ranks(self, alpha: float) -> dict[str, Ints]:
+        """(R,) rank of each mean, best and worst rank."""
+        below, above = self._count_wins(alpha)
         values = self.estimates.sign * self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
-        frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
-        return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
+        return {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
 
     def systems(self, level: float | None = None, *, alpha: float | None = None) -> pd.DataFrame:
         """Return one row a system: `estimate, lower, upper` of its mean, and `rank, rank_best, rank_worst`.

@@ -63,9 +63,6 @@ class Contrasts(Shown):
     def __len__(self) -> int:
         return len(self.table)
 
-    def __repr__(self) -> str:
-        return f"<Contrasts: {self}>"
-
     def __str__(self) -> str:
         found = int((self.table["p_adjusted"] <= 1.0 - self.level).sum())
         alpha = f"{1.0 - self.level:.2g}"
@@ -78,25 +75,7 @@ class Contrasts(Shown):
 def compare_groups(
     pairs: Comparisons, groups: Mapping[str, Any], *, level: float = 0.95, seed: int = 0
 ) -> Contrasts:
-    """Compare groups of systems by contrasts of their means.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        Comparisons of all pairs, by a method whose differences have standard errors.
-    groups : mapping
-        Name of a contrast -> two groups of systems, ``(["a", "b"], ["c"])``, for the mean of the first less that of
-        the second; or weights of systems, ``{"a": 0.5, "b": 0.5, "c": -1}``, which add up to 0.
-    level : float
-        Level of the intervals, which hold at once.
-    seed : int
-        Seed of the samples of the multivariate t distribution.
-
-    Returns
-    -------
-    Contrasts
-        Means with corrected p-values and simultaneous intervals.
-    """
+    """Compare groups of systems by contrasts of their means."""
 
     alpha = 1.0 - validate_level(level, "level")
     names = pairs.names
@@ -269,18 +248,6 @@ def _weigh(name: str, group: Any, names: Sequence[str]) -> Floats:
 
 def parse_contrast(text: str, systems: Sequence[str]) -> tuple[str, Groups]:
     """Parse a contrast as it is typed.
-
-    Parameters
-    ----------
-    text : str
-        ``name: a b c vs d e``; the name may be left out, and names of systems with spaces have commas between them.
-    systems : sequence of str
-        Names of the systems.
-
-    Returns
-    -------
-    tuple
-        The name, and the two groups.
 
     >>> parse_contrast("dense: a b vs bm25", ["a", "b", "bm25"])
     ('dense', (['a', 'b'], ['bm25']))

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.stats.corrections import STEPWISE, correction_title
 from shardwise.stats.student import student_critical
@@ -28,7 +27,7 @@ METHODS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Equivalence(Shown):
+class Equivalence(Drawn):
     """Whether differences a - b lie where they should, given a margin that matters.
 
     `table` has `a, b, difference, lower, upper, p, p_adjusted, holds, smallest_margin`; p is NaN where an interval
@@ -58,24 +57,6 @@ class Equivalence(Shown):
         """
         values = self.table["smallest_margin"]
         return float(values.min() if self.side == "superior" else values.max())
-
-    def plot(self, measure: str = "score") -> Any:
-        """Draw the differences against the margin (J15 Fig. 12): an altair chart.
-
-        Parameters
-        ----------
-        measure : str
-            What the differences are in.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, measure=measure)
-
-    def __repr__(self) -> str:
-        return f"<Equivalence of {len(self.table)} pairs: {self}>"
 
     def __str__(self) -> str:
         met = int(self.table["holds"].sum())
@@ -225,7 +206,7 @@ def _judge_interval(lower: Floats, upper: Floats, margin: float, side: str) -> t
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SettingSeries(Shown):
+class SettingSeries(Drawn):
     """A series of settings, each tested for being no worse (J15 Fig. 12).
 
     `table` has one row a setting, smallest first: `setting, difference, lower, upper, p, holds`.
@@ -253,24 +234,6 @@ class SettingSeries(Shown):
         """The smallest setting that is no worse, whatever the larger ones are (as J15 picks it), or None."""
         settings = self.table.loc[self.table["holds"], "setting"]
         return None if settings.empty else settings.iloc[0]
-
-    def plot(self, measure: str = "score") -> Any:
-        """Draw the differences against the margin (J15 Fig. 12): an altair chart.
-
-        Parameters
-        ----------
-        measure : str
-            What the differences are in.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, measure=measure)
-
-    def __repr__(self) -> str:
-        return f"<SettingSeries of {len(self.table)}: {self}>"
 
     def __str__(self) -> str:
         goal = f"{SIDES[self.side]} (margin {self.margin:g})"
@@ -360,19 +323,6 @@ def measure_three_ways(pairs: Comparisons, margin: float) -> pd.DataFrame:
     They are the confidence in each statement, 1 - p of the one-sided test by which a gate decides it: for scores of a
     known range the score test, which does not take failures not seen for impossible; else Student's, whose shares are
     the posterior under a flat prior (Corani & Benavoli 2015). What neither side claims is "equal".
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        Comparisons by a method whose differences have standard errors.
-    margin : float
-        Largest difference that does not matter.
-
-    Returns
-    -------
-    DataFrame
-        `a, b, difference, better, equal, worse`; each row adds up to 1, and "better" means the first system. NaN where
-        nothing varies and scores have no known range.
     """
 
     if not margin >= 0.0:

@@ -10,7 +10,6 @@ is (R - 1)(Σ S_j² - T·C)/(A - C) with S_j the sums of ranks, A the sum of squ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, TypeAlias
 
@@ -20,15 +19,11 @@ import scipy
 from scipy import special
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
 from shardwise.core.scores import as_scores
-from shardwise.core.shown import Shown
-from shardwise.methods.paired.statistics import friedman_statistic, rank_variance
-from shardwise.methods.pairs import Means
+from shardwise.methods.paired.statistics import friedman_statistic
 from shardwise.stats.intervals import ROUNDING
 
 Ranking: TypeAlias = "Mapping[str, float] | pd.Series | npt.ArrayLike"
@@ -197,89 +192,10 @@ def _as_series(scores: Ranking) -> pd.Series[float]:
     )
 
 
-TESTS = ("nemenyi", "conover")
+def friedman_test(scores: Any) -> pd.Series[float]:
+    """Test whether any systems differ in their ranks on topics or data sets (Friedman 1937; Demšar 2006).
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RankFit(Shown):
-    """Ranks of systems over topics, ready for ``sw.compare(fit, "hsd")`` and its critical-difference chart.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        Names of the R systems.
-    ranks : array
-        (T, R) ranks, 1 for the best score of a topic.
-    nouns : dict
-        The user's words for topics and systems.
-    """
-
-    labels: tuple[str, ...]
-    ranks: Floats
-    nouns: Mapping[str, str]
-
-    @property
-    def mean_ranks(self) -> pd.Series:
-        """Mean rank of each system, the best first."""
-
-        means = pd.Series(
-            self.ranks.mean(axis=0), index=pd.Index(self.labels, name="system"), name="mean_rank"
-        )
-        return means.sort_values(kind="stable")
-
-    @property
-    def statistic(self) -> float:
-        """Friedman's chi-squared, corrected for ties; NaN where every topic ties all systems."""
-        return float(friedman_statistic(self.ranks))
-
-    @property
-    def p(self) -> float:
-        """p-value of no difference between any systems, by Iman and Davenport's F."""
-        topics, systems = self.ranks.shape
-        room = topics * (systems - 1.0) - self.statistic
-        if not room > 0.0:
-            return 0.0
-        f = (topics - 1.0) * self.statistic / room
-        return float(special.fdtrc(systems - 1.0, (topics - 1.0) * (systems - 1.0), f))
-
-    def estimates(self, test: str = "nemenyi") -> Means:
-        """Return mean ranks, counted from the worst so that higher is better, with what differences are measured by.
-
-        Parameters
-        ----------
-        test : str
-            "nemenyi" (the variance of random ranks, no degrees of freedom; with "hsd" Nemenyi's test) or "conover" (the
-            variance that the systems leave, Student's t).
-
-        Returns
-        -------
-        Means
-            For ``sw.compare(fit, "hsd")`` or ``sw.compare(fit, "holm", test="conover")``.
-        """
-        validate_choice(test, "test", TESTS)
-        topics, systems = self.ranks.shape
-        variance, df = rank_variance(self.ranks, test)
-        return Means(
-            self.labels,
-            systems + 1.0 - self.ranks.mean(axis=0),
-            variance,
-            df,
-            claim=Claim("topic").sentence({"topic": topics, "system": systems}, self.nouns),
-            model=f"ranks on each {self.nouns.get('topic', 'topic')}, {test}",
-            nouns=self.nouns,
-        )
-
-    def __repr__(self) -> str:
-        return f"<RankFit: {self}>"
-
-    def __str__(self) -> str:
-        topics, systems = self.ranks.shape
-        words = f"Friedman's test of {systems} systems on {topics} topics"
-        return f"{words}: chi-squared {self.statistic:.2f}, p {self.p:.3g}"
-
-
-def rank_systems(scores: Any) -> RankFit:
-    """Rank the systems on each topic or data set, for Friedman's test and its comparisons (Demšar 2006).
+    Pairs are compared by ``sw.compare(scores, "friedman nemenyi")`` or ``"friedman conover"``.
 
     Parameters
     ----------
@@ -288,13 +204,17 @@ def rank_systems(scores: Any) -> RankFit:
 
     Returns
     -------
-    RankFit
-        Friedman's statistic, mean ranks, and `estimates` for `compare`.
+    Series
+        `statistic`, Friedman's chi-squared corrected for ties (NaN where every topic ties all systems), and `p` by Iman
+        and Davenport's F.
 
-    >>> fit = rank_systems(np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.9, 0.3]]))
-    >>> fit.mean_ranks.round(3).tolist(), round(fit.statistic, 3)
-    ([1.333, 1.667, 3.0], 4.667)
+    >>> friedman_test(np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.9, 0.3]])).round(3).to_dict()
+    {'statistic': 4.667, 'p': 0.049}
     """
-    table = as_scores(scores, only=True).require_items("a test of ranks")
-    ranks = scipy.stats.rankdata(-table.measure.sign * table.require_complete(), axis=1)
-    return RankFit(table.systems, np.asarray(ranks, np.float64), table.nouns)
+    y = as_scores(scores, only=True).require_items("a test of ranks").require_complete()
+    topics, systems = y.shape
+    statistic = float(friedman_statistic(np.asarray(scipy.stats.rankdata(y, axis=1), np.float64)))
+    room = topics * (systems - 1.0) - statistic
+    f = (topics - 1.0) * statistic / room if room > 0.0 else np.inf
+    p = float(special.fdtrc(systems - 1.0, (topics - 1.0) * (systems - 1.0), f))
+    return pd.Series({"statistic": statistic, "p": p})

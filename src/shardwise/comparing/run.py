@@ -36,20 +36,6 @@ def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
     """Add standard errors and degrees of freedom of single means to the estimates of a batch of one.
 
     Student's, over the topics that a system has; over shards or instances too where the claim is about them.
-
-    Parameters
-    ----------
-    estimates : Means
-        Of a batch of one; returned as they are where the method gave errors of its own.
-    tables : Tables
-        The table.
-    claim : Claim
-        What the means are about.
-
-    Returns
-    -------
-    Means
-        NaN for systems whose mean is that of a model rather than of their own scores, or has a single replicate.
     """
     if estimates.mean_se is not None:
         return estimates
@@ -98,13 +84,6 @@ def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats
     Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference
     from a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
 
-    Parameters
-    ----------
-    y
-        Scores; a system may lack replicates, but each of those it has is there on every topic.
-    deterministic
-        (R,) whether the replicates of a system are one, or copies of one.
-
     >>> y = np.array([[[0.2, 0.5], [0.4, 0.5], [0.9, 0.8]]])[..., None]
     >>> mean, se, df = mean_spread(y, np.array([True, True]))
     >>> mean.tolist(), se.round(4).tolist(), df.round(4).tolist()  # scipy.stats.sem has the same
@@ -132,32 +111,7 @@ def run_procedure(
     directed: bool = False,
     by_range: bool = True,
 ) -> Comparisons:
-    """Compare the systems of one table of scores that passed the gate.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        Method, correction and claim.
-    scores : Scores
-        Labelled scores of a layout that the procedure takes.
-    only : sequence, optional
-        Systems, or pairs of systems.
-    baseline : str or sequence of str, optional
-        A system, or several, with which all others are compared.
-    directed : bool
-        Whether the pairs of ``only`` keep their direction, whichever system is better.
-    by_range : bool
-        Whether intervals look at the range of the scores, where it is known.
-    n_resamples : int, optional
-        Resamples of methods that draw; as many as the method's default without it.
-    seed : int
-        Seed of methods that draw.
-
-    Returns
-    -------
-    Comparisons
-        The pairs asked for.
-    """
+    """Compare the systems of one table of scores that passed the gate."""
     bounded = find_bounded(scores, procedure) if by_range else None
     scores, _ = by_units(scores)
     nouns = scores.nouns
@@ -210,22 +164,7 @@ def find_bounded(scores: Scores, procedure: Procedure) -> BoundedScores | None:
 def make_tables(
     procedure: Procedure, scores: Scores, *, n_resamples: int | None = None, seed: int = 0
 ) -> Tables:
-    """Make a batch of one of scores that passed the gate, or refuse them with the reason.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What is going to be run.
-    scores : Scores
-        Labelled scores.
-    n_resamples, seed
-        As for `run_procedure`.
-
-    Returns
-    -------
-    Tables
-        One table with all that methods ask of it.
-    """
+    """Make a batch of one of scores that passed the gate, or refuse them with the reason."""
     dims, method = scores.dims, procedure.method
     if dims not in procedure.layouts:
         raise procedure.make_refusal(
@@ -302,20 +241,7 @@ def make_tables(
 
 
 def leaves_out_gaps(procedure: Procedure, scores: Scores) -> bool:
-    """Return whether a procedure can leave out what these scores lack.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        Any procedure.
-    scores : Scores
-        Labelled scores that passed the gate.
-
-    Returns
-    -------
-    bool
-        Always where nothing is missing; some methods leave out only what all systems lack.
-    """
+    """Return whether a procedure can leave out what these scores lack."""
     method, claim = procedure.method, procedure.claim
     if method.takes_gaps_for(claim) or not scores.has_gaps:
         return True
@@ -323,20 +249,7 @@ def leaves_out_gaps(procedure: Procedure, scores: Scores) -> bool:
 
 
 def sort_systems(procedure: Procedure, tables: Tables) -> Tables:
-    """Put the systems of a batch of one in the order of their estimated means, the best first, ties in the order given.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What estimates the means.
-    tables : Tables
-        One table with the names of its systems.
-
-    Returns
-    -------
-    Tables
-        The table, best system first.
-    """
+    """Return a batch of one with its systems by their estimated means, the best first, ties in the order given."""
     y = tables.topic_means()[0]
     present = np.isfinite(y)
     values = np.where(present, y, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
@@ -364,24 +277,7 @@ def name_untested(tested: Pairs, pairs: Sequence[str], topic: str) -> tuple[str,
 
 
 def warn_of_systems(procedure: Procedure, tables: Tables, all_pairs: bool, bounded: bool) -> tuple[str, ...]:
-    """Name systems that are far more variable than the others, and differences that few items carry.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What is run.
-    tables : Tables
-        One table with names of systems, the best first.
-    all_pairs : bool
-        Whether all pairs were asked for; nothing is said of systems where they were not.
-    bounded : bool
-        Whether scores are known to have a range, in which no item can carry much.
-
-    Returns
-    -------
-    tuple of str
-        Notes.
-    """
+    """Name systems that are far more variable than the others, and differences that few items carry."""
     y = tables.topic_means()[0]
     if tables.votes or "topic" not in procedure.claim or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
         return ()

@@ -15,13 +15,12 @@ import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.over_splits import Signs, align_pairs, half_width, over_splits, with_splits
-from shardwise.core import late
 from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd, xr
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import Scores, as_scores
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
 from shardwise.scoring.undefined import fill_undefined
@@ -39,7 +38,7 @@ FF21: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stability(Shown):
+class Stability(Drawn):
     """How far the conclusions from different splits agree."""
 
     between: xr.DataArray  # (figure, split, other): counts and shares of each two splits, NaN for one itself
@@ -72,21 +71,6 @@ class Stability(Shown):
         a, b = np.triu_indices(self.between.sizes["split"], 1)
         figures = dict(zip(FIGURES, self.between.to_numpy()[:, a, b], strict=True))
         return pd.DataFrame({"split": a, "other": b, **figures})
-
-    def plot(self, kind: str = "figures") -> Any:
-        """Draw how far the splits agree: an altair chart.
-
-        Parameters
-        ----------
-        kind : str
-            "figures" of agreement, or the "pairs" that the splits are divided over.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind)
 
     def __str__(self) -> str:
         table = self.mean()
@@ -352,7 +336,7 @@ CONDITIONS = ("across", "confined", "within")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WithinAcross(Shown):
+class WithinAcross(Drawn):
     """Interval widths and decisions on related systems, by what the model was fitted to."""
 
     widths: pd.DataFrame  # condition × model: mean interval width over all related systems (V17 Table 6)
@@ -374,16 +358,6 @@ class WithinAcross(Shown):
                 pairs = len(self.decisions)
                 rows[f"{first} / {other}"] = {"pairs": pairs, "same": same, "share": same / pairs}
         return pd.DataFrame.from_dict(rows, orient="index")
-
-    def plot(self) -> Any:
-        """Draw the widths of the intervals: an altair chart.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self)
 
 
 def within_across(

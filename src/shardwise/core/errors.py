@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 
@@ -155,3 +158,14 @@ def refuse_unknown(argument: str, value: Any, choices: Iterable[Any], *, what: s
         value=value,
         choices=known,
     )
+
+
+def refuse_absent_file(path: str | os.PathLike[str]) -> InputError:
+    """Return the refusal of a file that is not there, with the name of one that is there and nearly so called."""
+    wanted = Path(path)
+    try:
+        near = get_close_matches(wanted.name, os.listdir(wanted.parent), n=1, cutoff=0.7)
+    except OSError:
+        near = []
+    remedy = f"did you mean {wanted.with_name(near[0])}?" if near else "check the path"
+    return InputError("no such file", where=str(path), remedy=remedy)

@@ -45,13 +45,7 @@ def fit_address_space() -> None:
 
 
 def limit_processor(seconds: int) -> None:
-    """End this process once it has used so many seconds of a processor.
-
-    Parameters
-    ----------
-    seconds : int
-        Of processor time, at least 1.
-    """
+    """End this process once it has used so many seconds of a processor."""
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     elif os.name == "nt":
@@ -60,13 +54,7 @@ def limit_processor(seconds: int) -> None:
 
 
 def limit_memory(more: int) -> None:
-    """Let allocations fail that go beyond what this process holds now by more than so many bytes.
-
-    Parameters
-    ----------
-    more : int
-        Bytes.
-    """
+    """Let allocations fail that go beyond what this process holds now by more than so many bytes."""
     held = _held_memory()
     if resource is not None and held is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (held + more, held + more))

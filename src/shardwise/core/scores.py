@@ -314,8 +314,13 @@ class Scores:
         Scores
             With every field.
         """
-        places = {name: k for k, name in enumerate(self.systems)}
-        return self.select(system=[places[name] for name in names])
+        names, known = list(names), {name: k for k, name in enumerate(self.systems)}
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"unknown system {name!r}", remedy=f"the systems are {', '.join(list(known)[:5])}"
+                )
+        return self.select(system=[known[name] for name in names])
 
     def _select_levels(self, dim: str, chosen: Any) -> Scores:
         if isinstance(chosen, int | np.integer):

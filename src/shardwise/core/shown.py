@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from shardwise.core import late
 
@@ -19,6 +19,29 @@ class Shown:
     def __repr__(self) -> str:
         first = next((line for line in str(self).splitlines() if line.strip()), "")
         return f"<{type(self).__name__}: {first}>"
+
+
+class Drawn(Shown):
+    """A result that has charts."""
+
+    __slots__ = ()
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """Draw a chart of the result: an altair chart, which notebooks show without a network and `save_chart` saves.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Which of its charts, as `sw.plot.list_charts` names them; the first without it.
+        **options
+            Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
+        return late.call_bound("chart", self, kind, **options)
 
 
 Subject = Literal["gaps", "splits", "no error"]
@@ -55,18 +78,6 @@ class Note(str):
 
 def is_about(note: str, *subjects: Subject) -> bool:
     """Return whether a note is about one of some subjects.
-
-    Parameters
-    ----------
-    note : str
-        A `Note`, or a plain text, which is about none.
-    *subjects : str
-        Subjects to look for.
-
-    Returns
-    -------
-    bool
-        Whether it is.
 
     >>> is_about(Note("2 scores are missing", "gaps"), "gaps", "splits"), is_about("2 scores are missing", "gaps")
     (True, False)

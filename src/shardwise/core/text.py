@@ -37,16 +37,6 @@ def escape_controls(text: str) -> str:
 def escape_nested(value: Any) -> Any:
     r"""Return nested lists and dicts with every text in them, keys too, as `escape_controls` shows it.
 
-    Parameters
-    ----------
-    value : Any
-        What is written as JSON.
-
-    Returns
-    -------
-    Any
-        The same with other texts.
-
     >>> escape_nested({"a\x1b": ["\0", 1.0]})
     {'a\\x1b': ['\\x00', 1.0]}
     """
@@ -75,18 +65,6 @@ def shorten_names(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str
 
     A name is cut as by `shorten_name`. Where several would look alike, each also keeps the part in which they differ,
     and gets longer only where that part does not fit.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names in the order in which they are shown; those that occur twice count once.
-    most : int
-        Characters of a label, 8 at least.
-
-    Returns
-    -------
-    dict of str to str
-        Label of each name, in the order of the names.
 
     >>> shorten_names(["covidex.r5.1.run-006.neural", "covidex.r5.2.run-007.neural", "bm25"], 20)
     {'covidex.r5.1.run-006.neural': 'covidex.r5.1….neural', 'covidex.r5.2.run-007.neural': 'covidex.r5.2….neural',

@@ -13,13 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shardwise.core import late
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError
 from shardwise.core.model import format_term
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 
 EFFECTS = ("topic", "shard", "topic:system", "topic:shard", "system:shard", "system:instance")
 TERMS = ("system", *EFFECTS, "error")  # EFFECTS are random, as is the error, which has all dimensions
@@ -60,7 +59,7 @@ def canonicalize_term(term: str, further: Iterable[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class VarianceComponents(Shown, Mapping[str, float]):
+class VarianceComponents(Drawn, Mapping[str, float]):
     """Variances of the effects that make up a score; a mapping from their names.
 
     The parts of a name come in any order, ``residual`` is ``error``, and ``instance`` finds ``system:instance``.
@@ -290,24 +289,6 @@ class VarianceComponents(Shown, Mapping[str, float]):
             blur = sum(part**2 / df for part, df in lines) + ((len(lines) - 1.0) * error) ** 2 / df_error
             df = variance**2 / blur
         return _broadcast_both(variance, np.where(df > 0, df, lines[0][1]))
-
-    def plot(self, kind: Literal["components", "instances"] = "components") -> Any:
-        """Draw the share of each variance, or what instances and topics buy: an altair chart.
-
-        Parameters
-        ----------
-        kind : {"components", "instances"}
-            ``components``, or ``instances`` for the standard error of a difference against their number.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind)
-
-    def __repr__(self) -> str:
-        return f"<VarianceComponents: {self}>"
 
     def __str__(self) -> str:
         return self.describe_components({})

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, refuse_absent_file
 from shardwise.io.atomic import write_atomically
 from shardwise.io.files import FRAME, inflate_zstd, most_inside
 
@@ -85,7 +85,7 @@ def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Arra
         arrays = _inflate_arrays(Path(path).read_bytes())
         facts: dict[str, Any] = json.loads(arrays.pop("facts").tobytes())
     except FileNotFoundError:
-        raise InputError("no such file", where=str(path), remedy="check the path") from None
+        raise refuse_absent_file(path) from None
     except (KeyError, *DAMAGE) as error:
         if isinstance(error, InputError):
             raise error.add_location(str(path)) from None

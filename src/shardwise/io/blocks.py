@@ -24,7 +24,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import format_count
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError, Option, refuse_absent_file
 from shardwise.core.extras import require_for_files
 from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.arrow import sheet_of_table
@@ -89,7 +89,7 @@ def open_blocks(
 
 def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: int) -> Blocks:
     if not path.exists():
-        raise InputError("no such file", where=str(path), remedy="check the path")
+        raise refuse_absent_file(path)
     require_for_files([path])
     suffix = path.suffix.lower()
     if suffix == ".npy":

@@ -24,7 +24,7 @@ import numpy as np
 
 from shardwise.core.arguments import count_workers, map_parallel
 from shardwise.core.arrays import Bytes
-from shardwise.core.errors import Either, InputError, Words
+from shardwise.core.errors import Either, InputError, Words, refuse_absent_file
 from shardwise.core.extras import import_extra, require_extra
 
 FRAME = b"\x28\xb5\x2f\xfd"  # what a file of zstandard begins with
@@ -88,7 +88,7 @@ def list_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
                     "no file matches", where=str(item), remedy="check the pattern and the folder"
                 )
         else:
-            raise InputError("no such file", where=str(item), remedy="check the path")
+            raise refuse_absent_file(item)
         files.update(dict.fromkeys(inside))
     if not files:
         raise InputError("no files were given", remedy="name at least one run file, folder or pattern")
@@ -293,7 +293,7 @@ def _refuse_file(path: Path, ending: str, error: Exception) -> InputError:
     if path.is_dir():
         return InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
     if isinstance(error, FileNotFoundError):
-        return InputError("no such file", where=str(path), remedy="check the path")
+        return refuse_absent_file(path)
     if isinstance(error, PermissionError):
         return InputError("may not be read", where=str(path), remedy="check its permissions")
     return InputError(

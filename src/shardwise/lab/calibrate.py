@@ -19,7 +19,7 @@ from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.cases import SimulationSource, cases_of, choose_nulls
 from shardwise.lab.scenarios.from_scores import topic_means
@@ -37,7 +37,7 @@ CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Calibration(Shown):
+class Calibration(Drawn):
     """Error rates, coverage and power of methods on data like these.
 
     ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised
@@ -87,9 +87,6 @@ class Calibration(Shown):
     def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self) -> str:
-        return f"<Calibration of {self.table['method'].nunique()} methods: {self.scores}>"
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row a method and claim: false alarms in the worst scenario, coverage of intervals, power.
 
@@ -110,21 +107,6 @@ class Calibration(Shown):
         """
         table: pd.DataFrame = late.call_bound("calibration_table", self)
         return table
-
-    def plot(self, kind: str = "errors") -> Any:
-        """Draw what methods do: an altair chart.
-
-        Parameters
-        ----------
-        kind : str
-            "errors" for error rates, or "power" for power over the size of a difference.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind)
 
 
 def calibrate(

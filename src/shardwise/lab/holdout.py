@@ -31,7 +31,7 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import Scores, as_scores
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.lab.calibrate import parse_methods
 from shardwise.lab.trial import Figures, decide_tables, join_figures
 from shardwise.methods.anova.fit import complete_table
@@ -218,7 +218,7 @@ Tally = dict[int | Basis, Figures]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck(Shown):
+class PredictiveCheck(Drawn):
     """How well what was decided on one sample of topics holds on another.
 
     ``table`` has one row a procedure: of all pairs the share on which both samples decide alike (``agreement``); of the
@@ -242,19 +242,6 @@ class PredictiveCheck(Shown):
         keys = list(self.table.index.names)
         asked = [name for name in RATES if name in self.repeats]
         return self.repeats.groupby(keys, sort=False)[asked].std(ddof=1)
-
-    def plot(self) -> Any:
-        """Draw predicted against observed reversals, and what each procedure finds and loses.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self)
-
-    def __repr__(self) -> str:
-        return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"
 
     def __str__(self) -> str:
         text: str = late.call_bound("holdout_text", self)

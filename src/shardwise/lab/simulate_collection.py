@@ -6,16 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shardwise.core import late
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Codes, Floats, Ints, make_generator
 from shardwise.core.errors import InputError, Option
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
@@ -24,7 +22,7 @@ _SOURCES = ("GAZ", "WIRE", "REGISTER", "TIMES")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SimulatedCollection(Shown):
+class SimulatedCollection(Drawn):
     """Runs and judgments, and the truth they were drawn from."""
 
     systems: tuple[str, ...]
@@ -54,16 +52,6 @@ class SimulatedCollection(Shown):
         # one of four sources, a volume and a number, of varying length
         source = _SOURCES[number * len(_SOURCES) // self.corpus]
         return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
-
-    def plot(self) -> Any:
-        """Draw the true quality of the systems and the difficulty of the topics: an altair chart.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file.

@@ -97,9 +97,6 @@ class StatementCheck(Shown):
         """
         return self.table.copy()
 
-    def __repr__(self) -> str:
-        return f"<StatementCheck of {len(self.table)} statements: {self.scores}>"
-
     def __str__(self) -> str:
         text: str = late.call_bound("statement_text", self)
         return text

@@ -56,18 +56,6 @@ class BoundedScores:
     ) -> BoundedScores:
         """Map scores of a known range to [0, 1].
 
-        Parameters
-        ----------
-        scores : array
-            (T, R) scores within the range.
-        bounds, cluster, task
-            As for the class.
-
-        Returns
-        -------
-        BoundedScores
-            The mapped scores.
-
         >>> BoundedScores.map_scores(np.array([[1.0, 5.0], [2.0, 3.0]]), Range(1.0, 5.0)).scores.tolist()
         [[0.0, 1.0], [0.25, 0.5]]
         """
@@ -75,16 +63,6 @@ class BoundedScores:
 
     def select_systems(self, names: tuple[str, ...]) -> BoundedScores | None:
         """Return the scores of some systems in this order.
-
-        Parameters
-        ----------
-        names : tuple of str
-            Names of systems.
-
-        Returns
-        -------
-        BoundedScores or None
-            None where a name is not known.
 
         >>> BoundedScores(np.eye(2), Range(), systems=("a", "b")).select_systems(("b", "a")).scores.tolist()
         [[0.0, 1.0], [1.0, 0.0]]
@@ -111,16 +89,6 @@ class BoundedScores:
     def sum_pairs(self, ia: Ints, ib: Ints) -> PairMoments:
         """Sum up the scores of pairs of systems on the items that both have.
 
-        Parameters
-        ----------
-        ia, ib : array of int
-            (P,) first and second system of each pair.
-
-        Returns
-        -------
-        PairMoments
-            The sums of first less second, (P,) each.
-
         >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]), Range())
         >>> moments = scores.sum_pairs(np.array([0]), np.array([1]))
         >>> moments.items.tolist(), moments.mean.tolist()
@@ -135,18 +103,6 @@ class BoundedScores:
 
     def count_pairs(self, ia: Ints, ib: Ints, moments: PairMoments | None = None) -> Floats:
         """Count the independent items that the differences of pairs are worth: all, or fewer with clusters.
-
-        Parameters
-        ----------
-        ia, ib : array of int
-            (P,) first and second system of each pair.
-        moments : PairMoments, optional
-            Their sums, where they are known already.
-
-        Returns
-        -------
-        array
-            (P,) effective numbers of items.
 
         >>> scores = BoundedScores(np.ones((6, 2)), Range(), cluster=np.array([0, 0, 1, 1, 2, 2]))
         >>> scores.count_pairs(np.array([0]), np.array([1])).tolist()
@@ -166,11 +122,6 @@ class BoundedScores:
     def sum_systems(self) -> BoundedMoments:
         """Sum up the scores of each system.
 
-        Returns
-        -------
-        ScoreMoments
-            The sums, (R,) each.
-
         >>> BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0]]), Range()).sum_systems().mean.tolist()
         [1.0, 0.5]
         """
@@ -178,11 +129,6 @@ class BoundedScores:
 
     def count_systems(self) -> Floats:
         """Count the independent items that the means of systems are worth.
-
-        Returns
-        -------
-        array
-            (R,) effective numbers of items.
 
         >>> BoundedScores(np.eye(4), Range()).count_systems().tolist()
         [4.0, 4.0, 4.0, 4.0]
@@ -194,16 +140,6 @@ class BoundedScores:
 
     def measure_sparseness(self, ia: Ints, ib: Ints) -> float:
         """Measure how sparse the differences of these pairs are; below one half they need bounded intervals.
-
-        Parameters
-        ----------
-        ia, ib : array of int
-            (P,) first and second system of each pair.
-
-        Returns
-        -------
-        float
-            The median over pairs of (mean |δ|)²/mean δ².
 
         >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]), Range())
         >>> scores.measure_sparseness(np.array([0]), np.array([1]))
@@ -301,28 +237,7 @@ def limit_differences(
     significant: Bools,
     alpha: float,
 ) -> tuple[Floats, Floats]:
-    """Compute confidence limits of differences: those of the test, or score limits where differences are sparse.
-
-    Parameters
-    ----------
-    bounded : BoundedScores or None
-        The scores of the items, systems in the order of the pairs' numbers.
-    pairs : tuple of arrays
-        (P,) first and second system of each pair.
-    evidence : tuple of arrays
-        (P,) differences, standard errors and degrees of freedom by the test that was run.
-    plain : tuple of arrays
-        (P,) limits by that test.
-    significant : array of bool
-        (P,) whether the test found a difference: its interval does not cross 0, and the others hold 0.
-    alpha : float
-        One less the level.
-
-    Returns
-    -------
-    tuple of arrays
-        (P,) limits, NaN where they are not estimable.
-    """
+    """Compute confidence limits of differences: those of the test, or score limits where differences are sparse."""
     difference, se, df = evidence
     half = (plain[1] - plain[0]) / 2.0
     usable = np.isfinite(se) & np.isfinite(half)

@@ -434,16 +434,6 @@ def _list_variants(method: Method) -> Iterator[Procedure]:
 def complete_name(typed: str) -> list[str]:
     """Return how a name can go on: methods that nobody is warned of, then their corrections and claims.
 
-    Parameters
-    ----------
-    typed : str
-        The beginning of a name, perhaps within a word.
-
-    Returns
-    -------
-    list of str
-        What was typed, with its last word completed.
-
     >>> complete_name("wil"), complete_name("MD1 h"), complete_name("stratified by th")
     (['wilcoxon'], ['MD1 hsd', 'MD1 holm'], ['stratified by these'])
     """
@@ -579,18 +569,6 @@ def _refuse_unknown_name(
 
 def list_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
     """Return the procedure for every claim about tables of these dimensions that its method supports.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        Any procedure.
-    dims : tuple of str
-        The layout of a table.
-
-    Returns
-    -------
-    dict
-        Procedures by claim; where the correction is not offered for a claim, Holm's replaces it.
 
     >>> [claim.name for claim in list_claims(parse_procedure("moderated"), ("topic", "system", "shard"))]
     ['topic', 'topic+shard', 'these']

@@ -421,15 +421,7 @@ class Means:
 
 
 def check_systems(labels: Sequence[str], values: Floats) -> None:
-    """Refuse systems that cannot be compared: too few, of one name, or without an estimate.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Names of the systems.
-    values : array
-        Their means.
-    """
+    """Refuse systems that cannot be compared: too few, of one name, or without an estimate."""
     if len(labels) < 2:
         raise InputError(f"{len(labels)} system: nothing to compare", remedy="give at least two systems")
     if len(set(labels)) < len(labels):
@@ -443,18 +435,7 @@ def check_systems(labels: Sequence[str], values: Floats) -> None:
 
 
 def sort_estimates(estimates: Means) -> Means:
-    """Return the same estimates with the best system first, ties in the order given.
-
-    Parameters
-    ----------
-    estimates : Means
-        Of one table.
-
-    Returns
-    -------
-    Means
-        Best system first.
-    """
+    """Return the same estimates with the best system first, ties in the order given."""
     labels, values = estimates.labels, np.ravel(np.asarray(estimates.values, dtype=float))
     check_systems(labels, values)
     order = np.argsort(-estimates.sign * values, kind="stable")

@@ -94,22 +94,6 @@ def combine_p_values(
     """Combine the p-values of several splits.
 
     A split that has a pair the other way round than the mean of all is no evidence: its p-values count as 1.
-
-    Parameters
-    ----------
-    rule : str
-        "unanimous", "majority", or one of `COMBINED`.
-    p, p_adjusted : arrays
-        (J, …, P) p-values of each split, uncorrected and corrected.
-    agrees : array of bool
-        (J, …, P) whether the split has the pair in the order of the mean of all.
-    correction : str
-        The correction of combined p-values.
-
-    Returns
-    -------
-    tuple of arrays
-        (…, P) uncorrected and corrected p-values.
     """
     p = corrections.direct_p(p, agrees)
     if rule in COMBINED:
@@ -193,22 +177,7 @@ def stack_means(each: list[Means]) -> Means:
 
 
 def pool_splits(estimates: Means, splits: int, topic_means: Floats) -> Means:
-    """Average the means of B · J tables where decisions on splits are combined, which leaves no variance of a mean.
-
-    Parameters
-    ----------
-    estimates : Means
-        Of single splits, the J splits of a table next to each other.
-    splits : int
-        Number of splits, J.
-    topic_means : array
-        (B, T, R) scores by topic and system, averaged over splits and shards.
-
-    Returns
-    -------
-    Means
-        Means with the spread of each system's own topics.
-    """
+    """Average the means of B · J tables where decisions on splits are combined, which leaves no variance of a mean."""
     values, scale = (
         _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (estimates.values, estimates.scale)
     )

@@ -176,18 +176,7 @@ class Tables:
         return self.once("each split", compute_value)
 
     def select_systems(self, systems: Ints) -> Tables:
-        """Return the tables of some systems only, with the same resamples.
-
-        Parameters
-        ----------
-        systems : array of int
-            Numbers of the systems.
-
-        Returns
-        -------
-        Tables
-            Tables of these systems in this order.
-        """
+        """Return the tables of some systems only, with the same resamples."""
         axis = 1 + self.dims.index("system")
         flags = tuple(self.deterministic[k] for k in systems) if self.deterministic else ()
         names = tuple(self.names[k] for k in systems) if self.names else ()

@@ -31,7 +31,7 @@ METHODS = {
     "sakai": "one-way ANOVA, normal approximation of S14",
     "blocks": "two-way ANOVA with topics as blocks, noncentral F",
     "paired-t": "paired t-test, noncentral t",
-    "moderated": "moderated test of one pair, corrected for all pairs, for normal scores",
+    "moderated": "moderated test, all pairs corrected (assuming normal scores)",
 }
 # methods that compare systems topic by topic
 PAIRED = ("blocks", "paired-t", "moderated")

@@ -27,28 +27,6 @@ def plan_loop(
 ) -> pd.DataFrame:
     """Count the candidates that a gate with a ledger can judge before a gain is no longer detected.
 
-    Parameters
-    ----------
-    topics : int or iterable of int
-        Numbers of items of the hold-out.
-    min_diff : float or iterable of float
-        True gains to detect, in units of the range of the scores.
-    alpha : float
-        As for `gate`; half of it is the error rate of all candidates together.
-    power : float
-        Probability with which a candidate of that gain passes.
-    margin : float
-        The largest loss that does not matter, in units of the range.
-    right_wrong : bool
-        Whether scores are right and wrong answers, taken to differ on 20% of the items; others are taken to have
-        differences with a standard deviation of 0.2.
-
-    Returns
-    -------
-    DataFrame
-        One row a number of items, a gain and a number of candidates accepted by then: ``candidates`` that can be
-        judged, and ``if_declared``, if their number is declared before the first; 10,000 means 10,000 or more.
-
     >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "if_declared"]].values.tolist()
     [[0.05, 0.0, 0.0, 3.0], [0.05, 1.0, 0.0, 2.0]]
     """

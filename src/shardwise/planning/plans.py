@@ -9,14 +9,13 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from shardwise.comparing.instances import find_copies, join_pair, own_scores
-from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.scores import as_scores
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import MixedFit
@@ -42,7 +41,7 @@ Measured = Mapping[str, SupportsFloat] | SupportsFloat
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Plan(Shown):
+class Plan(Drawn):
     """A table of designs, and what it says.
 
     Parameters
@@ -90,21 +89,6 @@ class Plan(Shown):
             return self.table.loc[[self.table[column].idxmin()]].reset_index(drop=True)
         rows = self.table.groupby("measure", sort=False)[column].idxmin()
         return self.table.loc[rows].reset_index(drop=True)
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the plan: an altair chart.
-
-        Parameters
-        ----------
-        **options
-            Those of the chart, such as ``goal`` for pools.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, **options)
 
     def __str__(self) -> str:
         notes = (f"- {note}" for note in self.notes)

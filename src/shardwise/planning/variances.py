@@ -12,7 +12,6 @@ import numpy.typing as npt
 from scipy import special
 
 from shardwise.comparing.instances import find_copies, join_pair
-from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
@@ -20,7 +19,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores, as_scores
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import components_of, mean_squares
 from shardwise.methods.anova.fit import variance_components as estimate_components
@@ -36,7 +35,7 @@ NAMELESS = (None, "score")  # what tables without the name of a measure are call
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class VarianceEstimate(Shown):
+class VarianceEstimate(Drawn):
     """Variance of one system's scores over topics, and where the estimate comes from."""
 
     sigma_sq: float  # of one system's score
@@ -47,16 +46,6 @@ class VarianceEstimate(Shown):
     measure: str = ""
     paired: bool | None = None  # whether topic difficulty is taken out; None where it may be either
     effective_df: float = np.nan  # those of a χ² distribution as uncertain as the estimate
-
-    def plot(self) -> Any:
-        """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self)
 
     def __float__(self) -> float:
         return self.sigma_sq
@@ -265,7 +254,7 @@ def variance_components(source: Any, other: Any | None = None) -> VarianceCompon
     if isinstance(source, VarianceComponents):
         return source
     if isinstance(source, MixedFit):
-        if source.deterministic.any():
+        if source.deterministic is not None and source.deterministic.any():
             raise InputError(
                 "a model with a deterministic system does not show how much its repeats vary",
                 remedy="plan from the scores of the two systems",
@@ -342,7 +331,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Generalizability(Shown):
+class Generalizability(Drawn):
     """Variance components of a topic × system table, and the two coefficients they give for n topics.
 
     Eρ² says how well differences between systems would repeat on new topics, Φ how well the scores
@@ -472,21 +461,6 @@ class Generalizability(Shown):
                 signal = n * max(0.0, float(ratio))
                 rows[name].append(signal / (1.0 + signal))
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
-
-    def plot(self, level: float = 0.95) -> Any:
-        """Draw both coefficients against the number of topics: an altair chart.
-
-        Parameters
-        ----------
-        level : float
-            Confidence of the limits.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, level=level)
 
     def __str__(self) -> str:
         parts = self.components

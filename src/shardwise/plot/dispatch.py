@@ -7,6 +7,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from shardwise.analysis.measures import find_unbeaten
 from shardwise.core.errors import InputError
 
 # kind of chart -> the function that draws it, or its module and name in `shardwise.plot`
@@ -20,6 +21,7 @@ CHARTS: dict[str, Kinds] = {
         "heatmap": "items.heatmap_chart",
         "items": "items.item_chart",
         "repeats": "items.instance_means_chart",
+        "trade": "pairs.trade_chart",
     },
     "AnovaFit": {"shares": "fits.variance_share_chart", "residuals": "fits.residual_chart"},
     "BootstrapFit": {"effects": "fits.effect_chart", "density": "fits.density_chart"},
@@ -225,6 +227,11 @@ def _has_items(analysis: Any) -> bool:
     return scores.votes is None and not scores.unpaired
 
 
+def _has_trade(analysis: Any) -> bool:
+    """Whether there are one benefit and one cost, of systems that can be named."""
+    return bool(find_unbeaten(analysis)) and len(analysis.systems) <= 30
+
+
 def _has_power(analysis: Any) -> bool:
     repeats = analysis.repeats
     planned = repeats is not None and repeats.components is not None
@@ -239,6 +246,7 @@ NEEDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         lambda pairs: pairs.complete and len(pairs.names) <= 30,
     ),
     "matrix.matrix_chart": ("at most 200 systems", lambda pairs: len(pairs.names) <= 200),
+    "pairs.trade_chart": ("all pairs of at most 30 systems by one benefit and one cost", _has_trade),
     "pairs.kind_chart": ("a model with one error variance", _has_paper_intervals),
     "pairs.difference_chart": ("a single pair of systems", lambda pairs: len(pairs) == 1),
     "items.power_curve_chart": ("a variance to plan with", _has_power),

@@ -10,7 +10,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import tabulate_against
+from shardwise.analysis.measures import find_unbeaten
 from shardwise.analysis.slices import VERDICTS
 from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
@@ -524,6 +526,54 @@ def critical_chart(
     side = 15 + int(0.2 * extent)
     drawn = forms.layer(layers, max(260.0, WIDTH - 2.0 * extent), int(22 * (deepest + 0.5)))
     return finish_chart(drawn.properties(padding={"left": side, "right": side, "top": 5, "bottom": 5}))
+
+
+def trade_chart(analysis: Analysis, *, width: float = 360.0) -> alt.LayerChart:
+    """Draw a benefit against a cost with confidence intervals; filled points are significantly beaten on both by none.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of one benefit and one cost, of up to 30 systems.
+    width : float
+        Width of the chart in pixels.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+    """
+    benefit, cost = sorted(analysis.each, key=lambda each: each.comparisons.lower_is_better)
+    labels, unbeaten = shorten_names(analysis.systems, ON_SIDE), set(find_unbeaten(analysis))
+    ends = ("estimate", "lower", "upper")
+    rows: list[dict[str, Any]] = [
+        {"system": labels[name], "unbeaten": name in unbeaten}
+        | {f"x_{end}": float(cost.lead.intervals[end][name]) for end in ends}
+        | {f"y_{end}": float(benefit.lead.intervals[end][name]) for end in ends}
+        for name in analysis.systems
+    ]
+    titles = [label_measure(each.measure, each.comparisons.lower_is_better) for each in (cost, benefit)]
+    scales = [forms.fit_scale(*([row[f"{axis}_{end}"] for row in rows] for end in ends)) for axis in "xy"]
+    x, y = (
+        forms.number(f"{axis}_estimate", title, scale=scale)
+        for axis, title, scale in zip("xy", titles, scales, strict=True)
+    )
+    label, thin = forms.name_field("system"), {"color": COLOURS[0], "opacity": 0.45, "aria": False}
+    across = {"x": forms.number("x_lower", titles[0], scale=scales[0]), "x2": {"field": "x_upper"}, "y": y}
+    upright = {"y": forms.number("y_lower", titles[1], scale=scales[1]), "y2": {"field": "y_upper"}, "x": x}
+    layers = [forms.draw("rule", rows, channels, **thin) for channels in (across, upright)]
+    point = {"x": x, "y": y, "tooltip": forms.tips("system"), "description": label}
+    for kept in (True, False):
+        part = [row for row in rows if row["unbeaten"] is kept]
+        fill = COLOURS[0] if kept else "white"
+        layers.append(forms.draw("point", part, point, color=COLOURS[0], fill=fill, size=70, opacity=1))
+    layers.append(
+        forms.draw("text", rows, {"x": x, "y": y, "text": label}, align="left", dx=7, dy=-8, aria=False)
+    )
+    # names are to the right of points, the last of which is at the edge
+    room = 15 + int(1.2 * max(estimate_width(text, 11) for text in labels.values()))
+    drawn = forms.layer(layers, width, 0.7 * width)
+    return finish_chart(drawn.properties(padding={"left": 5, "right": room, "top": 5, "bottom": 5}))
 
 
 MOST_PAIRS = 45  # pairs; more, unless all have one system in common, are drawn as a square of systems

@@ -22,6 +22,9 @@ from shardwise.scoring.kernels import TopicRange, freeze_array
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
 
+VISIBLE = 1e-4
+"""Changes of a mean score by other conventions that are worth a sentence."""
+
 
 def score(
     collection: Collection,
@@ -115,7 +118,8 @@ def describe_conventions(scores: xr.Dataset) -> list[str]:
     if "conventions" not in scores.attrs:
         return []
     sentences = [str(scores.attrs["conventions"])]
-    if changed := scores.attrs.get("changed_systems"):
+    changed = scores.attrs.get("changed_systems")
+    if changed and scores.attrs["largest_change"] >= VISIBLE:
         other = "trec_eval-9" if "double precision" in sentences[0] else "trec_eval-10"
         of = format_count(int(scores.attrs.get("n_systems", scores.sizes["system"])), "run")
         verb = "changes" if changed == 1 else "change"

@@ -34,20 +34,7 @@ class Agreement(NamedTuple):
         return 1.0 - seen / self.chance if self.chance > 0.0 else float("nan")
 
     def limits(self, alpha: float, unit: Ints) -> tuple[float, float]:
-        """Compute the limits of the estimate, disagreements of one unit counted together.
-
-        Parameters
-        ----------
-        alpha : float
-            One less the level.
-        unit : array of int
-            (n,) number of the item, or cluster, of each disagreement, 0 … U - 1.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper limit; NaN where the estimate is.
-        """
+        """Compute the limits of the estimate, disagreements of one unit counted together."""
         if not self.chance > 0.0:
             return float("nan"), float("nan")
         variance = cluster_variance(self.disagreements, unit)
@@ -70,19 +57,6 @@ def percent_agreement(a: Floats, b: Floats) -> Agreement:
 def cohen_kappa(a: Floats, b: Floats, power: int = 0) -> Agreement:
     """Return Cohen's κ of two raters, 1 - Σ w·o / Σ w·e.
 
-    Parameters
-    ----------
-    a, b : array
-        (n,) values of the two raters.
-    power : int
-        Weights of disagreement |i - j|^power of the i-th and j-th category: 0 for none (any disagreement counts 1), 1
-        linear, 2 quadratic.
-
-    Returns
-    -------
-    Agreement
-        Its estimate is NaN where both raters have one and the same category.
-
     >>> a, b = np.repeat([0.0, 0.0, 1.0, 1.0], [20, 5, 10, 15]), np.repeat([0.0, 1.0, 0.0, 1.0], [20, 5, 10, 15])
     >>> round(cohen_kappa(a, b).estimate, 6)
     0.4
@@ -97,18 +71,6 @@ def cohen_kappa(a: Floats, b: Floats, power: int = 0) -> Agreement:
 
 def krippendorff_alpha(ratings: Floats, metric: Metric = "nominal") -> Agreement:
     """Return Krippendorff's α of several raters, some of whose values may be missing.
-
-    Parameters
-    ----------
-    ratings : array
-        (raters, items) values, NaN where one is missing; every item has two values at least.
-    metric : str
-        "nominal", "ordinal" or "interval" distances.
-
-    Returns
-    -------
-    Agreement
-        One disagreement an item, the mean over its pairs of values; its estimate is NaN where all values are equal.
 
     >>> ratings = np.array([[1.0, 2.0, 3.0, 3.0], [1.0, 2.0, 3.0, 1.0]])
     >>> round(krippendorff_alpha(ratings).estimate, 6)

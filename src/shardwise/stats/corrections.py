@@ -207,15 +207,7 @@ def correction_title(name: str) -> str:
 
 
 def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
-    """Add a correction, which every method that takes corrections of its kind then offers.
-
-    Parameters
-    ----------
-    name : str
-        What a user types.
-    correction : Stepwise or Simultaneous
-        The correction with all its facts.
-    """
+    """Add a correction, which every method that takes corrections of its kind then offers."""
     if isinstance(correction, Stepwise):
         STEPWISE[name] = correction
     else:

@@ -87,20 +87,6 @@ def fit_loadings(variances: Floats, systems: Ints, baseline: int) -> Floats | No
     these are products of loadings; where they are not, as with gaps in a two-way table, the loadings are their
     least-squares fit (one factor).
 
-    Parameters
-    ----------
-    variances : array of float
-        (…, R, R) variances of the differences of each pair of systems.
-    systems : array of int
-        (P,) numbers of the systems that are compared.
-    baseline : int
-        Number of the baseline.
-
-    Returns
-    -------
-    array of float or None
-        (…, P) loadings; None where every correlation is 1/2.
-
     >>> v = np.array([1.0, 2.0, 4.0])
     >>> fit_loadings(v[:, None] + v, np.array([1, 2]), 0).round(4) ** 2  # product: 1 / sqrt(3·5)
     array([0.25816561, 0.25816561])
@@ -130,20 +116,6 @@ def fit_loadings(variances: Floats, systems: Ints, baseline: int) -> Floats | No
 def sf_unequal(t: Floats, df: Floats, loadings: Floats) -> Floats:
     """Return P(max |t_i| > t) of each row of comparisons with these loadings.
 
-    Parameters
-    ----------
-    t : array of float
-        (…, P) absolute statistics.
-    df : array of float
-        (…, P) or (…, 1) degrees of freedom.
-    loadings : array of float
-        (…, P) loadings of the comparisons.
-
-    Returns
-    -------
-    array of float
-        (…, P) corrected p-values.
-
     >>> bool(np.isclose(sf_unequal(np.array([2.5]), np.array([30.0]), np.full(4, 0.5**0.5))[0], sf(2.5, 4, 30)))
     True
     """
@@ -153,22 +125,7 @@ def sf_unequal(t: Floats, df: Floats, loadings: Floats) -> Floats:
 
 
 def isf_unequal(p: float, df: Floats, loadings: Floats) -> Floats:
-    """Return the |t| that the largest comparison exceeds with probability p, for each row of loadings.
-
-    Parameters
-    ----------
-    p : float
-        Probability.
-    df : array of float
-        (…, P) or (…, 1) degrees of freedom.
-    loadings : array of float
-        (…, P) loadings of the comparisons.
-
-    Returns
-    -------
-    array of float
-        Critical values of the shape of ``df``.
-    """
+    """Return the |t| that the largest comparison exceeds with probability p, for each row of loadings."""
     return _map_rows(
         lambda w, nu, tail: studentized_range.ratio_isf(w, nu, tail) / math.sqrt(2.0),
         np.full(df.shape, p),

@@ -88,18 +88,7 @@ class Certainty(NamedTuple):
         return silent
 
     def limits(self, critical: Floats | float) -> tuple[Floats, Floats]:
-        """Compute the limits of confidence intervals, never of zero width; NaN where they are not estimable.
-
-        Parameters
-        ----------
-        critical : array or float
-            Critical value of the test that was run, such as the upper α/2 point of Student's t.
-
-        Returns
-        -------
-        tuple of arrays
-            Lower and upper limits, in the units of the scores.
-        """
+        """Compute the limits of confidence intervals, never of zero width; NaN where they are not estimable."""
         half = np.where(self.se > 0.0, critical * self.se, np.nan)
         lower, upper = self.estimate - half, self.estimate + half
         in_range = self.in_range
@@ -131,63 +120,19 @@ class Certainty(NamedTuple):
         return Precision((self.se / self.bounds.width) ** 2, self.df, self.effective)
 
     def p_above(self, mu: Floats | float) -> Floats:
-        """Compute one-sided p-values against differences of at most μ: small where the difference is above μ.
-
-        Parameters
-        ----------
-        mu : array or float
-            The largest difference of the null hypothesis, in the units of the scores.
-
-        Returns
-        -------
-        array
-            p-values; 1/2 where nothing could have shown a loss.
-        """
+        """Compute one-sided p-values against differences of at most μ: small where the difference is above μ."""
         return self._one_sided(mu, 1.0)
 
     def p_gain(self, edge: float) -> Floats:
-        """Compute one-sided p-values against gains of at most an edge: "no worse" at -margin, "better" at 0 or more.
-
-        Parameters
-        ----------
-        edge : float
-            The largest gain of the null hypothesis; differences turned round where lower scores are better.
-
-        Returns
-        -------
-        array
-            p-values; "no worse" at the two-sided level 1 - α where at most α/2.
-        """
+        """Compute one-sided p-values against gains of at most an edge: "no worse" at -margin, "better" at 0 or more."""
         return self._one_sided(self.sign * edge, float(self.sign))
 
     def p_loss(self, edge: float) -> Floats:
-        """Compute one-sided p-values against losses of at most an edge, the mirror image of `p_gain`.
-
-        Parameters
-        ----------
-        edge : float
-            The largest loss of the null hypothesis.
-
-        Returns
-        -------
-        array
-            p-values.
-        """
+        """Compute one-sided p-values against losses of at most an edge, the mirror image of `p_gain`."""
         return self._one_sided(-self.sign * edge, -float(self.sign))
 
     def p_within(self, margin: float) -> Floats:
-        """Compute p-values of "the difference is smaller than the margin", the larger one-sided one (Schuirmann 1987).
-
-        Parameters
-        ----------
-        margin : float
-            The largest difference that does not matter.
-
-        Returns
-        -------
-        array
-            p-values.
-        """
+        """Return p-values of "the difference is smaller than the margin", the larger of two (Schuirmann 1987)."""
         return np.maximum(self.p_above(-margin), self._one_sided(margin, -1.0))
 
     def _one_sided(self, mu: Floats | float, sign: float) -> Floats:
@@ -234,20 +179,6 @@ def follow_test(
 
     A step-down test may find what simultaneous intervals do not: where it is significant, the limit towards 0 is 0 at
     the least, an open end that is printed ">0" or "<0". Where it is not, the interval holds 0.
-
-    Parameters
-    ----------
-    limits : tuple of arrays
-        Lower and upper limits.
-    difference : array
-        The differences.
-    significant : array of bool
-        Whether the test found each difference.
-
-    Returns
-    -------
-    tuple of arrays
-        Lower and upper limits, NaN where an interval is not estimable.
 
     >>> both = np.array([-0.1, 0.1]), np.array([0.5, 0.3])
     >>> [limit.tolist() for limit in follow_test(both, np.array([0.2, 0.2]), np.array([True, False]))]

@@ -15,23 +15,6 @@ MOST_GROUPS = 20_000
 def count_wins(significant: Bools, difference: Floats, ia: Ints, ib: Ints, systems: int) -> tuple[Ints, Ints]:
     """Count the systems significantly below and above each system.
 
-    Parameters
-    ----------
-    significant : array of bool
-        (…, P) whether each pair is significant.
-    difference : array
-        (…, P) difference of the first system of each pair less the second.
-    ia, ib : arrays of int
-        (P,) numbers of the two systems.
-    systems : int
-        Number of systems, R.
-
-    Returns
-    -------
-    tuple of arrays
-        (…, R) number of systems below, and above. Rank ranges are 1 + above to R - below; the best set is where none
-        is above.
-
     >>> below, above = count_wins(np.array([True, False, True]), np.ones(3), *np.triu_indices(3, 1), 3)
     >>> below.tolist(), above.tolist()
     ([1, 1, 0], [0, 1, 1])

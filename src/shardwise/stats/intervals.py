@@ -55,16 +55,6 @@ class Range(NamedTuple):
     def map_scores(self, scores: Floats) -> Floats:
         """Map scores to [0, 1], 1 the best score.
 
-        Parameters
-        ----------
-        scores : array
-            Scores within the range.
-
-        Returns
-        -------
-        array
-            The mapped scores.
-
         >>> Range(1.0, 5.0).map_scores(np.array([1.0, 2.0, 5.0])).tolist()
         [0.0, 0.25, 1.0]
         >>> Range(0.0, 2.0, lower_is_better=True).map_scores(np.array([0.0, 0.5])).tolist()
@@ -76,16 +66,6 @@ class Range(NamedTuple):
     def restore_means(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Map the limits of mapped means back to the range.
 
-        Parameters
-        ----------
-        lower, upper : array
-            Limits of means of mapped scores.
-
-        Returns
-        -------
-        tuple of arrays
-            Limits of means of the original scores, the lower one first.
-
         >>> [float(x) for x in Range(0.0, 2.0, lower_is_better=True).restore_means(np.array(0.75), np.array(1.0))]
         [0.0, 0.5]
         """
@@ -95,16 +75,6 @@ class Range(NamedTuple):
 
     def restore_differences(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Map the limits of differences of mapped means back, as differences of the original scores.
-
-        Parameters
-        ----------
-        lower, upper : array
-            Limits of differences of mapped scores.
-
-        Returns
-        -------
-        tuple of arrays
-            Limits of differences of the original scores, the lower one first.
 
         >>> Range(0.0, 2.0, lower_is_better=True).restore_differences(-0.1, 0.3)
         (-0.6, 0.2)
@@ -163,16 +133,6 @@ class Precision(NamedTuple):
 def independent_items(moments: PairMoments) -> Precision:
     """Return the precision of a paired t-test of independent items: s²/n with n - 1 degrees of freedom.
 
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of two systems' scores.
-
-    Returns
-    -------
-    Precision
-        Variance, degrees of freedom and number of items.
-
     >>> independent_items(pair_moments(np.array([1.0, 0.0, 0.5]), np.array([0.5, 0.0, 0.5]))).df
     np.float64(2.0)
     """
@@ -181,18 +141,6 @@ def independent_items(moments: PairMoments) -> Precision:
 
 def pair_moments(new: Floats, base: Floats, weights: Floats | None = None) -> PairMoments:
     """Sum up the scores of two systems on the same items.
-
-    Parameters
-    ----------
-    new, base : array
-        (…, n) scores in [0, 1]; items that either lacks (NaN) are left out.
-    weights : array, optional
-        (n,) weights of the items in the means; all alike by default.
-
-    Returns
-    -------
-    PairMoments
-        The sums, (…) each; with weights, sums over as many items of the weighted mean.
 
     >>> pair_moments(np.array([1.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0, 0.5, 1.0])).mean.round(4)
     np.float64(-0.1667)
@@ -222,16 +170,6 @@ def _average_known(values: Floats, known: Bools, items: Floats, weights: Floats 
 def failure_costs(moments: PairMoments) -> tuple[Floats, Floats]:
     """Compute what one failure costs: the size-biased mean score with one more item of full score.
 
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of two systems' scores.
-
-    Returns
-    -------
-    tuple of arrays
-        k of a failure of new on an item of base, and of a failure of base on an item of new; at least √mean d².
-
     >>> [float(k) for k in failure_costs(pair_moments(np.ones(5), np.full(5, 0.5)))]
     [0.6428571428571429, 1.0]
     """
@@ -243,18 +181,6 @@ def failure_costs(moments: PairMoments) -> tuple[Floats, Floats]:
 
 def excess_variance(moments: PairMoments, mu: Floats | float) -> Floats:
     """Compute by how much the differences would vary more if their mean were μ.
-
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of two systems' scores.
-    mu : array or float
-        Mean difference under question.
-
-    Returns
-    -------
-    array
-        The variance of a difference under μ less the variance that was seen (ddof 0); negative where less is expected.
 
     >>> equal = pair_moments(np.ones(20), np.ones(20))
     >>> excess_variance(equal, -0.1).round(4)  # 2 of 20 items lost: .1·.9
@@ -282,20 +208,6 @@ def difference_limits(
     moments: PairMoments, critical: Floats | float, precision: Precision | None = None
 ) -> tuple[Floats, Floats]:
     """Compute the limits of mean differences of scores in [0, 1], never of zero width and never outside [-1, 1].
-
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of two systems' scores.
-    critical : array or float
-        Critical value of the test that was run, such as the upper α/2 point of Student's t or of a joint distribution.
-    precision : Precision, optional
-        How well the mean difference is known; that of independent items by default.
-
-    Returns
-    -------
-    tuple of arrays
-        Lower and upper limits.
 
     >>> lost = pair_moments(np.r_[np.zeros(7), np.ones(14)], np.r_[np.ones(7), np.zeros(1), np.ones(13)])
     >>> [round(float(x), 3) for x in difference_limits(lost, 1.96)]
@@ -368,18 +280,6 @@ class BoundedMoments(NamedTuple):
 def score_moments(scores: Floats, weights: Floats | None = None) -> BoundedMoments:
     """Sum up the scores of systems.
 
-    Parameters
-    ----------
-    scores : array
-        (…, n) scores in [0, 1]; missing ones (NaN) are left out.
-    weights : array, optional
-        (n,) weights of the items in the means; all alike by default.
-
-    Returns
-    -------
-    BoundedMoments
-        The sums, (…) each.
-
     >>> score_moments(np.array([0.0, 0.5, 1.0, np.nan])).variance
     array(0.25)
     """
@@ -399,20 +299,6 @@ def mean_limits(
     The lower limit is m - x, x = (κ + √(κ² + 4As²))/(2A), A = 1 + n/c², s² at most m(1 - m),
     κ = max(L - s²/L, s²(2m - 1)/(m(1 - m))), L = m - 1 + (Σ(1 - y)² + 1)/(Σ(1 - y) + 1); the upper limit is the same of
     1 - y. Right and wrong answers give Wilson's (1927) interval with c for z.
-
-    Parameters
-    ----------
-    moments : BoundedMoments
-        Sums of the scores.
-    critical : array or float
-        Upper α/2 point of Student's t.
-    items : array, optional
-        Effective number of items, n / design effect; n by default.
-
-    Returns
-    -------
-    tuple of arrays
-        Lower and upper limits.
 
     >>> [round(float(x), 4) for x in mean_limits(score_moments(np.ones(20)), 1.959964)]
     [0.8389, 1.0]
@@ -440,16 +326,6 @@ def pair_sparseness(differences: Floats) -> Floats:
 
     Normal differences have 2/π = .64; right and wrong answers about their share of disagreements.
 
-    Parameters
-    ----------
-    differences : array
-        (…, n) differences; missing ones (NaN) are left out.
-
-    Returns
-    -------
-    array
-        (…) shares in [0, 1].
-
     >>> pair_sparseness(np.array([[1.0, -1.0], [0.3, 0.3]])).tolist()
     [1.0, 0.0]
     """
@@ -465,18 +341,6 @@ def top_share(differences: Floats, part: float = 0.05) -> Floats:
     """Compute the share of Σ|δ| that the largest few centred differences carry.
 
     Means of differences of which 5 % carry half are unsteady, whatever the test.
-
-    Parameters
-    ----------
-    differences : array
-        (…, n) differences, none missing.
-    part : float
-        Share of the items, rounded up to one item at least.
-
-    Returns
-    -------
-    array
-        (…) shares, 0 where there are no differences.
 
     >>> top_share(np.r_[np.zeros(19), 20.0]).round(2)
     np.float64(0.5)
@@ -502,28 +366,6 @@ def items_needed(
 
     n = ⌈deff·(((z_{α/2}·√(s² + max(0, excess(m - margin - gain))) + z_{1-power}·s)/(margin + gain))² + z²_{α/2}/2)⌉; a
     variance that more items do not lessen, such as that of training seeds, is added under both roots.
-
-    Parameters
-    ----------
-    moments : PairMoments
-        Sums of the pilot's scores in [0, 1].
-    margin : float
-        The largest loss that does not matter, on that scale.
-    gain : float
-        True advantage of the new system that is planned for; 0 for equal systems.
-    alpha : float
-        One less the level of the two-sided interval.
-    power : float
-        Probability of "no worse".
-    design_effect : array or float
-        Variance with clusters over the variance of as many independent items.
-    fixed : array or float
-        Variance of the mean difference that does not fall with the number of items.
-
-    Returns
-    -------
-    array
-        Numbers of items, infinite where no number suffices.
 
     >>> pilot = pair_moments(np.ones(50), np.ones(50))
     >>> items_needed(pilot, 0.05)
@@ -558,15 +400,6 @@ def items_needed(
 
 def clopper_pearson(hits: Floats, n: Floats, alpha: Floats | float) -> tuple[Floats, Floats]:
     """Ends of the exact interval of a probability after so many hits in n (Clopper & Pearson 1934).
-
-    Parameters
-    ----------
-    hits
-        How often it happened.
-    n
-        Of so many times.
-    alpha
-        One less the level of the interval.
 
     >>> [round(float(end), 4) for end in clopper_pearson(np.array(0.0), np.array(100.0), 0.05)]
     [0.0, 0.0362]

@@ -21,7 +21,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
@@ -128,7 +128,7 @@ class Solution:
     def scale_rest(self, rest: Floats) -> Floats:
         """Return linear functions of the rest in coordinates with unit covariance."""
         chosen = rest[:, self.pivots[: len(self.factor)]]
-        return np.asarray(linalg.solve_triangular(self.factor, chosen.T, lower=True).T)
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, chosen.T, lower=True).T)
 
     def covariance(self, rows: Floats) -> Floats:
         """Covariance of these linear functions for an error variance of one."""
@@ -184,7 +184,7 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
     pivots, factor, ties = np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
     if schur.size:
         limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
-        lower, order, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
+        lower, order, rank, _ = scipy.linalg.lapack.dpstrf(schur, tol=limit, lower=1)
         pivots, factor, ties = (
             np.asarray(order, np.int64) - 1,
             np.tril(lower[:rank, :rank]),
@@ -195,7 +195,7 @@ def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
     right_rest = right_rest - cross @ (inverse[:, None] * right_first)
     solved_rest = np.zeros_like(right_rest)
     span = pivots[: len(factor)]
-    solved_rest[span] = linalg.cho_solve((factor, True), right_rest[span])
+    solved_rest[span] = scipy.linalg.cho_solve((factor, True), right_rest[span])
     solved_first = inverse[:, None] * (right_first - cross.T @ solved_rest)
     return Solution(
         table=table,
@@ -439,7 +439,7 @@ def _test_term(stratum: Stratum, term: Term, even: Term) -> TermTest:
     rows = fit.mean_rows(core)
     if fit.are_estimable(rows):
         effects = fit.effects(core)
-        inverse = linalg.pinvh(fit.covariance(rows))
+        inverse = scipy.linalg.pinvh(fit.covariance(rows))
         ss = float(np.einsum("lq,lm,mq->", effects, inverse, effects))
         return TermTest(ss, stratum.contrasts * levels, effects, "III")
     others = {other for other in stratum.terms if not core <= other}

@@ -42,22 +42,6 @@ def look_level(
 ) -> Floats:
     """Return the level at which a candidate is tested, after so many acceptances.
 
-    Parameters
-    ----------
-    candidate : array of int
-        Its number, from 1.
-    accepted : array of int
-        Candidates accepted before it.
-    rate : float
-        Probability of any false acceptance over the whole life.
-    declared : int, optional
-        How many candidates there will be at most, where that was declared before the first.
-
-    Returns
-    -------
-    array
-        Levels.
-
     >>> [float(look_level(t, 0, 0.025).round(7)) for t in (1, 2, 30)], float(look_level(30, 1, 0.025).round(9))
     ([0.0031875, 0.0011042, 6.92e-05], 1.193e-06)
     >>> tree = [(t, k) for t in range(1, 7) for k in range(t)]
@@ -95,20 +79,6 @@ def sign_p(gains: Floats, losses: Floats, chance: Floats | float = 0.5) -> Float
 def answers_p(answers: Answers, margin: float, level: Floats | float) -> Floats:
     """Compute p-values against a loss of the margin or more, valid at the given level, of right and wrong answers.
 
-    Parameters
-    ----------
-    answers : Answers
-        Counts of right and wrong answers.
-    margin : float
-        The largest loss that does not matter; with 0 the test is whether new is better.
-    level : array
-        The level at which it will be used.
-
-    Returns
-    -------
-    array
-        (…) p-values.
-
     >>> answers_p(Answers(np.array(20.0), np.array(0.0), 200.0), 0.0, 1e-5)
     np.float64(9.5367431640625e-07)
     >>> bool(answers_p(Answers(np.array(0.0), np.array(0.0), 2000.0), 0.01, 1e-5) < 1e-5)
@@ -140,20 +110,6 @@ def choose_bets(items: Floats | float, level: Floats | float) -> Floats:
 
 def differences_p(differences: Floats, margin: float, level: Floats | float) -> Floats:
     """Compute p-values against a mean of -margin or less, valid at the given level, of differences within [-1, 1].
-
-    Parameters
-    ----------
-    differences : array
-        (…, n) differences new - base of independent units, in units of the range.
-    margin : float
-        The largest loss that does not matter, below 1.
-    level : array
-        The level at which it will be used.
-
-    Returns
-    -------
-    array
-        (…) p-values: 1 / capital, at most 1.
 
     >>> bool(differences_p(np.full(200, 0.2), 0.0, 1e-5) < 1e-5)
     True

@@ -58,16 +58,6 @@ def spread_share(share: Floats | float, systems: Floats | float) -> Floats:
 def pair_variances(table: Floats) -> Floats:
     """Compute the variance over topics (ddof 1) of the difference of every pair of systems.
 
-    Parameters
-    ----------
-    table : array
-        (…, T, R) scores, none missing.
-
-    Returns
-    -------
-    array
-        (…, R, R) variances, 0 on the diagonal.
-
     >>> pair_variances(np.array([[0.0, 1.0], [0.0, 3.0]])).tolist()
     [[0.0, 2.0], [2.0, 0.0]]
     """
@@ -85,16 +75,6 @@ def own_variability(variances: Floats) -> Floats:
 
     τ_a = max(0, (Σ_b s²_ab - Σ_k s²_k/(R-1)) / (R-2)), Σ_k over all pairs.
 
-    Parameters
-    ----------
-    variances : array
-        (…, R, R) variances of the differences of all pairs, R at least 3.
-
-    Returns
-    -------
-    array
-        (…, R) variances τ_a of the systems, such that s²_ab is about τ_a + τ_b.
-
     >>> own_variability(np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])).tolist()
     [1.0, 2.0, 3.0]
     """
@@ -106,16 +86,6 @@ def own_variability(variances: Floats) -> Floats:
 
 def noise_factors(variances: Floats) -> Floats:
     """Compute the standard deviation of each system's own part over the median of all systems'.
-
-    Parameters
-    ----------
-    variances : array
-        (R, R) variances of the differences of all pairs.
-
-    Returns
-    -------
-    array
-        (R,) factors, of which `NOISY` and more deserve a remark; zeros where the median is 0 or R < 3.
 
     >>> s = np.add.outer([1.0, 1.0, 1.0, 25.0], [1.0, 1.0, 1.0, 25.0]) * (1 - np.eye(4))
     >>> noise_factors(s).round(6).tolist()

@@ -30,13 +30,6 @@ MOST = (
 def removable_share(difference: Floats, variance: Floats) -> Floats:
     """Return the share of the variance of differences on one split that is the split's own, B / V.
 
-    Parameters
-    ----------
-    difference
-        (J, …, P) differences of pairs on each split.
-    variance
-        (J, …, P) their variances as each split estimates them.
-
     >>> float(removable_share(np.array([[0.1], [0.3]]), np.array([[0.05], [0.03]])).round(3))
     0.5
     """
@@ -49,13 +42,6 @@ def removable_share(difference: Floats, variance: Floats) -> Floats:
 def remaining_share(share: Floats, splits: int) -> Floats:
     """Return the share of the variance that the mean over splits leaves; never less than half of what none removed.
 
-    Parameters
-    ----------
-    share
-        The removable share.
-    splits
-        Number of splits, J.
-
     >>> float(remaining_share(np.array(0.2), 5).round(2)), float(remaining_share(np.array(1.0), 10).round(2))
     (0.84, 0.55)
     """
@@ -66,15 +52,6 @@ def satterthwaite_df(df: Any, share: Floats, splits: int, systems: int) -> Float
     """Return Satterthwaite's degrees of freedom of V - (1 - 1/J) B.
 
     Splits of the same documents are no new evidence on V, which keeps the degrees of freedom of one split.
-
-    Parameters
-    ----------
-    df
-        Degrees of freedom of V on one split.
-    share, splits
-        As for `remaining_share`.
-    systems
-        Number of systems that the share is estimated from.
     """
     taken = 1.0 - remaining_share(share, splits)
     return np.asarray((1.0 - taken) ** 2 / (1.0 / np.asarray(df) + taken**2 / ((splits - 1) * (systems - 1))))
@@ -86,17 +63,6 @@ def splits_enough(share: float, *, p: float = 0.001, factor: float = 2.0, sets: 
     The smallest J with which, for a pair of this p-value, the largest p-value from several independent sets of J splits
     is less than ``factor`` times the smallest, with probability .95. Over sets of splits t = d / sqrt(V) has the
     variance B / (J V - (J - 1) B), and log p falls by φ(t) / (1 - Φ(t)) with t.
-
-    Parameters
-    ----------
-    share
-        The removable share.
-    p
-        Smallest p-value that has to be steady.
-    factor
-        By what factor p-values may differ.
-    sets
-        Number of sets.
 
     >>> [splits_enough(share) for share in (0.0, 0.01, 0.13)]
     [1, 7, 99]

@@ -57,13 +57,7 @@ class SequentialState:
         return next((name for name in HYPOTHESES if name in self.shown), "continue")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state as JSON holds it.
-
-        Returns
-        -------
-        dict
-            Numbers, lists and words only.
-        """
+        """Return the state as JSON holds it."""
         return {
             "margin": self.margin,
             "alpha": self.alpha,
@@ -76,16 +70,6 @@ class SequentialState:
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> SequentialState:
         """Restore a state that `to_dict` made.
-
-        Parameters
-        ----------
-        saved : mapping
-            What was saved; a `KeyError`, `TypeError` or `ValueError` tells that it is no such state.
-
-        Returns
-        -------
-        SequentialState
-            The state.
 
         >>> state = update_state(SequentialState(0.05), np.zeros(30))
         >>> SequentialState.from_dict(state.to_dict()) == state
@@ -108,19 +92,6 @@ def update_state(state: SequentialState, differences: Floats) -> SequentialState
     """Add a batch of new items and look.
 
     The order of the items within a batch does not matter.
-
-    Parameters
-    ----------
-    state : SequentialState
-        What is known so far.
-    differences : array
-        (n,) differences new - base of items not seen before, divided by the range, so within [-1, 1]; means of clusters
-        where items come in clusters.
-
-    Returns
-    -------
-    SequentialState
-        The state after the look.
 
     >>> update_state(SequentialState(margin=0.05), np.zeros(150)).verdict
     'no worse'
@@ -151,20 +122,6 @@ def log_growth(
 ) -> tuple[Floats, Floats, Floats]:
     """Compute by how much log capitals grow over a batch.
 
-    Parameters
-    ----------
-    differences : array
-        (…, n) differences in units of the range.
-    margin : float
-        The largest loss that does not matter, below 1.
-    bets : array
-        (…, 1, b) or (b,) shares that are bet.
-
-    Returns
-    -------
-    tuple of arrays
-        (…, b) for "better", "no worse" and "worse".
-
     >>> better, no_worse, worse = log_growth(np.full(10, 0.1), 0.0)
     >>> bool((better == no_worse).all() and (better > 0).all() and (worse < 0).all())
     True
@@ -178,16 +135,6 @@ def log_growth(
 
 def log_evidence(log_capital: Floats) -> Floats:
     """Compute the log of the mean capital over bets.
-
-    Parameters
-    ----------
-    log_capital : array
-        (…, 12) log capitals of the bets.
-
-    Returns
-    -------
-    array
-        (…) log capitals; a hypothesis is shown from log(2·candidates/α) on.
 
     >>> log_evidence(np.zeros(12))
     np.float64(0.0)

@@ -74,16 +74,6 @@ def drop_noise(values: Floats, largest: Floats) -> Floats:
 def noncentral_sf(t: npt.ArrayLike, df: npt.ArrayLike, noncentrality: npt.ArrayLike) -> Floats:
     """Compute P(t' > t) of a noncentral t, without the half second that scipy's distributions take to load.
 
-    Parameters
-    ----------
-    t, df, noncentrality : array-like
-        Values, degrees of freedom, and the mean of the numerator in units of its standard deviation.
-
-    Returns
-    -------
-    array
-        Probabilities.
-
     >>> from scipy import stats
     >>> bool(np.isclose(noncentral_sf(2.0, 49.0, 3.0), stats.nct.sf(2.0, 49.0, 3.0), rtol=1e-12))
     True

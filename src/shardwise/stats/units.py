@@ -46,15 +46,6 @@ def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
     centred again within each stratum, so that the means stay what they are. With items in several tasks, 1 - n_g/n_k is
     the mean over these with weights n_gk/n_k².
 
-    Parameters
-    ----------
-    y
-        Scores of items, NaN where one is missing.
-    cluster
-        (T,) number of each item's cluster, 0 … G - 1; a stratum has two at least (`find_strata`).
-    task
-        (T,) number of each item's task, 0 … K - 1; all 0 where there are none.
-
     >>> y = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     >>> unit_scores(y, np.array([0, 0, 1, 1]), np.zeros(4, dtype=int))
     array([[1. , 0.5],
@@ -102,13 +93,6 @@ def _share_left(cluster: Ints, task: Ints) -> Floats:
 
 def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
     """(…, K, R) means of systems in each task, by least squares where items are missing, and what items add to them.
-
-    Parameters
-    ----------
-    y
-        (…, T, R) scores; a system without any score is NaN in the result.
-    task
-        (T,) number of each item's task, 0 … K - 1.
 
     >>> y = np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]])
     >>> task_means(y, np.zeros(3, dtype=int))[0]  # the second is better by 2 on what both have
@@ -180,11 +164,6 @@ def unit_df(cluster: Ints, task: Ints) -> float:
     (tr M)² / tr M², M the covariance of the errors of clusters were items independent; G - 1 for one task of clusters
     of one size. Strata are put together by Satterthwaite's formula.
 
-    Parameters
-    ----------
-    cluster, task
-        As for `unit_scores`.
-
     >>> unit_df(np.array([0, 0, 1, 1, 2, 2]), np.zeros(6, dtype=int))
     2.0
     """
@@ -223,18 +202,6 @@ class ClusterVariance(NamedTuple):
 def sum_clusters(values: Floats | Bools, cluster: Ints) -> Floats:
     """Sum values over the items of each cluster.
 
-    Parameters
-    ----------
-    values : array
-        (…, n) values.
-    cluster : array of int
-        (n,) number of each item's cluster, 0 … G - 1, none without items.
-
-    Returns
-    -------
-    array
-        (…, G) sums.
-
     >>> sum_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1])).tolist()
     [2.0, 5.0]
     """
@@ -248,16 +215,6 @@ def satterthwaite_df(sizes: Ints | Floats) -> float:
 
     M_gh = (n_g·1[g=h] - n_g n_h/n) / √((1 - n_g/n)(1 - n_h/n)), f = (tr M)²/tr M². As M_gg = n_g and M_gh² is a product
     of one number of g and one of h, no matrix is needed.
-
-    Parameters
-    ----------
-    sizes : array
-        (G,) numbers of items.
-
-    Returns
-    -------
-    float
-        f, G - 1 where all sizes are equal.
 
     >>> satterthwaite_df(np.array([2, 2, 2]))
     2.0
@@ -273,18 +230,6 @@ def satterthwaite_df(sizes: Ints | Floats) -> float:
 
 def cluster_variance(values: Floats, cluster: Ints) -> ClusterVariance:
     """Estimate the variance of means of items in clusters, and how many independent items they are worth.
-
-    Parameters
-    ----------
-    values : array
-        (…, n) scores or differences, none missing.
-    cluster : array of int
-        (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
-
-    Returns
-    -------
-    ClusterVariance
-        Variances, degrees of freedom, design effects and effective numbers of items.
 
     >>> found = cluster_variance(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
     >>> float(found.variance), found.df, round(float(found.design_effect), 4)
@@ -303,22 +248,6 @@ def design_effect(values: Floats, cluster: Ints, weights: Floats, failure: Float
     The ratio of CR2's variance to that of independent items, with one failure of a typical item added, whose whole
     cluster fails with it: (n²·var + b·k²) / (n·s² + k²), b = Σ n_g²/n. Failures seen so far may have been single ones
     by chance; without any it is b, with many it is the ratio itself.
-
-    Parameters
-    ----------
-    values : array
-        (…, n) scores or differences, none missing.
-    cluster : array of int
-        (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
-    weights : array
-        (n,) weights of the items in the mean, 1 on average.
-    failure : array or float
-        (…) k, what one failure costs: 1 for right and wrong answers.
-
-    Returns
-    -------
-    array
-        (…) design effects, 1 at least.
 
     >>> float(design_effect(np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)))
     2.0
@@ -362,22 +291,6 @@ def care_for_clusters(
     With w = (G-1)/(G-1+d0), 1 for two systems, and κ = w² + (1-w²)/(R-1), the moderated variance has f/κ degrees of
     freedom and its resamples (G-1)/κ; the factor is the ratio of the two critical values of Student's t.
 
-    Parameters
-    ----------
-    df : float
-        f, those of the variance of a mean over these clusters.
-    clusters : int
-        G.
-    systems : int
-        R.
-    prior_df : float, optional
-        d0, the weight of the pooled variance.
-
-    Returns
-    -------
-    ClusterCare
-        The factor and the degrees of freedom.
-
     >>> care_for_clusters(9.0, 10, 5).factor
     1.0
     >>> round(care_for_clusters(4.0, 10, 2).factor, 4)
@@ -409,18 +322,7 @@ class WinShare:
     unit: float = 1.0
 
     def of_difference(self, difference: Floats | float) -> Floats:
-        """Return the expected share of wins, ties counting half, with neither system shown first.
-
-        Parameters
-        ----------
-        difference : array
-            Differences of scores, first less second.
-
-        Returns
-        -------
-        array
-            P(first wins) + P(tie)/2.
-        """
+        """Return the expected share of wins, ties counting half, with neither system shown first."""
         half = np.exp(np.clip(np.asarray(difference, np.float64) / self.unit, -600.0, 600.0) / 2.0)
         tied = np.exp(self.tie)
         return np.asarray((half + tied / 2.0) / (half + 1.0 / half + tied))
@@ -457,38 +359,14 @@ class VoteUnits:
     shared: Floats | None = None
 
     def select_systems(self, systems: Ints) -> VoteUnits:
-        """Return the units with these systems, in this order.
-
-        Parameters
-        ----------
-        systems : array of int
-            Numbers of systems.
-
-        Returns
-        -------
-        VoteUnits
-            Their columns.
-        """
+        """Return the units with these systems, in this order."""
         square = np.ix_(systems, systems)
         return self.turn_arrays(
             lambda x: x[:, systems], lambda x: x[:, systems], lambda x: x[square], self.share
         )
 
     def scale_systems(self, jacobian: Floats, share: WinShare | None = None) -> VoteUnits:
-        """Return the units of a smooth function of the strengths.
-
-        Parameters
-        ----------
-        jacobian : array
-            (R, R) derivatives of the function by the strengths.
-        share : WinShare, optional
-            What its differences mean in shares of wins.
-
-        Returns
-        -------
-        VoteUnits
-            What the units add to the errors of that function.
-        """
+        """Return the units of a smooth function of the strengths."""
         turned = jacobian.T
         return self.turn_arrays(lambda x: x @ turned, lambda x: x, lambda x: jacobian @ x @ turned, share)
 

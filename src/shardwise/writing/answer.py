@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult
+from shardwise.analysis.analysis import Analysis, ClaimResult, Family, PairResult
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.contrasts import Contrasts
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
-from shardwise.stats.lift import check_ratio, measure_lift
 from shardwise.stats.student import student_critical
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
@@ -33,10 +33,15 @@ from shardwise.writing.numbers import (
 )
 from shardwise.writing.slices import write_slices
 
+if TYPE_CHECKING:
+    from shardwise.comparing.contrasts import Contrasts
+
 FEW_NAMED = 3
 """Tied systems that the answer names."""
 NAMELESS = ("", "score")
 """Measures that need no name beside a number."""
+MOST_WRITTEN = 3
+"""Further measures that have a sentence each; tables have all."""
 MOST_FILES = 3
 """Input files that a heading names."""
 UNLIKELY = 0.001
@@ -108,7 +113,7 @@ def write_answer(setting: Setting, result: PairResult | None = None) -> str:
 
 def _answer_pair(result: PairResult, setting: Setting) -> str:
     """The difference of two systems with its interval."""
-    row = result.pair_table.iloc[0]
+    row = result.pair_row(0)
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     reverse = bool(result.n_significant and result.pairs.gain[0] < 0)
@@ -130,6 +135,8 @@ def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[
     estimates = result.pairs.estimates
     if not (isinstance(setting, Analysis) and setting.analysed.unpaired) or estimates.mean_se is None:
         return []
+    from shardwise.stats.lift import measure_lift
+
     k = [int(result.pairs.ia[0]), int(result.pairs.ib[0])][:: -1 if reverse else 1]
     means, errors = result.pairs.means[k], np.atleast_2d(estimates.mean_se)[0][k]
     critical = float(student_critical(result.alpha, result.pairs.df)[0])
@@ -146,6 +153,8 @@ def _write_ratio(analysis: Analysis) -> list[str]:
     """A warning where systems with different items differ in their numbers by more than chance (p < .001)."""
     if not analysis.analysed.unpaired:
         return []
+    from shardwise.stats.lift import check_ratio
+
     counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1).astype(np.float64)
     p = check_ratio(counts)
     if p >= UNLIKELY:
@@ -159,7 +168,7 @@ def _write_ratio(analysis: Analysis) -> list[str]:
 
 def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
     """The difference of a pair and its interval, or else its p-value: ``["+0.072", "95% CI 0.011 to 0.133"]``."""
-    row, digits = result.pair_table.iloc[k], setting.decimals
+    row, digits = result.pair_row(k), setting.decimals
     difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
     if reverse:
         difference, lower, upper = -difference, -upper, -lower
@@ -185,19 +194,19 @@ def _answer_best(result: PairResult, setting: Setting) -> str:
         score = f"{shorten_name(setting.measure)} {score}"
     best = f"{labels[top[0]]} ({score})"
     if len(top) == len(names):
-        last = names[-1]
+        last, extreme = names[-1], "Lowest" if result.pairs.lower_is_better else "Highest"
         largest = _write_difference(result, setting, names[0], last)
         return (
-            f"No winner: all {setting.format_count(len(names), 'system')} are tied, first {best}."
-            f" The largest difference, to {labels[last]}, is not significant {largest}."
+            f"No winner: all {setting.format_count(len(names), 'system')} are tied. {extreme} mean: {best}."
+            f" Even the largest gap, to {labels[last]}, is not significant {largest}."
         )
     # the first system outside the best set, after the first one that is significantly better than it
     loser = next(name for name in names if name not in top)
     winner = names[int((result.direction_matrix(names)[:, names.index(loser)] > 0).argmax())]
-    beaten = f"significantly better than {labels[loser]} {_write_difference(result, setting, winner, loser)}"
+    difference = _write_difference(result, setting, winner, loser)
     if len(top) == 1:
-        others = f"the {len(names) - 1:,} others" if len(names) > 2 else "the other"
-        return f"Best: {best}, ahead of {others}. It is {beaten}, the second."
+        return f"Best: {best}. It is significantly better than the runner-up, {labels[loser]} {difference}."
+    beaten = f"significantly better than {labels[loser]} {difference}"
     if len(top) <= FEW_NAMED:
         others = join_names(
             [best, *(f"{labels[name]} ({_write_mean(result, setting, name)})" for name in top[1:])]
@@ -212,7 +221,8 @@ def _add_unit(gain: str, setting: Setting) -> str:
 
 
 def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
-    return format_number(float(result.intervals["estimate"][name]), setting.decimals)
+    pairs = result.pairs
+    return format_number(float(pairs.means[pairs.estimates.labels.index(name)]), setting.decimals)
 
 
 def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str:
@@ -231,15 +241,18 @@ def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str
         if len(better) == 1:
             parts.append(f"{labels[better[0]]} is significantly better than {base} {gain}")
         else:
-            many = f"{len(better):,} of {setting.format_count(len(names) - 1, 'system')}"
-            parts.append(f"{many} are significantly better than {base}, first {labels[better[0]]} {gain}")
+            systems = setting.format_count(len(names) - 1, "system")
+            many = f"{len(better):,} of {systems}"
+            if len(better) == len(names) - 1:
+                many = f"All {systems}" if len(better) > 2 else f"Both {setting.nouns_for('system')}"
+            parts.append(f"{many} are significantly better than {base}, {labels[better[0]]} most {gain}")
     else:
         parts.append(f"No {system} is significantly better than {base}")
     if worse:
         loss = _write_difference(result, setting, worse[-1], baseline)
         verb = "is" if len(worse) == 1 else "are"
         last = labels[worse[0]] if len(worse) == 1 else f"{len(worse):,}"
-        lowest = "" if len(worse) == 1 else f", last {labels[worse[-1]]}"
+        lowest = "" if len(worse) == 1 else f", {labels[worse[-1]]} most"
         parts.append(f"{last} {verb} significantly worse{lowest} {loss}")
     if tied:
         parts.append(f"{tied:,} {'is' if tied == 1 else 'are'} tied with it")
@@ -253,7 +266,7 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
     if not result.n_significant:
         size = np.abs(result.pairs.difference)
     k = int(size.argmax())
-    row = result.pair_table.iloc[k]
+    row = result.pair_row(k)
     reverse = bool(result.pairs.gain[k] < 0)
     a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
     gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
@@ -332,10 +345,18 @@ def write_scope(setting: Setting, result: PairResult | None = None) -> str:
         pairs = f"{total:,} comparisons with {join_names([labels[name] for name in setting.baselines])}"
     if total > 1 and result.pairs.error_rate == "pair":
         method += f", {pairs} not corrected (false-alarm rate {rate} each)"
-    elif total > 1:
+    elif total > 1 or _find_family(result) is not None:
+        if family := _find_family(result):
+            how = "" if family.resampled else ", by Holm's steps over measures"
+            pairs = f"all {family.pairs:,} pairs of {family.measures:,} measures{how}"
         method += f", {pairs} corrected ({CONTROLLED[result.pairs.error_rate]} {rate})"
     direction = f"; {describe_direction(setting.measure)}" if result.pairs.lower_is_better else ""
     return f"Applies to {result.claim}{direction}. {capitalize_sentence(method)}."
+
+
+def _find_family(result: PairResult) -> Family | None:
+    """The measures whose pairs are corrected together."""
+    return result.family if isinstance(result, ClaimResult) else None
 
 
 def count_pairs(result: PairResult) -> str:
@@ -389,9 +410,9 @@ def write_pairs(analysis: Analysis) -> list[str]:
     lines = []
     if len(analysis.comparisons) > 1 and not analysis.baselines:
         critical = ""
-        if analysis.lead.has_common_width:
-            smallest = format_number(analysis.lead.critical_difference, analysis.decimals)
-            critical = f"; differences from {smallest} on are significant"
+        smallest = format_number(analysis.lead.critical_difference, analysis.decimals)
+        if analysis.lead.has_common_width and float(smallest.replace(",", "")) > 0.0:
+            critical = f"; any gap of {smallest} or more is significant"
         lines.append(f"{count_pairs(analysis.lead)}{critical}.")
     for other in analysis.results_in_order[1:]:
         if other not in analysis.distinct_results or not (
@@ -400,7 +421,48 @@ def write_pairs(analysis: Analysis) -> list[str]:
             lines.append(f"The same pairs differ for {other.claim}.")
         else:
             lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
-    return lines + _write_ratio(analysis)
+    if analysis.n_labelled:
+        lines.append(
+            "Every mean and every difference is corrected by people's scores by itself, so that differences may"
+            " deviate from those of the means."
+        )
+    lines += [remark.text for remark in analysis.remarks if remark.kind == "identical systems"]
+    return [*lines, *write_measures(analysis), *_write_ratio(analysis)]
+
+
+def write_measures(analysis: Analysis) -> list[str]:
+    """Write what further measures say, whom no system beats on both of a benefit and a cost, and what was corrected.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of one measure or several.
+
+    Returns
+    -------
+    list of str
+        Sentences; none for one measure.
+    """
+    if not analysis.others:
+        return []
+    # loaded here, since most analyses have one measure
+    from shardwise.analysis.measures import find_unbeaten
+
+    lines = []
+    for other in analysis.others[:MOST_WRITTEN]:
+        lower = f" ({describe_direction('')})" if other.comparisons.lower_is_better else ""
+        lines.append(f"By {shorten_name(other.measure)}{lower}: {write_answer(replace(other, measure=''))}")
+    if unbeaten := find_unbeaten(analysis):
+        labels = label_systems(analysis.lead)
+        both = join_names([shorten_name(each.measure) for each in analysis.each])
+        names = join_names([labels[name] for name in unbeaten])
+        lines.append(f"Not significantly beaten on both {both}: {names}.")
+    if analysis.lead.family is None:
+        many = f"{len(analysis.each):,} measures"
+        lines.append(
+            f"The first measure leads; pairs are corrected within each of the {many}, not across them."
+        )
+    return lines
 
 
 def lower_first(text: str) -> str:
@@ -449,10 +511,10 @@ def write_repeats(analysis: Analysis) -> str:
         return ""
     instance, topic = analysis.noun_for("instance"), analysis.noun_for("topic")
     if facts.kind == "samples":
-        effect, topics = facts.effect, analysis.nouns_for("topic")
+        effect = facts.effect
         text = (
-            f"Repeats treated as samples: each {instance} was drawn independently for each {topic} (shift common to all"
-            f" {topics}: sd at most {format_number(effect.upper, max(4, analysis.decimals))})."
+            f"The {pluralize_noun(instance)} of each {topic} count as independent"
+            f"{'' if instance == 'sample' else ' samples'}."
         )
         # a shown effect has a warning of its own
         if effect.shown or not effect.doubtful:
@@ -485,7 +547,7 @@ def write_contrast(analysis: Analysis) -> str:
             )
         shards = "shard" in analysis.scores.dims
         if not shards and "instance" not in analysis.scores.dims:
-            return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."
+            return ""
         method = result.procedure.method
         if shards and (method.takes_common_gaps or method.takes_gaps):
             return f"Testing exactly these {topics} needs every {system} to have the same scores."
@@ -554,7 +616,10 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
     here = analysis.format_count(tie.items, "topic")
     here += f" with {format_count(tie.repeats, repeat)} each" if tie.repeats > 1 else ""
     power = f"{format_percent(POWER)} power"
+    low, high = analysis.item_scores.measure.range or (-np.inf, np.inf)
     first = f"{here} detect a difference of {tie.detectable:.2g} with {power}."
+    if tie.detectable > high - low:
+        first = f"{here} are too few to detect any difference with {power}."
     step = _write_settling(tie, analysis, power)
     # the figures of the command, which gets the difference as it is printed
     planned = bool(command) and tie.paired
@@ -580,7 +645,7 @@ def _write_settling(tie: OpenTie, analysis: Analysis, power: str) -> str:
         return f"{', or '.join(more)} would settle {pair} if they differ by {tie.difference:g} ({power})"
     if tie.items_needed is not None and tie.items_needed > tie.items:
         total = analysis.format_count(tie.items_needed, "topic")
-        return f"decide whether {tie.difference:g} matters; detecting it takes {total} ({power})"
+        return f"decide whether the gap of {tie.difference:g} matters; detecting it takes {total} ({power})"
     if tie.items_needed is None and tie.difference > 0.0 and tie.repeats > 1:
         return f"add {pluralize_noun(repeat)}; more {topics} alone will not show a difference of {tie.difference:g}"
     return ""

@@ -10,11 +10,12 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_name
 from shardwise.planning.variances import variance_components
+from shardwise.plot.dispatch import list_charts
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
 from shardwise.plot.items import instance_means_chart
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
-from shardwise.plot.pairs import INTERVALS, draw_means
+from shardwise.plot.pairs import INTERVALS, draw_means, trade_chart
 from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.theme import COLOURS, Chart, finish_chart, list_records
 
@@ -100,6 +101,11 @@ def draw_charts(content: Analysis) -> dict[str, str]:
             p_curve_chart(named, alpha=content.alpha),
             "Corrected p-values in ascending order, one curve a claim; where a curve crosses the level is the share of"
             " pairs that differ significantly",
+        )
+    if "trade" in list_charts(content):
+        drawn["trade"] = (
+            trade_chart(content),
+            "Points: each system's mean by the benefit, upwards, and by the cost, to the right, with intervals",
         )
     if content.trust.calibration is not None:
         drawn["trust"] = (

@@ -21,6 +21,7 @@ from shardwise.writing.charts import interval_figure
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.paper import render_latex
 from shardwise.writing.slices import describe_slices, join_pairs
+from shardwise.writing.tables import describe_measures
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one
@@ -117,6 +118,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "instead": [
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
+        **({"measures": _simplify_value(describe_measures(c))} if c.others else {}),
         **({} if c.slices is None else {"slices": _simplify_value(describe_slices(c.slices))}),
         "unsupported": c.unsupported or None,
         "systems": _simplify_value(systems_frame(c)),

@@ -94,13 +94,14 @@ def write_gate(gate: Gate) -> str:
     limits = "not estimable"
     if np.isfinite(gate.lower):
         limits = format_interval(gate.lower, gate.upper, digits, significant=gate.significant)
+    measure = shorten_name(gate.measure) + " (lower is better)" * gate.lower_is_better
     repeats = f" Repeats treated as {gate.repeats}." if gate.repeats else ""
     difference = f"difference {format_signed(gate.difference, digits)}"
     level = format_percent(1.0 - gate.alpha)
     return "\n".join(
         [
             f"{mark} {word}: {write_verdict(gate)}",
-            f"{shorten_name(gate.measure)} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
+            f"{measure} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
             f" Applies to {gate.claim}. Method: {gate.procedure}.{repeats}",
         ]
     )

@@ -47,7 +47,7 @@ from shardwise.writing.remarks import (
     write_trust,
 )
 from shardwise.writing.slices import MARKS, render_slices
-from shardwise.writing.tables import explain_ranks
+from shardwise.writing.tables import explain_ranks, render_measures
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 MOST_ROWS = 30
@@ -153,6 +153,7 @@ def render_report(content: Analysis) -> str:
             view=view,
             view_script=Markup(view.script) if view else "",
             items=pluralize_noun(content.item_noun),
+            by_measure=Markup(render_measures(content)),
             by_slice=Markup(render_slices(content.slices)),
             item_note="" if view else explain_missing_items(content, inputs),
             data=Markup(script_json(data)),

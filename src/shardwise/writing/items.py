@@ -20,8 +20,8 @@ SENTENCES = {
     "counts": "{a} is better than {b} on {wins}, worse on {losses}, equal on {ties} of {items}{missing}"
     " (difference {difference}).",
     "missing": "; {n} lack a score",
-    "carriers": "{n} carry half of the difference: {names}.",
-    "carriers_single": "{n} carries half of the difference: {names}.",
+    "carriers": "{n} make up half of the gap: {names}.",
+    "carriers_single": "{n} makes up half of the gap: {names}.",
     "outliers": "{n} are outliers: {names}.",
     "outliers_single": "{n} is an outlier: {names}.",
     "all_fail": "All {systems} fail {n}: {names}.",

@@ -21,7 +21,7 @@ from shardwise.writing.numbers import (
     format_signed,
 )
 from shardwise.writing.slices import MARKS, render_slices
-from shardwise.writing.tables import answer_leaderboard, explain_leaderboard, head_leaderboard
+from shardwise.writing.tables import answer_leaderboard, explain_leaderboard, head_leaderboard, mark_means
 
 
 def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -40,7 +40,7 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
     axis = _make_axis(board.table)
     answer, scope, step = answer_leaderboard(board)
     title, byline = head_leaderboard(board)
-    view = render_items(board.analyses[0], f"{name}-items") if board.analyses else None
+    view = render_items(board.analysis, f"{name}-items") if board.analysis else None
     scripts = [script] if view is None else [script, view.script]
     drawn = (
         load_templates()
@@ -59,8 +59,8 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
             style=Markup(read_asset("leaderboard.css") + ("" if view is None else view.style)),
             scripts=[Markup(text) for text in scripts],
             view=view,
-            by_slice=Markup(render_slices(board.analyses[0].slices)) if board.analyses else "",
-            items=pluralize_noun(board.analyses[0].noun_for("topic")) if board.analyses else "",
+            by_slice=Markup(render_slices(board.analysis.slices)) if board.analysis else "",
+            items=pluralize_noun(board.analysis.noun_for("topic")) if board.analysis else "",
             axis=axis,
             rows=_list_rows(board, axis),
             wide=len(board.others) + 2 * len(board.against) > 3,
@@ -82,6 +82,8 @@ def _make_axis(table: pd.DataFrame) -> Axis:
 def _list_rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
     """What each row shows: the text of a number beside the number that it is sorted by."""
     t, d, r = board.table, board.decimals[board.measure], max(len(board) - 1, 1)
+    others = () if board.analysis is None else board.analysis.others
+    marked = {each.measure: mark_means(each, board.analysis) for each in others if board.analysis}
     rows = []
     for k, ranks in enumerate(format_ranks(t)):
         row = t.iloc[k]
@@ -105,7 +107,7 @@ def _list_rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
                 "group": str(row["group"]) if board.has_letters else "",
                 "top": bool(row["top"]),
                 "others": [
-                    _format_cell(frame["mean"].iloc[k], board.decimals[m])
+                    _format_cell(frame["mean"].iloc[k], 3) | {"text": marked[m][k]}
                     for m, frame in board.others.items()
                 ],
                 "against": [

@@ -69,21 +69,21 @@ def _describe_error(result: ClaimResult) -> str:
     return f"{named} on {format_df(df)} degrees of freedom"
 
 
-def list_sentences(*analyses: Analysis) -> list[Sentence]:
+def list_sentences(first: Analysis) -> list[Sentence]:
     """List the sentences of the paragraph, each with the keys of its sources.
 
     Parameters
     ----------
-    analyses : Analysis
-        Analyses of the same systems, one a measure; the first one describes the data.
+    first : Analysis
+        An analysis of one measure or several.
 
     Returns
     -------
     list of tuple
         Sentences without their full stops.
     """
-    first = analyses[0]
-    sentences = [_describe_scores(analyses), *_describe_gaps(first)]
+    analyses = first.each
+    sentences = [_describe_scores(first), *_describe_gaps(first)]
     for analysis in analyses:
         sentences += [
             sentence
@@ -103,16 +103,15 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
         sentences.append(
             (
                 f"{first.format_count(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
-                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; normal scores)",
+                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; assuming normal scores)",
                 (),
             )
         )
     return sentences
 
 
-def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
+def _describe_scores(first: Analysis) -> Sentence:
     """What was scored, by what, and how often."""
-    first = analyses[0]
     systems, topics = (
         first.format_count(len(first.systems), "system"),
         first.format_count(first.topics, "topic"),
@@ -120,10 +119,10 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
     measures = join_names(
         [
             shorten_name(analysis.measure) + " (lower is better)" * analysis.comparisons.lower_is_better
-            for analysis in analyses
+            for analysis in first.each
         ]
     )
-    text = f"We scored {systems} on {topics} with {measures}"
+    text = f"We compared {systems} on {topics} by {measures}"
     if first.n_labelled:
         return f"{text}; people labelled {first.format_count(first.n_labelled, 'topic')} as well", ()
     if first.instances is not None:
@@ -233,7 +232,7 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
 
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
-    row, digits = result.pair_table.iloc[0], analysis.decimals
+    row, digits = result.pair_row(0), analysis.decimals
     labels = label_systems(result)
     a, b = labels[str(row["a"])], labels[str(row["b"])]
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
@@ -249,31 +248,31 @@ def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str
     return f"{a} is significantly {word} than {b}{measure} ({known})"
 
 
-def methods_text(*analyses: Analysis) -> str:
+def methods_text(analysis: Analysis) -> str:
     """Return the paragraph with sources by name and year."""
     sentences = []
-    for text, keys in list_sentences(*analyses):
+    for text, keys in list_sentences(analysis):
         cited = "; ".join(find_source(key).citation for key in keys)
         sentences.append(f"{text} ({cited})." if cited else f"{text}.")
-    sentences.append(f"The analysis was done with shardwise {analyses[0].versions['shardwise']}.")
+    sentences.append(f"The analysis was done with shardwise {analysis.versions['shardwise']}.")
     return " ".join(sentences)
 
 
-def methods_latex(*analyses: Analysis) -> str:
+def methods_latex(analysis: Analysis) -> str:
     """Return the paragraph with \\cite commands."""
     sentences = []
-    for text, keys in list_sentences(*analyses):
+    for text, keys in list_sentences(analysis):
         cite = f"~\\cite{{{','.join(keys)}}}" if keys else ""
         quoted = text.replace("“", "``").replace("”", "''")
         sentences.append(f"{escape_tex(quoted, most=len(quoted) * 8)}{cite}.")
-    version = analyses[0].versions["shardwise"]
+    version = analysis.versions["shardwise"]
     sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
     return "\n".join(sentences) + "\n"
 
 
-def format_bibliography(*analyses: Analysis) -> str:
+def format_bibliography(analysis: Analysis) -> str:
     """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
-    keys = dict.fromkeys(key for _, keys in list_sentences(*analyses) for key in keys)
+    keys = dict.fromkeys(key for _, keys in list_sentences(analysis) for key in keys)
     return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"
 
 

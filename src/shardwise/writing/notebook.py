@@ -15,7 +15,7 @@ from shardwise.plot.saving import render_image
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.slices import render_slices
-from shardwise.writing.tables import show_table, tabulate_baselines
+from shardwise.writing.tables import render_measures, show_table, tabulate_baselines
 
 MOST_ROWS = 10
 MOST_DRAWN = 20  # rows of a chart
@@ -71,16 +71,18 @@ def answer_html(analysis: Analysis) -> str:
     ]
     if step := answer.write_next_step(analysis):
         last.append(escape(escape_controls(step)))
-    board = analysis.leaderboard().format_table() if not analysis.baselines else show_table(
+    board = analysis.leaderboard().format_table() if not analysis.baselines else pd.DataFrame(show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
-    )  # fmt: skip
+    ))  # fmt: skip
     above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
+    # a board has the other measures already
+    beside = render_measures(analysis) if analysis.baselines else ""
     forest = render_image(
         analysis.plot("forest", most=MOST_DRAWN),
         f"Differences with {format_percent(1.0 - analysis.alpha)} confidence intervals",
     )
-    return f"<div>{above}{_render_table(board)}{forest}{render_slices(analysis.slices)}{below}</div>"
+    return f"<div>{above}{_render_table(board)}{beside}{forest}{render_slices(analysis.slices)}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:

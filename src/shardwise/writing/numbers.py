@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from shardwise.core.libraries import pd
+import numpy as np
 
 LEAST_P = 0.0001
 """Smaller p-values are only said to be smaller."""
@@ -59,12 +59,12 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def format_ranks(frame: pd.DataFrame) -> list[str]:
+def format_ranks(table: Any) -> list[str]:
     """Format the range of ranks of each system: ``2–5``, ``1``.
 
     Parameters
     ----------
-    frame : DataFrame
+    table : DataFrame or dict of columns
         Columns `rank_best, rank_worst`.
 
     Returns
@@ -72,10 +72,10 @@ def format_ranks(frame: pd.DataFrame) -> list[str]:
     list of str
         One text a row.
 
-    >>> format_ranks(pd.DataFrame({"rank_best": [1, 2], "rank_worst": [1, 5]}))
+    >>> format_ranks({"rank_best": [1, 2], "rank_worst": [1, 5]})
     ['1', '2–5']
     """
-    ends = zip(frame["rank_best"], frame["rank_worst"], strict=True)
+    ends = zip(table["rank_best"], table["rank_worst"], strict=True)
     return [f"{low}–{high}" if low < high else f"{low}" for low, high in ends]
 
 

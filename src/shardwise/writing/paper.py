@@ -38,7 +38,7 @@ PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
 def write_paper(
-    folder: str | os.PathLike[str], *analyses: Analysis, columns: int | None = None
+    folder: str | os.PathLike[str], analysis: Analysis, columns: int | None = None
 ) -> tuple[ReportFile, ...]:
     """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
 
@@ -46,25 +46,25 @@ def write_paper(
     ----------
     folder
         Where to; it is made where it is missing.
-    analyses
-        Analyses of the same systems, one a measure; the first one orders the systems. Where all were compared with
-        baselines, superscripts say which of these each system beats.
+    analysis
+        An analysis of one measure or several; the first one orders the systems. Where all were compared with baselines,
+        superscripts say which of these each system beats.
     columns
         1 for a table of one column, 2 for one across the page (``table*``); by the width that it needs without it.
     """
-    files = make_paper(*analyses, columns=columns)
+    files = make_paper(analysis, columns)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for file in files:
         write_atomically(Path(folder) / file.name, file.content)
     return files
 
 
-def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
+def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
     """Return the files of a paper.
 
     Parameters
     ----------
-    analyses, columns
+    first, columns
         As for `write_paper`.
     """
     if columns not in (None, 1, 2):
@@ -73,13 +73,6 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportF
             remedy=("use 1 or 2 for ", Option("columns")),
             argument="columns",
         )
-    first = analyses[0]
-    for analysis in analyses:
-        if set(analysis.systems) != set(first.systems) or analysis.baselines != first.baselines:
-            raise InputError(
-                f"{analysis.measure} was analysed for other systems or baselines than {first.measure}",
-                remedy="give analyses of the same ones",
-            )
     # the forest of differences from the baselines, or of the best from the others, in a column of a paper
     most = MOST_DRAWN // max(len(first.baselines), 1)
     specification = specify_chart(first.plot("forest", width=COLUMN, most=most))
@@ -92,7 +85,7 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportF
         return ReportFile(name, about, content.encode("utf-8", "backslashreplace"))
 
     return (
-        text("table.tex", "systems and measures, best in bold", table_latex(analyses, columns)),
+        text("table.tex", "systems and measures, best in bold", table_latex(first, columns)),
         ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
         text("figure.svg", "the same for other uses", svg),
         *(
@@ -100,24 +93,21 @@ def make_paper(*analyses: Analysis, columns: int | None = None) -> tuple[ReportF
             if first.slices is None
             else (text("slices.tex", f"systems by {first.slices.name}", slices_latex(first.slices)),)
         ),
-        text("methods.tex", "the methods paragraph", methods_latex(*analyses)),
-        text("refs.bib", "its sources", format_bibliography(*analyses)),
-        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(analyses)),
+        text("methods.tex", "the methods paragraph", methods_latex(first)),
+        text("refs.bib", "its sources", format_bibliography(first)),
+        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(first)),
     )
 
 
-def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str:
+def table_latex(first: Analysis, columns: int | None = None) -> str:
     """The table of systems and measures, in as many panels and floats as it takes.
 
     Parameters
     ----------
-    analyses
-        Analyses of the same systems, one a measure.
-    columns
+    first, columns
         As for `write_paper`.
     """
-    first = analyses[0]
-    names = first.systems
+    analyses, names = first.each, first.systems
     # the systems that have a letter: the baselines, or all of few
     marked = first.baselines or (names if len(names) <= LETTERED else ())
     texts, widths = zip(*(_format_cells(analysis, names, marked) for analysis in analyses), strict=True)
@@ -143,7 +133,7 @@ def table_latex(analyses: Sequence[Analysis], columns: int | None = None) -> str
         for page in _cut_range(range(len(names)), ROWS * panels):
             parts = [set_tabular(block, rows, share) for rows in _cut_range(page, -(-len(page) // panels))]
             lines = [line for part in parts for line in (r"\hfill", *part)][1:]
-            caption = r"Continued from Table~\ref{tab:sw}." if floats else _write_caption(analyses, marked)
+            caption = r"Continued from Table~\ref{tab:sw}." if floats else _write_caption(first, marked)
             floats.append(set_float(kind, layout, caption, "" if floats else "tab:sw", lines))
     return "\n".join([PACKAGES, *floats])
 
@@ -156,14 +146,17 @@ def _cut_range(whole: range, size: int) -> list[range]:
 def _format_cells(analysis: Analysis, names: Sequence[str], marked: Sequence[str]) -> tuple[list[str], float]:
     """One cell a system in the order of the table, and the points that the widest takes.
 
-    A cell is a mean, bold where it is the best, with whom it beats above and whom it is beaten by below.
+    A cell is a mean, bold where it is the best and underlined where it is tied with it, with whom it beats above and
+    whom it is beaten by below.
     """
     means, d = analysis.lead.intervals["estimate"], analysis.decimals
     best = format_number(float(means.min() if analysis.comparisons.lower_is_better else means.max()), d)
-    cells, wide = [], 0.0
+    cells, wide, ties = [], 0.0, analysis.lead.best_set
     for name, signs in zip(names, analysis.lead.direction_matrix(tuple(names)), strict=True):
         shown = format_number(float(means[name]), d)
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
+        if name in ties and shown != best:
+            text = rf"\underline{{{text}}}"
         decided = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
         beaten, lost = (
             [name_group(k) for k, other in enumerate(marked) if decided.get(other) == sign]
@@ -189,17 +182,25 @@ def _format_name(label: str, letter: str, lettered: bool) -> str:
     return f"{mark}{broken}"
 
 
-def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
+def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
     """What the table shows, and what its superscripts mean."""
-    first = analyses[0]
     systems, system = escape_tex(first.nouns_for("system")), escape_tex(first.noun_for("system"))
     over = first.format_count(first.topics, "topic")
-    several = "each measure separately" if len(analyses) > 1 else ""
+    several = (
+        ""
+        if not first.others
+        else "each measure separately"
+        if first.lead.family is None
+        else "all measures together"
+    )
     test = escape_tex(first.procedure.plain_title, 120)
-    level = rf"$p \le {first.alpha:g}$"
+    level = rf"$p < {first.alpha:g}$"
+    tied = (
+        ", those tied with it underlined" if any(len(each.lead.best_set) > 1 for each in first.each) else ""
+    )
     claim = escape_tex(answer.describe_claim(first.lead, first), 200)
-    text = rf"Mean scores of {len(first.systems):,} {systems} on {escape_tex(over)}; the best in bold."
-    if lower := [item.measure for item in analyses if item.comparisons.lower_is_better]:
+    text = rf"Mean scores of {len(first.systems):,} {systems} on {escape_tex(over)}; the best in bold{tied}."
+    if lower := [item.measure for item in first.each if item.comparisons.lower_is_better]:
         text += f" Lower is better: {escape_tex(answer.join_names(lower), 200)}."
     if first.baselines:
         text += (
@@ -214,15 +215,15 @@ def _write_caption(analyses: Sequence[Analysis], marked: Sequence[str]) -> str:
     return f"{text} ({detail}), for {claim}."
 
 
-def numbers_latex(analyses: Sequence[Analysis]) -> str:
+def numbers_latex(first: Analysis) -> str:
     r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
 
     Parameters
     ----------
-    analyses
-        Analyses of the same systems, one a measure.
+    first
+        As for `write_paper`.
     """
-    first, lead = analyses[0], analyses[0].lead
+    lead = first.lead
     values = {
         "topics": format_math(f"{first.topics:,}"),
         "systems": format_math(f"{len(first.systems):,}"),
@@ -230,7 +231,7 @@ def numbers_latex(analyses: Sequence[Analysis]) -> str:
         "level": format_percent(1.0 - first.alpha).replace("%", r"\%"),
         "best": rf"\ifmmode\mbox{{{escape_tex(lead.best)}}}\else {escape_tex(lead.best)}\fi",
     }
-    for analysis in analyses:
+    for analysis in first.each:
         m, d, result = analysis.measure, analysis.decimals, analysis.lead
         counts = {"pairs": len(result.pairs), "found": result.n_significant, "top": len(result.best_set)}
         values |= {f"{key}/{m}": format_math(f"{n:,}") for key, n in counts.items() if n or key != "top"}
@@ -363,7 +364,7 @@ def pairs_latex(content: Analysis) -> str:
     which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
     caption = (
         rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
-        rf" $^{{*}}$ $p \le {content.alpha:g}$."
+        rf" $^{{*}}$ $p < {content.alpha:g}$."
     )
     return set_table(columns, caption, "tab:pairs")
 

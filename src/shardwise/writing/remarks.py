@@ -58,8 +58,8 @@ TEXTS = {
 }
 """What was found, by the kind of remark."""
 REMEDIES = {
-    "non-normal residuals": "Compare p-values near the level with those of the moderated test, which resamples"
-    " {topics}.",
+    "non-normal residuals": "Distrust p-values near the level; the moderated test, which resamples {topics}, does"
+    " not assume normal scores.",
     "unequal variances": "Methods with one common variance are too strict for steady {systems} and too lenient for"
     " variable ones; the moderated test is not.",
     "many undefined scores": "Use fewer shards, or shards that each contain relevant documents.",

@@ -169,16 +169,20 @@ def explain_marks(slices: Slices) -> str:
     """
     if not slices.tested:
         return ""
-    against = "all others" if not slices.baselines else f"{slices.baselines[0]}"
-    worse = "at least one other" if not slices.baselines else f"{slices.baselines[0]}"
-    if len(slices.baselines) > 1:
-        against, worse = "all baselines", "at least one baseline"
     two = len(slices.interactions) == 1
     how = f"all {pluralize_noun(_name_slice(slices))}{'' if two else ' and pairs'} corrected together"
     rate = f"family-wise error {format_percent(slices.alpha)}"
+    return f"{explain_verdicts(slices.baselines, two)}; {how} ({rate})."
+
+
+def explain_verdicts(baselines: Sequence[str], two: bool) -> str:
+    """Write what the marks of systems mean, of two systems or more, as the start of a sentence."""
     if two:
-        return f"▲ significantly better, ▼ significantly worse; {how} ({rate})."
-    return f"▲ significantly better than {against}, ▼ significantly worse than {worse}; {how} ({rate})."
+        return "▲ significantly better, ▼ significantly worse"
+    against, worse = (baselines[0], baselines[0]) if baselines else ("all others", "at least one other")
+    if len(baselines) > 1:
+        against, worse = "all baselines", "at least one baseline"
+    return f"▲ significantly better than {against}, ▼ significantly worse than {worse}"
 
 
 def list_columns(slices: Slices) -> list[TypedColumn]:

@@ -41,7 +41,7 @@ class TypedColumn:
     A heading of several levels spans its neighbours of the same name. Texts stand on the left, and cells, which are
     text too, on the right as numbers do; figures are numbers that were written before. A p-value at the resolution of
     resamples is only known to be as small; cells of kind "tex" are LaTeX already, as headings are where a table is set
-    in LaTeX.
+    in LaTeX. Rows in ``bold`` are so in HTML.
     """
 
     head: str | tuple[str, ...]
@@ -49,6 +49,7 @@ class TypedColumn:
     kind: str = "text"
     decimals: int = 3
     resolution: float = 0.0
+    bold: frozenset[int] = frozenset()
 
     def show(self) -> list[str]:
         """Cells as people read them."""
@@ -192,12 +193,13 @@ def render_html(columns: Sequence[TypedColumn]) -> str:
             start += span
         head.append(f"<tr>{''.join(cells)}</tr>")
     body = []
-    for row in zip(*(column.show() for column in columns), strict=True):
+    for k, row in enumerate(zip(*(column.show() for column in columns), strict=True)):
         cells = []
-        for text, side in zip(row, sides, strict=True):
+        for column, text, side in zip(columns, row, sides, strict=True):
             first, bracket, rest = (text, "", "") if side else text.partition(" (")
             second = f' <span class="p">({write(rest)}</span>' if bracket else ""
-            cells.append(f"<td{side}>{write(first)}{second}</td>")
+            shown = f"<b>{write(first)}</b>" if k in column.bold else write(first)
+            cells.append(f"<td{side}>{shown}{second}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead>{''.join(head)}</thead>\n<tbody>{chr(10).join(body)}</tbody></table>"
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
 
-from shardwise.analysis.analysis import PairResult
+import numpy as np
+
+from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
+from shardwise.core.text import escape_controls, list_columns, shorten_name
 from shardwise.writing.answer import (
     join_names,
     write_answer,
     write_byline,
     write_date,
+    write_measures,
     write_next_step,
     write_scope,
     write_title,
 )
 from shardwise.writing.names import label_systems
-from shardwise.writing.numbers import format_p, format_percent, format_ranks
-from shardwise.writing.slices import MARKS
-from shardwise.writing.table import TypedColumn, show_columns
+from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
+from shardwise.writing.slices import MARKS, explain_verdicts
+from shardwise.writing.table import TypedColumn, render_html, show_columns
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 KINDS = {"mean": "number", "difference": "signed"}
 
 
-def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
+def tabulate_systems(pairs: Comparisons, alpha: float) -> dict[str, list[Any]]:
     """Return the systems, best first: `system, mean, lower, upper`, and `rank_best, rank_worst, group` of all pairs.
 
     Parameters
@@ -41,16 +46,16 @@ def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        One row a system; without groups where there are more than twelve.
+    dict
+        The columns, one value a system; without groups where there are more than twelve.
     """
-    frame = pairs.intervals(1.0 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    if not pairs.complete:
-        return frame
-    ranks = pairs.ranks(1.0 - alpha).reset_index(drop=True)
-    frame = frame.join(ranks[["rank_best", "rank_worst"]])
-    letters = PairResult(pairs=pairs, alpha=alpha).letters
-    return frame if letters is None else frame.assign(group=["".join(names) for names in letters])
+    columns = {
+        "mean" if name == "estimate" else name: list(values)
+        for name, values in pairs.list_systems(alpha).items()
+        if name != "rank"
+    }
+    letters = PairResult(pairs=pairs, alpha=alpha).letters if pairs.complete else None
+    return columns if letters is None else columns | {"group": ["".join(names) for names in letters]}
 
 
 def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: float) -> pd.DataFrame:
@@ -93,12 +98,14 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
     return pd.concat(tables, ignore_index=True)
 
 
-def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0) -> pd.DataFrame:
+def show_table(
+    table: Mapping[str, Sequence[Any]] | pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0
+) -> dict[str, list[str]]:
     """Return a table of systems as people read it: one column for an interval, one for a rank range.
 
     Parameters
     ----------
-    frame : DataFrame
+    table : DataFrame or dict of columns
         As `tabulate_systems` or `tabulate_baselines` make it.
     alpha : float
         One less the level of the intervals.
@@ -109,14 +116,15 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
 
     Returns
     -------
-    DataFrame
-        Texts.
+    dict
+        Columns of texts.
     """
+    frame = list_columns(table)
     # only differences have a verdict
-    verdicts = list(frame["verdict"]) if "verdict" in frame.columns else [""] * len(frame)
+    verdicts = frame.get("verdict", [""] * len(frame["system"]))
     columns = []
-    for name in frame.columns:
-        column = TypedColumn(str(name), list(frame[name]), KINDS.get(name, "text"), decimals)
+    for name, values in frame.items():
+        column = TypedColumn(name, values, KINDS.get(name, "text"), decimals)
         if name == "lower":
             found = [verdict in ("better", "worse") for verdict in verdicts]
             limits = list(zip(frame["lower"], frame["upper"], found, strict=True))
@@ -127,16 +135,15 @@ def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: flo
             rates = zip(frame["win_rate"], frame["win_lower"], frame["win_upper"], strict=True)
             column = TypedColumn("win rate", [f"{x:.0%} ({low:.0%} to {high:.0%})" for x, low, high in rates])
         elif name == "p_adjusted":
-            tested = frame["lower"].notna() | frame[name].notna()
-            shown = zip(frame[name], tested, strict=True)
+            tested = zip(values, np.isfinite(frame["lower"]) | np.isfinite(values), strict=True)
             column = TypedColumn(
-                "p", [format_p(p, resolution) if known else "not tested" for p, known in shown]
+                "p", [format_p(p, resolution) if known else "not tested" for p, known in tested]
             )
         elif name == "verdict":
             column = TypedColumn("", [MARKS[verdict] for verdict in verdicts])
         if name not in ("upper", "rank_worst", "win_lower", "win_upper"):
             columns.append(column)
-    return show_columns(columns)
+    return {str(column.head): column.show() for column in columns}
 
 
 def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
@@ -162,8 +169,8 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
         *([TypedColumn("group", list(table["group"]))] if board.has_letters else []),
         TypedColumn("to best", list(table["to_best"]), "number", digits),
     ]
-    for name, frame in board.others.items():
-        columns.append(TypedColumn(name, list(frame["mean"]), "number", board.decimals[name]))
+    if (whole := board.analysis) is not None:
+        columns += [TypedColumn(each.measure, mark_means(each, whole), "cell") for each in whole.others]
     for name, frame in board.against.items():
         differences = TypedColumn("", list(frame["difference"]), "signed", digits).show()
         marked = zip(differences, frame["verdict"], strict=True)
@@ -191,7 +198,7 @@ def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str,
     tuple of str
         Answer, scope, and next step, which may be empty.
     """
-    analysis = board.analyses[0] if board.analyses else None
+    analysis = board.analysis
     setting = analysis or board.result
     step = "" if analysis is None else write_next_step(analysis, command)
     return write_answer(setting), write_scope(setting), step
@@ -210,8 +217,8 @@ def head_leaderboard(board: Leaderboard) -> tuple[str, str]:
     tuple of str
         Title and byline.
     """
-    if board.analyses:
-        return write_title(board.analyses[0]), write_byline(board.analyses[0])
+    if board.analysis is not None:
+        return write_title(board.analysis), write_byline(board.analysis)
     return f"{board.measure}: {format_count(len(board), board.noun)}", write_date()
 
 
@@ -245,6 +252,8 @@ def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
         names = join_names([labels[name] for name in board.near_best]) if board.near_best else "none"
         best = labels[board.systems[0]]
         sentences.append(f"At most {board.margin:g} worse than {best} ({level} confidence): {names}.")
+    if board.analysis is not None and board.analysis.others:
+        sentences += [*write_measures(board.analysis), explain_measures(board.analysis)]
     return tuple(sentences)
 
 
@@ -275,3 +284,72 @@ def write_leaderboard(board: Leaderboard) -> str:
     table = show_leaderboard(board).to_string(index=False)
     lines = [answer, scope, table, *explain_leaderboard(board), step]
     return "\n".join(line for line in lines if line)
+
+
+def list_measures(analysis: Analysis) -> list[TypedColumn]:
+    """Return the table of systems and measures: means with marks, the best of each measure in bold.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of several measures.
+
+    Returns
+    -------
+    list of TypedColumn
+        One row a system, one column a measure.
+    """
+    labels = label_systems(analysis.lead)
+    columns = [TypedColumn(analysis.noun_for("system"), [labels[name] for name in analysis.systems])]
+    for each in analysis.each:
+        means = each.lead.intervals["estimate"]
+        best = format_number(
+            float(means.min() if each.comparisons.lower_is_better else means.max()), each.decimals
+        )
+        texts = mark_means(each, analysis)
+        bold = frozenset(k for k, text in enumerate(texts) if text.split(" ")[0] == best)
+        columns.append(TypedColumn(shorten_name(each.measure), texts, "cell", bold=bold))
+    return columns
+
+
+def mark_means(each: Analysis, analysis: Analysis) -> list[str]:
+    """Return the means by one of the measures of an analysis with their marks, in the order of its systems."""
+    names = analysis.systems
+    verdicts = each.lead.judge_systems(names, analysis.baselines)
+    means = each.lead.intervals["estimate"][list(names)]
+    return [
+        f"{format_number(float(mean), each.decimals)} {MARKS[verdict]}".strip()
+        for mean, verdict in zip(means, verdicts, strict=True)
+    ]
+
+
+def explain_measures(analysis: Analysis) -> str:
+    """Write what the marks of the table of measures mean; empty for one measure."""
+    if not analysis.others:
+        return ""
+    lower = [shorten_name(each.measure) for each in analysis.each if each.comparisons.lower_is_better]
+    turned = f"; lower is better: {join_names(lower)}" if lower else ""
+    return f"{explain_verdicts(analysis.baselines, len(analysis.systems) == 2)} by that measure{turned}."
+
+
+def render_measures(analysis: Analysis) -> str:
+    """Return the table of systems and measures as an element of a page; empty for one measure."""
+    if not analysis.others:
+        return ""
+    box = '<div class="scroll" tabindex="0" role="region" aria-label="Table by measure">'
+    marks = f"<p>{escape(escape_controls(explain_measures(analysis)))}</p>"
+    return f"{box}{render_html(list_measures(analysis))}</div>{marks}"
+
+
+def describe_measures(analysis: Analysis) -> dict[str, Any]:
+    """Return what programs read of several measures: sentences, and the systems by measure; nothing for one."""
+    if not analysis.others:
+        return {}
+    from shardwise.analysis.measures import find_unbeaten, tabulate_measures
+
+    return {
+        "by_measure": tabulate_measures(analysis).to_dict("records"),
+        "other_measures": write_measures(analysis),
+        "unbeaten": list(find_unbeaten(analysis)),
+        "joint": analysis.lead.family is not None,
+    }

@@ -81,9 +81,8 @@ def explain_stepwise(analysis: Analysis) -> str:
         return ""
     verb = "contains" if covered == 1 else "contain"
     return (
-        f"{format_count(covered, 'interval')} {verb} 0 although p ≤ {result.alpha:g}: the intervals hold"
-        " jointly, and the"
-        " stepwise test has more power."
+        f"{format_count(covered, 'interval')} {verb} 0 although p < {result.alpha:g}: the stepwise test is slightly"
+        " stronger than the intervals."
     )
 
 
@@ -115,8 +114,8 @@ def write_power(power: Power, analysis: Analysis) -> list[str]:
     result = find_result("like", analysis)
     if result.has_common_width and len(result.pairs) > 1:
         sentences.append(
-            f"Among all {len(result.pairs):,} pairs, corrected, differences from"
-            f" {format_number(result.critical_difference, digits)} on are significant."
+            f"Among all {len(result.pairs):,} pairs, corrected, any gap of"
+            f" {format_number(result.critical_difference, digits)} or more is significant."
         )
     return sentences
 

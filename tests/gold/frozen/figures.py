@@ -96,7 +96,6 @@ def list_fits() -> dict[str, Figure]:
         figures[f"compare_instances {method}"] = partial(compare_instances, method)
     for design in ("unified", "nested", "crossed", "paper"):
         figures[f"compare_instances mixed {design}"] = partial(compare_instances, "mixed", design=design)
-    figures["rank_systems"] = lambda seed: sw.compare(sw.rankings.rank_systems(load_table("plain")), "hsd")
     return figures
 
 

@@ -345,7 +345,7 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
         rows = [replace(row, scores=held) for row, held in zip(log.rows, scores, strict=True)]
         joined.append(replace(log, rows=rows, primary=MAIN))
     shown = ", ".join(f"{name} ({task})" for task, name in main.items())
-    return joined, (f"{MAIN} is each task's own: {shown}",)
+    return joined, (f"each task uses its main metric: {shown}",)
 
 
 def _even_repeats(logs: Sequence[Log]) -> tuple[list[Log], tuple[str, ...]]:

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd, xr
 from shardwise.core.model import MD1, MD6, Model, Term, format_term
 from shardwise.core.scores import Scores, as_scores
-from shardwise.core.shown import Note, Shown
+from shardwise.core.shown import Drawn, Note
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed import balanced as mixed_balanced
@@ -40,7 +39,7 @@ SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AnovaFit(Shown):
+class AnovaFit(Drawn):
     """A linear model of the scores: what each term explains, and what may be said about the systems."""
 
     model: Model
@@ -197,21 +196,6 @@ class AnovaFit(Shown):
             error=f"{words} (unbalanced data)",
             scale=sqrt(squares[ERROR]),
         )
-
-    def plot(self, kind: str = "shares") -> Any:
-        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart.
-
-        Parameters
-        ----------
-        kind : str
-            "shares" or "residuals".
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, kind)
 
     def _effects_of(
         self, target: str, signs: dict[str, int]
@@ -515,11 +499,6 @@ def variance_components(scores: Any) -> VarianceComponents:
     topic × system × shard, whose variances are averaged over the splits. Without shards or instances topic:system
     cannot be told from the error and is counted there. An estimate below 0 counts as 0 and is named.
 
-    Parameters
-    ----------
-    scores
-        A table of scores in any form that `as_scores` takes, complete.
-
     >>> import xarray as xr
     >>> y = np.random.default_rng(1).normal(size=(60, 8, 5))
     >>> found = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
@@ -539,13 +518,7 @@ def variance_components(scores: Any) -> VarianceComponents:
 
 
 def complete_table(scores: Any) -> tuple[Scores, Floats]:
-    """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components.
-
-    Parameters
-    ----------
-    scores
-        Anything that `as_scores` takes.
-    """
+    """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components."""
     table, _ = by_units(as_scores(scores))
     if table.dims not in LAYOUTS:
         raise InputError(
@@ -556,15 +529,7 @@ def complete_table(scores: Any) -> tuple[Scores, Floats]:
 
 
 def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
-    """Return the components of a complete array.
-
-    Parameters
-    ----------
-    y
-        Scores.
-    dims
-        Its dimensions, one of the layouts.
-    """
+    """Return the components of a complete array."""
     if dims[0] == "split":
         each = [_of_shards(table) for table in y]
         raw = {name: float(np.mean([components[name] for components in each])) for name in each[0]}
@@ -588,15 +553,7 @@ def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
 
 
 def mean_squares(y: Floats, dims: tuple[str, ...]) -> dict[str, float]:
-    """Return the mean squares of all terms of MD1, or of MD6 on shards, by name, and that of the error.
-
-    Parameters
-    ----------
-    y
-        Complete scores.
-    dims
-        Topic and system, or topic, system and shard.
-    """
+    """Return the mean squares of all terms of MD1, or of MD6 on shards, by name, and that of the error."""
     parts = decompose(y, dims, (MD1 if len(dims) == 2 else MD6).sets)
     assert parts is not None, "the gate refuses tables with gaps"
     named = {format_term(term): parts.ss[term] / parts.df[term] for term in parts.ss}

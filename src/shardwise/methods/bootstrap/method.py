@@ -620,16 +620,6 @@ METHODS = tuple(make_bootstrap(model, reading) for model in MODELS for reading i
 def parse_bootstrap(words: list[str]) -> Method | None:
     """Return a bootstrap of any named model in any reading, ideal or by resamples: too many to be listed.
 
-    Parameters
-    ----------
-    words : list of str
-        Such as ``banova md6 marginal-1 drawn``.
-
-    Returns
-    -------
-    Method or None
-        None where the words name no bootstrap.
-
     >>> parse_bootstrap("banova md4 difference drawn".split()).name
     'banova MD4 difference drawn'
     """

@@ -83,22 +83,7 @@ def tabulate_agreement(
     n_resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure agreement of arrays (items, systems), as `measure_agreement` does.
-
-    Parameters
-    ----------
-    judge, human : array
-        (T, R) scores; NaN where one is missing.
-    cluster : array of int, optional
-        (T,) number of each item's cluster.
-    level, width, n_resamples, seed
-        As for `measure_agreement`.
-
-    Returns
-    -------
-    DataFrame
-        A row a statistic.
-    """
+    """Measure agreement of arrays (items, systems), as `measure_agreement` does."""
 
     alpha = 1.0 - validate_level(level, "level")
     if not width > 0.0:

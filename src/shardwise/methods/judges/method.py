@@ -66,23 +66,6 @@ def prediction_powered(
 ) -> Powered:
     """Means over items of (…, T) scores of which people gave some.
 
-    Parameters
-    ----------
-    judge
-        Scores, or differences of two systems, by the judge; an item that the judge lacks (NaN) is left out.
-    human
-        The same by people; NaN where nobody looked. Who looked at what must not depend on the scores.
-    weight
-        λ; the one of least variance where it is left out.
-    ddof
-        1 for unbiased variances; 0 for those of ppi-python, which are too small for few labels.
-    cluster
-        (T,) number of each item's cluster, where items come in clusters.
-    task
-        (T,) number of each item's task, where the mean is that of tasks that count alike.
-    width
-        Width of the range of scores, for items without clusters; 0 where it is not known.
-
     >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
     >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
     0.4667
@@ -200,17 +183,6 @@ def _marked_variance(x: Floats, which: Bools, ddof: int) -> Floats:
 
 def variance_with_labels(labels: Floats, items: int, variance: Floats, correlation: Floats) -> Floats:
     """Variance of a prediction-powered mean with so many labels: σ_h²·((1 - ρ²)/n + ρ²/T), λ at its best.
-
-    Parameters
-    ----------
-    labels
-        n, of all T items.
-    items
-        T.
-    variance
-        σ_h², of a score by people.
-    correlation
-        ρ, of people and judge.
 
     >>> variance_with_labels(np.array([50.0, 100.0]), 100, np.array(1.0), np.array(0.8))
     array([0.0136, 0.01  ])
@@ -383,9 +355,8 @@ def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(np.where(powered.se > 0, powered.se_of_labels**2 / powered.se**2, np.nan)))
     sentences = [
-        f"{format_count(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they"
-        " tell as much as"
-        f" {labels * ratio:,.0f} such items would alone (median of pairs)"
+        f"judge plus {format_count(labels, 'label')} by people, of {tables.topics:,} items: worth"
+        f" {labels * ratio:,.0f} labels (median of pairs)"
     ]
     ia, ib = tables.pairs
     rho = _correlate_pairs(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
@@ -396,17 +367,15 @@ def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:
     )
     if labels < tables.topics and tables.cluster is None and tables.task is None:
         sentences.append(
-            f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
-            f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
+            f"{min(2 * labels, tables.topics):,} labels: intervals {1 - np.sqrt(twice / now):.0%} narrower;"
+            f" {tables.topics:,}: {1 - np.sqrt(every / now):.0%}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(powered.bias_se > 0, np.abs(powered.bias) / powered.bias_se, 0.0)
     biased = int((student.two_sided(t, powered.labels - 1.0) <= 0.05 / powered.bias.size).sum())
     if biased:
         sentences.append(
-            f"the judge by itself is biased in {biased} of {format_count(powered.bias.size, 'pair')}: its"
-            " differences are not"
-            " those that people see"
+            f"the judge alone is biased in {biased} of {format_count(powered.bias.size, 'pair')}"
         )
     return tuple(sentences)
 

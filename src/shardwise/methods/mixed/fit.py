@@ -7,9 +7,9 @@ Mixed models with any crossed or nested random factors: judges, prompts, annotat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,16 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun, translate_term
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd
 from shardwise.core.model import format_term
 from shardwise.core.scores import ROLE_OF, Scores, as_scores, is_labelled
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
 from shardwise.methods.mixed.reml import Convergence
 from shardwise.methods.mixed.restricted import (
     RestrictedFigures,
-    RestrictedFit,
     describe_figures,
     fit_restricted,
     refuse_without_error,
@@ -36,75 +36,163 @@ from shardwise.methods.mixed.restricted import (
 from shardwise.methods.pairs import Means
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Observations:
+    """One row a score: its value and the codes of its system, topic, system:topic and instance."""
+
+    y: Floats
+    system: Ints
+    topic: Ints
+    system_topic: Ints
+    instance: Ints  # -1 for a deterministic system of a nested design
+
+
+FREEDOMS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FactorFit(RestrictedFit):
-    """A linear mixed model with systems fixed and any factors random, by restricted likelihood.
+class MixedFit(Drawn, RestrictedFigures):
+    """A linear mixed model with systems fixed and factors random, by restricted likelihood.
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(0, 0.2, (40, 1, 1)) + rng.normal(0, 0.1, (40, 2, 1)) + rng.normal(0, 0.05, (40, 2, 3))
     >>> import xarray as xr
     >>> scores = xr.DataArray(y, dims=("topic", "system", "judge"), coords={"system": ["a", "b"]})
-    >>> fit = fit_factors(scores, ["topic", "judge"])
+    >>> fit = mixed(scores, random=["topic", "judge"])
     >>> list(fit.variance_components)
     ['topic', 'topic:system', 'judge', 'system:judge', 'residual']
     >>> fit.estimates().claim
     'new topics like these 40, any judge (3 seen)'
     """
 
-    sizes: dict[str, int]  # levels of every factor, and of what is held fixed
-    over: Claim  # the factors that are random
+    systems: tuple[str, ...]
+    n: int  # scores
+    variance_components: VarianceComponents
+    notes: tuple[str, ...]
+    nouns: Mapping[str, str]  # the user's own words for dimensions
+    lower_is_better: bool
+    claim: str  # what a significant difference is about, in words
+    over: Claim  # the random factors
+    shape: str  # sizes of what was fitted, in words
+    design: Design | None = None  # of instances; None where factors were named
+    instances: tuple[int, ...] = ()  # of each system
+    deterministic: Bools | None = None
+    data: Observations | None = None  # of a design
+    balanced: BalancedFit | None = None  # complete data: the closed form
 
     @property
-    def claim(self) -> str:
-        """What a significant difference is about, in words."""
-        return self.over.sentence(self.sizes, self.nouns)
+    def singular(self) -> tuple[str, ...]:
+        """Terms whose variance is estimated as 0."""
+        return tuple(name for name, v in self.variance_components.items() if v == 0.0)
 
-    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
-        """System means for `compare`.
+    @property
+    def criterion(self) -> float:
+        """The REML criterion, -2 log restricted likelihood."""
+        return -2.0 * self.log_likelihood
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; compare only among models with the same systems."""
+        return self.criterion + 2.0 * (len(self.systems) + len(self.variance_components))
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, counting every score."""
+        return self.criterion + float(np.log(self.n)) * (len(self.systems) + len(self.variance_components))
+
+    @property
+    def means(self) -> pd.Series:
+        """Mean of each system as the model sees it."""
+
+        return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
+
+    def _choose_df(self, df: str) -> str:
+        """Return the degrees of freedom that are meant: Kenward and Roger's where Satterthwaite's would explode."""
+        return ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
+
+    def describe_df(self, df: str) -> str:
+        """Return the degrees of freedom in words.
 
         Parameters
         ----------
-        df
-            "satterthwaite", "kenward-roger", "paper" (number of scores less one) or "auto", which is Satterthwaite's
-            unless a variance is 0, where Kenward and Roger's is taken.
-        generalize
+        df : str
+            As for `estimates`.
+
+        Returns
+        -------
+        str
+            Such as ``Satterthwaite df``.
+        """
+        return f"{FREEDOMS[self._choose_df(df)]} df"
+
+    def estimates(self, *, df: str = "auto", generalize: Claim | str | Iterable[str] | None = None) -> Means:
+        """Return system means for `compare`; what all systems share cancels from a difference.
+
+        Parameters
+        ----------
+        df : str
+            "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
+            Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
+        generalize : Claim, str or iterable of str, optional
             The claim; the model speaks of all its random factors at once, and of nothing less.
+
+        Returns
+        -------
+        Means
+            Means of the systems and variances of their differences.
         """
         if generalize is not None and Claim.of(generalize, self.nouns) != self.over:
+            factors = [pluralize_noun(self.nouns.get(name, name)) for name in self.over]
             raise InputError(
-                f"the model generalises over {', '.join(self.over)}",
-                remedy="name other random factors",
+                f"the model generalises over {' and '.join(factors)}",
+                remedy=("name other random factors", Either("", ", or compare by another method")),
                 argument="generalize",
             )
-        shared = [name for name in self.variance_components if "system" not in name.split(":")]
-        return self._build_estimates(
-            df,
+        kind = self._choose_df(validate_choice(df, "df", ("auto", *FREEDOMS)))
+        freedom = {
+            "satterthwaite": self.satterthwaite,
+            "kenward-roger": self.kenward_roger,
+            "paper": np.full_like(self.difference_variance, self.n - 1.0),
+        }[kind]
+        variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
+        pairs, alike = np.triu_indices(len(self.systems), 1), self.balanced is not None
+        terms = [
+            translate_term(name, self.nouns)
+            for name in self.variance_components
+            if name == "residual" or "system" in name.split(":")
+        ]
+        return Means(
+            labels=self.systems,
+            values=self.values,
+            variance=float(variance[pairs].mean()) / 2.0 if alike else variance,
+            df=float(np.median(freedom[pairs])) if alike else freedom,
             claim=self.claim,
-            over=self.over,
-            model="mixed, random factors",
-            alike=False,
-            shared=[name for name in shared if name != "residual"],
+            model=f"mixed, {self.design} instances" if self.design else "mixed, random factors",
+            error=f"{' + '.join(terms)}, {self.describe_df(df)}",
+            scale=float(np.sqrt(self.variance_components["residual"])),
+            # instances that all systems share cancel too
+            over=Claim("topic") if self.design == "crossed" else self.over,
+            nouns=self.nouns,
+            lower_is_better=self.lower_is_better,
         )
 
-    def __repr__(self) -> str:
-        return f"<FactorFit of {self.n} scores: {len(self.systems)} systems, random {', '.join(self.over)}>"
-
     def __str__(self) -> str:
-        sizes = " × ".join(format_count(n, self.nouns.get(name, name)) for name, n in self.sizes.items())
-        return "\n".join(self.lines(f"mixed model, {sizes}"))
+        total = sum(self.variance_components.values())
+        return "\n".join(
+            [
+                f"mixed model, {self.shape}, {self.n} scores; {self.convergence}",
+                *(
+                    f"  {translate_term(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
+                    for name, v in self.variance_components.items()
+                ),
+                f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",
+                *self.notes,
+            ]
+        )
 
 
-def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
-    """Fit scores with systems fixed and the factors named random; NaN is missing.
-
-    Parameters
-    ----------
-    scores
-        Any table that `as_scores` takes, with any further dimensions, and labels along them; columns of a long table
-        that are called as the factors.
-    random
-        Factors, each with an effect of its own and one with each system, and further terms such as "topic:judge".
-    """
+def fit_factors(scores: Any, random: Sequence[str]) -> MixedFit:
+    """Fit scores with systems fixed and the factors named random; NaN is missing."""
     named = [random] if isinstance(random, str) else [str(name) for name in random]
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")
@@ -137,19 +225,21 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         further=tuple(name for name in codes if name not in PARTS),
     )
     over = Claim(*(name for name in codes if name != "system"))
-    fixed = {d: n for d, n in table.sizes.items() if d not in over}
-    return FactorFit(
+    sizes = {name: int(codes[name].max()) + 1 for name in over}
+    sizes |= {d: n for d, n in table.sizes.items() if d not in over}
+    return MixedFit(
+        **describe_figures(parts),
         systems=table.systems,
         n=len(present[0]),
         variance_components=components,
-        **describe_figures(parts),
         notes=singular_note(
             [translate_term(name, table.nouns) for name, v in components.items() if v == 0.0]
         ),
         nouns=table.nouns,
         lower_is_better=table.measure.lower_is_better,
-        sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
+        claim=over.sentence(sizes, table.nouns),
         over=over,
+        shape=" × ".join(format_count(n, table.nouns.get(name, name)) for name, n in sizes.items()),
     )
 
 
@@ -216,42 +306,21 @@ def _check_levels(y: Any, indices: dict[str, Ints], terms: Iterable[str], factor
                 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InstanceCells:
-    """(L, M, N) scores, NaN where there is none, with the names of what they are about."""
-
-    systems: tuple[str, ...]
-    topics: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]  # names of each system's instances
-    deterministic: Bools  # (L,)
-    y: Floats
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Number of instances of each system."""
-        return tuple(map(len, self.labels))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Observations:
-    """One row a score: its value and the codes of its system, topic, system:topic and instance."""
-
-    y: Floats
-    system: Ints
-    topic: Ints
-    system_topic: Ints
-    instance: Ints  # -1 for a deterministic system of a nested design
-
-
-def arrange_cells(scores: Scores, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
-    """Bring scores that passed the gate into the order of a design.
+def arrange_cells(
+    scores: Scores, design: Design, deterministic: Sequence[str] = ()
+) -> tuple[Floats, tuple[int, ...], Bools]:
+    """Return (L, M, N) scores in the order of a design, NaN where there is none; instances and flag of each system.
 
     Nested: the instances of a system are its own, so empty places are closed up. Crossed: the same label is the same
     instance for all systems, and a deterministic system is copied to all instances (J15 §3.1.2).
     """
     y = np.array(scores.values.transpose(scores.over(*DIMENSIONS)), dtype=float)
-    systems, instances, topics = (scores.labels[dim] for dim in DIMENSIONS)
-    flags = _flag_deterministic(scores, deterministic)
+    systems, topics = scores.systems, scores.topics
+    flags = (
+        np.zeros(len(systems), dtype=bool) if scores.deterministic is None else scores.deterministic.copy()
+    )
+    for name in [deterministic] if isinstance(deterministic, str) else deterministic:
+        flags[systems.index(validate_choice(name, "system", systems))] = True
     present = np.isfinite(y)
     for index, system in enumerate(systems):
         if not present[index].any():
@@ -268,24 +337,12 @@ def arrange_cells(scores: Scores, design: Design, deterministic: Sequence[str] =
         crossed = y[:, kept]
         for k in map(int, np.flatnonzero(flags)):
             crossed[k] = y[k, rows[k]]
-        names = tuple(instances[m] for m in kept)
-        return InstanceCells(systems, topics, (names,) * len(systems), flags, crossed)
-    width = max(map(len, rows))
-    nested = np.full((len(systems), width, len(topics)), np.nan)
+        return crossed, (len(kept),) * len(systems), flags
+    counts = tuple(map(len, rows))
+    nested = np.full((len(systems), max(counts), len(topics)), np.nan)
     for k, row in enumerate(rows):
         nested[k, : len(row)] = y[k, row]
-    return InstanceCells(
-        systems, topics, tuple(tuple(instances[m] for m in row) for row in rows), flags, nested
-    )
-
-
-def _flag_deterministic(scores: Scores, named: Sequence[str]) -> Bools:
-    systems, flags = scores.systems, np.zeros(len(scores.systems), dtype=bool)
-    if scores.deterministic is not None:
-        flags |= scores.deterministic
-    for name in [named] if isinstance(named, str) else named:
-        flags[systems.index(validate_choice(name, "system", systems))] = True
-    return flags
+    return nested, counts, flags
 
 
 def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
@@ -301,89 +358,16 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
     return row[:1]
 
 
-def list_observations(table: InstanceCells, design: Design) -> Observations:
-    """List the scores that are there."""
-    system, instance, topic = np.nonzero(np.isfinite(table.y))
-    y = table.y[system, instance, topic]
+def list_observations(y: Floats, counts: Sequence[int], fixed: Bools, design: Design) -> Observations:
+    """List the (L, M, N) scores that are there, of systems with so many instances, some of them deterministic."""
+    system, instance, topic = np.nonzero(np.isfinite(y))
+    values = y[system, instance, topic]
     if design == "nested":
-        starts = np.concatenate(([0], np.cumsum(np.where(table.deterministic, 0, table.counts))))
-        instance = np.where(table.deterministic[system], -1, starts[system] + instance)
-    present = np.isfinite(table.y).any(axis=1)  # (L, N)
+        starts = np.concatenate(([0], np.cumsum(np.where(fixed, 0, counts))))
+        instance = np.where(fixed[system], -1, starts[system] + instance)
+    present = np.isfinite(y).any(axis=1)  # (L, N)
     code = np.cumsum(present).reshape(present.shape) - 1
-    return Observations(y, system, topic, code[system, topic], instance)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MixedFit(Shown, RestrictedFit):
-    """A linear mixed model with systems fixed and topic, system:topic, instance random, by restricted likelihood."""
-
-    design: Design
-    topics: tuple[str, ...]
-    instances: tuple[int, ...]  # of each system
-    deterministic: Bools
-    data: Observations
-    balanced: BalancedFit | None  # complete data: the closed form
-
-    @property
-    def claim(self) -> str:
-        """What a significant difference is about, in words."""
-        topic, system, instance = (self.nouns.get(name, name) for name in ("topic", "system", "instance"))
-        topics = f"new {pluralize_noun(topic)} like these {len(self.topics)}"
-        if self.design == "crossed":
-            shared = f"{pluralize_noun(instance)} shared by all {pluralize_noun(system)}"
-            return f"{topics}, exactly these {max(self.instances)} {shared}"
-        counts = sorted({m for m, fixed in zip(self.instances, self.deterministic, strict=True) if not fixed})
-        some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        return f"{topics}, any {instance} ({some} seen of each {system})"
-
-    def estimates(
-        self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")
-    ) -> Means:
-        """System means for `compare`.
-
-        Parameters
-        ----------
-        df
-            "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
-            Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
-        generalize
-            The claim, as a `Claim`, names or text; the model speaks of topics and instances only.
-        """
-        if Claim.of(generalize, self.nouns) != Claim("topic", "instance"):
-            raise InputError(
-                "a mixed model generalises over topics and instances",
-                remedy=(
-                    "for other claims use ",
-                    Either("anova(scores, 'topic*system*instance')", "shardwise compare"),
-                ),
-            )
-        return self._build_estimates(
-            df,
-            claim=self.claim,
-            over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
-            model=f"mixed, {self.design} instances",
-            alike=self.balanced is not None,
-            shared=("topic", "instance"),
-        )
-
-    def plot(self) -> Any:
-        """Draw the share of each variance component: an altair chart."""
-        return late.call_bound("chart", self)
-
-    def __repr__(self) -> str:
-        return f"<MixedFit of {self.n} scores: {len(self.systems)} systems, {self.design} instances>"
-
-    def __str__(self) -> str:
-        what = f"{len(self.systems)} systems × {len(self.topics)} topics, {self.design} instances"
-        return "\n".join(self.lines(f"mixed model, {what}"))
-
-
-@overload
-def mixed(scores: Any, design: Design = ..., *, deterministic: Sequence[str] = ...) -> MixedFit: ...
-
-
-@overload
-def mixed(scores: Any, *, random: Sequence[str]) -> FactorFit: ...
+    return Observations(values, system, topic, code[system, topic], instance)
 
 
 def mixed(
@@ -392,7 +376,7 @@ def mixed(
     *,
     deterministic: Sequence[str] = (),
     random: Sequence[str] | None = None,
-) -> MixedFit | FactorFit:
+) -> MixedFit:
     """Fit y = γ + system + topic + system:topic + instance + ε, systems fixed, the rest random (J15 eq. 9).
 
     Complete tables are fitted in closed form, others by profiled restricted likelihood.
@@ -410,12 +394,12 @@ def mixed(
     random : sequence of str, optional
         Any other random factors instead: dimensions of the scores, or labels along one of them, such as topic, judge,
         prompt, annotator or cluster. Each brings an effect of its own and one with each system; terms such as
-        "topic:judge" or "system:instance" are taken as they are. See `FactorFit`.
+        "topic:judge" or "system:instance" are taken as they are.
 
     Returns
     -------
-    MixedFit or FactorFit
-        The fit; `FactorFit` where ``random`` is given.
+    MixedFit
+        The fit.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
@@ -436,8 +420,8 @@ def mixed(
         return fit_factors(scores, random)
     design = validate_choice(design or "nested", "design", ("nested", "crossed"))
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
-    table = arrange_cells(checked, design, deterministic)
-    l, m, n = table.y.shape  # noqa: E741
+    y, counts, fixed = arrange_cells(checked, design, deterministic)
+    l, m, n = y.shape  # noqa: E741
     if l < 2 or n < 2:
         raise InputError(
             f"{format_count(l, 'system')} and {format_count(n, 'topic')} are too few",
@@ -452,12 +436,11 @@ def mixed(
                 " for deterministic systems",
             ),
         )
-    data = list_observations(table, design)
-    complete = np.isfinite(table.y).all() and not (design == "nested" and table.deterministic.any())
+    data = list_observations(y, counts, fixed, design)
+    complete = np.isfinite(y).all() and not (design == "nested" and fixed.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
-    notes = _write_notes(table.counts, table.systems, table.deterministic, design)
-    parts, fit = (
-        _closed_form(table.y, design)
+    parts, closed = (
+        _closed_form(y, design)
         if complete
         else (fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), l), None)
     )
@@ -466,21 +449,38 @@ def mixed(
         mean=float(parts.values.mean()),
         where=f"restricted likelihood, {design} instances",
     )
+    singular = singular_note([name for name, v in components.items() if v == 0.0])
     return MixedFit(
-        systems=table.systems,
+        **describe_figures(parts),
+        systems=checked.systems,
         n=len(data.y),
         variance_components=components,
-        **describe_figures(parts),
-        notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
+        notes=(*_write_notes(counts, checked.systems, fixed, design), *singular),
         nouns=checked.nouns,
         lower_is_better=checked.measure.lower_is_better,
+        claim=_write_claim(design, checked.nouns, n, counts, fixed),
+        over=Claim("topic", "instance"),
+        shape=f"{l} systems × {n} topics, {design} instances",
         design=design,
-        topics=table.topics,
-        instances=table.counts,
-        deterministic=table.deterministic,
+        instances=counts,
+        deterministic=fixed,
         data=data,
-        balanced=fit,
+        balanced=closed,
     )
+
+
+def _write_claim(
+    design: Design, nouns: Mapping[str, str], topics: int, instances: tuple[int, ...], fixed: Bools
+) -> str:
+    """Return what a significant difference is about, in words."""
+    topic, system, instance = (nouns.get(name, name) for name in ("topic", "system", "instance"))
+    new = f"new {pluralize_noun(topic)} like these {topics}"
+    if design == "crossed":
+        shared = f"{pluralize_noun(instance)} shared by all {pluralize_noun(system)}"
+        return f"{new}, exactly these {max(instances)} {shared}"
+    counts = sorted(set(np.array(instances)[~fixed].tolist()))
+    some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{new}, any {instance} ({some} seen of each {system})"
 
 
 def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, BalancedFit]:

@@ -14,12 +14,11 @@ import numpy as np
 import scipy
 from scipy import linalg, special
 
-from shardwise.core import late
 from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arrays import Floats, make_generator
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
-from shardwise.core.shown import Shown
+from shardwise.core.shown import Drawn
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import Order, draw_ordered
 from shardwise.methods.mixed.fit import MixedFit
@@ -80,7 +79,7 @@ class Mixture:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Posterior(Shown):
+class Posterior(Drawn):
     """Posterior of a mixed model: draws of the variances, and for each the distribution of the system means."""
 
     systems: tuple[str, ...]
@@ -140,21 +139,6 @@ class Posterior(Shown):
         index = pd.Index(self.components, name="component")
         return pd.DataFrame(rows, index=index, columns=["sd", "lower", "upper"])
 
-    def plot(self, level: float = 0.95) -> Any:
-        """Draw the standard deviation of each component with its interval: an altair chart.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval.
-
-        Returns
-        -------
-        Chart
-            The chart, an altair object.
-        """
-        return late.call_bound("chart", self, level=level)
-
     def __str__(self) -> str:
         return self.words
 
@@ -190,7 +174,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
     """
     if draws is not None and draws < 100:
         raise InputError(f"{draws} draws are too few for an interval", remedy="take 1,000 or more")
-    if not isinstance(fit, MixedFit):
+    if not isinstance(fit, MixedFit) or fit.data is None:
         raise InputError(
             "only a model of topics, systems and instances has a posterior here",
             remedy="give the fit of a design",
@@ -220,6 +204,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
 
 def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior:
     data = fit.data
+    assert data is not None
     ll = len(fit.systems)
     centre = float(data.y.mean())
     codes = (data.topic, data.system_topic, data.instance)

@@ -5,19 +5,15 @@ What the data say about the variances, and what that does to the standard error 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
-from shardwise.core.libraries import pd
-from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.reml import (
     Convergence,
@@ -27,7 +23,6 @@ from shardwise.methods.mixed.reml import (
     local_products,
     prepare_problem,
 )
-from shardwise.methods.pairs import Means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +93,6 @@ def difference_df(variance: Floats, slope: Floats, info: Information, *, observe
     )
 
 
-FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
-WORDS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}
 TINY = 1e-12  # a mean square this small against the others is rounding
 
 
@@ -168,97 +161,6 @@ def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
         f"singular fit: the variance of {' and '.join(singular)} is estimated as 0, that is, the data show no more "
         "variation there than chance; it need not be 0 in truth",
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RestrictedFit(RestrictedFigures):
-    """A linear mixed model with systems fixed, by restricted likelihood."""
-
-    systems: tuple[str, ...]
-    n: int  # scores
-    variance_components: VarianceComponents
-    notes: tuple[str, ...]
-    nouns: Mapping[str, str]  # the user's own words for dimensions
-    lower_is_better: bool
-
-    @property
-    def singular(self) -> tuple[str, ...]:
-        """Terms whose variance is estimated as 0."""
-        return tuple(name for name, v in self.variance_components.items() if v == 0.0)
-
-    @property
-    def criterion(self) -> float:
-        """The REML criterion, -2 log restricted likelihood."""
-        return -2.0 * self.log_likelihood
-
-    @property
-    def n_parameters(self) -> int:
-        """System means and variances."""
-        return len(self.systems) + len(self.variance_components)
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion; compare only among models with the same systems."""
-        return self.criterion + 2.0 * self.n_parameters
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion, counting every score."""
-        return self.criterion + float(np.log(self.n)) * self.n_parameters
-
-    @property
-    def means(self) -> pd.Series:
-        """Mean of each system as the model sees it."""
-
-        return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
-
-    def _choose_df(self, df: str) -> str:
-        """Return the degrees of freedom that are meant: Kenward and Roger's where Satterthwaite's would explode."""
-        return ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
-
-    def describe_df(self, df: str) -> str:
-        """Return the degrees of freedom in words."""
-        return f"{WORDS[self._choose_df(df)]} df"
-
-    def _build_estimates(
-        self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
-    ) -> Means:
-        """Means with the errors and df asked for; what all systems share cancels from a difference."""
-        kind = self._choose_df(validate_choice(df, "df", FREEDOMS))
-        table = {
-            "satterthwaite": self.satterthwaite,
-            "kenward-roger": self.kenward_roger,
-            "paper": np.full_like(self.difference_variance, self.n - 1.0),
-        }[kind]
-        variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
-        pairs = np.triu_indices(len(self.systems), 1)
-        blurs = [name for name in self.variance_components if name not in shared]
-        return Means(
-            labels=self.systems,
-            values=self.values,
-            variance=float(variance[pairs].mean()) / 2.0 if alike else variance,
-            df=float(np.median(table[pairs])) if alike else table,
-            claim=claim,
-            model=model,
-            error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {self.describe_df(df)}",
-            scale=float(np.sqrt(self.variance_components["residual"])),
-            over=over,
-            nouns=self.nouns,
-            lower_is_better=self.lower_is_better,
-        )
-
-    def lines(self, heading: str) -> list[str]:
-        """What was fitted and where the variance comes from, in lines."""
-        total = sum(self.variance_components.values())
-        return [
-            f"{heading}, {self.n} scores; {self.convergence}",
-            *(
-                f"  {translate_term(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
-                for name, v in self.variance_components.items()
-            ),
-            f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",
-            *self.notes,
-        ]
 
 
 def small_sample(data: Problem, state: State, sigma2: float, info: Information) -> Floats:

@@ -11,7 +11,7 @@ The joint distribution of all moderated t of a table: topics drawn with replacem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -131,7 +131,7 @@ def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float | None = None) -> 
         np.full(ia.size, float(gram.n)),
         every,
         pair_variances(gram, ia, ib),
-        np.asarray(2.0 * interaction_square(gram.margins) / (df * (systems - 1.0))),
+        np.asarray(2.0 * interaction_square(gram) / (df * (systems - 1.0))),
         every * (systems - 2.0),
         d0,
     )
@@ -157,7 +157,7 @@ def normal_limit(
     array([0.288, 0.001, 0.001])
     """
     systems = len(gram.mean)
-    values, vectors = np.linalg.eigh(gram.cross / (gram.n * (gram.n - 1.0)))
+    values, vectors = np.linalg.eigh(gram.products / (gram.n * (gram.n - 1.0)))
     precision = np.zeros((systems, systems))
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]
@@ -255,18 +255,6 @@ def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:
     All pairs: without topic means the mean over pairs is 2/(R - 1) times the sum over systems. All pairs with one
     common system: less that system, it is 1/(R - 1) times.
 
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, none missing.
-    ia, ib : array of int
-        (P,) systems of each pair.
-
-    Returns
-    -------
-    tuple of array and float
-        (T, R) centred scores, and the factor.
-
     >>> z, pooling = centre_pairs(np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 5.0]]), np.array([0, 2]), np.array([1, 1]))
     >>> float((z**2).sum(axis=0).sum() * pooling)  # of differences 1, 2 and 3, 5
     1.25
@@ -289,33 +277,23 @@ SINGLE_BLOCK = 4_000_000
 def resample_single(
     y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
 ) -> Floats | None:
-    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`.
-
-    Parameters
-    ----------
-    y : array
-        (T, R) scores.
-    ia, ib : array of int
-        (P,) systems of each pair.
-    t : array
-        (P,) observed statistics.
-    key, n_resamples
-        As for `resample_topics`.
-    d0 : float
-        Prior degrees of freedom.
-
-    Returns
-    -------
-    array or None
-        (P,) p-values (1 + #{|t*| ≥ |t|})/(B + 1); None where scores are missing or pairs are too many.
-    """
+    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`."""
     if np.isnan(y).any() or float(t.size) * n_resamples > MOST_SINGLE:
         return None
+    target, hits = t**2 * (1.0 - TIE), np.zeros(t.size)
+    for squared in draw_squares(y, ia, ib, key, n_resamples, d0):
+        hits += (squared >= target).sum(axis=0)
+    return np.asarray((1.0 + hits) / (n_resamples + 1.0))
+
+
+def draw_squares(
+    y: Floats, ia: Ints, ib: Ints, key: np.uint64, n_resamples: int, d0: float | None = None
+) -> Iterator[Floats]:
+    """Yield blocks (B, P) of the t² of all pairs in the resamples of `resample_topics`; no score is missing."""
     z, pooling = centre_pairs(y, ia, ib)
     topics = len(z)
     share = float(own_share(topics - 1.0, prior_df=d0))
-    target = t**2 * (1.0 - TIE)
-    squares, hits = z**2, np.zeros(t.size)
+    squares = z**2
     floors = NOISE * np.abs(y).max(axis=0)
     size = max(1, SINGLE_BLOCK // max(topics, BLOCK_SIZE))
     for first in range(0, n_resamples, BLOCK_SIZE):
@@ -326,7 +304,8 @@ def resample_single(
         common = (
             np.where(squared_sums > ROUNDING * sums, squared_sums, 0.0).sum(axis=1) * pooling / (topics - 1.0)
         )
-        for start in range(0, t.size, size):
+        drawn = np.empty((len(counts), ia.size))
+        for start in range(0, ia.size, size):
             a, b = ia[start : start + size], ib[start : start + size]
             # not those of z, which may have lost their digits to the mean of a topic
             differences = y[:, a] - y[:, b]
@@ -338,6 +317,29 @@ def resample_single(
             pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
             variance = shrink_variances(pair, common[:, None], share) / topics
             with np.errstate(divide="ignore", invalid="ignore"):
-                squared = np.where(variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0))
-            hits[start : start + size] += (squared >= target[start : start + size]).sum(axis=0)
-    return np.asarray((1.0 + hits) / (n_resamples + 1.0))
+                drawn[:, start : start + size] = np.where(
+                    variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0)
+                )
+        yield drawn
+
+
+def resample_together(
+    tables: Sequence[tuple[Floats, Ints, Ints, Floats]], key: np.uint64, n_resamples: int
+) -> ResampledDistribution:
+    """The joint distribution of the pairs of several tables of the same topics, each (T, R) with ia, ib and its t (P,).
+
+    A topic that is drawn is drawn for all of them. p-values step down over the pairs of all tables.
+    """
+    t = np.concatenate([table[3] for table in tables])
+    order, targets = order_targets(t**2)
+    falling, maxima = np.zeros(order.size), []
+    draws = [draw_squares(y, ia, ib, key, n_resamples) for y, ia, ib, _ in tables]
+    for blocks in zip(*draws, strict=True):
+        squared = np.concatenate(blocks, axis=1)[:, order]
+        # the largest of each pair and all less extreme ones
+        largest = np.maximum.accumulate(squared[:, ::-1], axis=1)[:, ::-1]
+        falling += (largest >= targets).sum(axis=0)
+        maxima.append(largest[:, 0])
+    return ResampledDistribution(
+        adjust_counts(falling, order, n_resamples, t.size), np.sort(np.concatenate(maxima))
+    )

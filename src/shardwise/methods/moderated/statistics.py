@@ -364,16 +364,6 @@ def moderate_variances(
 def find_common(ia: Ints, ib: Ints) -> int | None:
     """Find the system that is in every one of several pairs, as a baseline is.
 
-    Parameters
-    ----------
-    ia, ib : array of int
-        (P,) systems of each pair.
-
-    Returns
-    -------
-    int or None
-        Its number; None for a single pair, and where there is none.
-
     >>> find_common(np.array([0, 2]), np.array([1, 1])), find_common(np.array([0, 0, 1]), np.array([1, 2, 2]))
     (1, None)
     """

@@ -19,15 +19,7 @@ from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
-from shardwise.methods.moments.gram import (
-    ColumnMargins,
-    Gram,
-    Room,
-    gram_of,
-    interaction_square,
-    margins_of,
-    merge_moments,
-)
+from shardwise.methods.moments.gram import Gram, Room, gram_of, interaction_square, merge_moments
 from shardwise.methods.pairs import JointDraws, Means, Pairs
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
@@ -72,7 +64,7 @@ class ScoreMoments(Shown):
     """
 
     systems: tuple[str, ...]
-    gram: Gram | ColumnMargins
+    gram: Gram
     item: str = "topic"
     dropped: int = 0
 
@@ -133,7 +125,7 @@ class ScoreMoments(Shown):
             )
         # moments of all blocks, put together in their order, and how many items were left out
         size = len(opened.systems)
-        total: Gram | ColumnMargins = (margins_of if margins else gram_of)((), size)
+        total = gram_of((), size, margins=margins)
         dropped, done, thread_memory = 0, 0, threading.local()
         with one_thread():
             for part in stream_results(
@@ -149,7 +141,7 @@ class ScoreMoments(Shown):
                         where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
                         remedy=("leave such items out with ", Option("missing", "drop")),
                     )
-                total = merge_moments(total, part.kept)  # type: ignore[type-var]  # all are of one kind
+                total = merge_moments(total, part.kept)
                 dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
                 if progress is not None:
                     progress(done, 0)
@@ -181,13 +173,12 @@ class ScoreMoments(Shown):
             whole &= array.dtype == np.float64 and array.shape == shape and bool(np.isfinite(array).all())
         if not whole:
             raise InputError("is damaged", where=str(path), remedy="make the moments again")
-        facts_of_items = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
-        moments: Gram | ColumnMargins = (
-            Gram(int(facts["n"]), arrays["mean"], arrays["cross"])
-            if kept == "cross"
-            else ColumnMargins(int(facts["n"]), arrays["mean"], arrays["squares"], float(total))
+        moments = (
+            Gram(int(facts["n"]), arrays["mean"], arrays["squares"], float(total), None)
+            if kept == "squares"
+            else Gram.of_products(int(facts["n"]), arrays["mean"], arrays["cross"])
         )
-        return cls(tuple(names), moments, *facts_of_items)
+        return cls(tuple(names), moments, str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to a file, whole or not at all.
@@ -198,8 +189,9 @@ class ScoreMoments(Shown):
             The file, by custom ending in ``.moments``.
         """
         facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
-        facts |= {"total": self.gram.total} if isinstance(self.gram, ColumnMargins) else {}
-        arrays = {name: x for name, x in self.gram._asdict().items() if isinstance(x, np.ndarray)}
+        facts |= {"total": self.gram.total} if self.gram.cross is None else {}
+        kept = {"squares": self.gram.squares} if self.gram.cross is None else {"cross": self.gram.cross}
+        arrays = {"mean": self.gram.mean, **kept}
         save_arrays(path, KIND, arrays, facts)
 
     @property
@@ -218,9 +210,8 @@ class ScoreMoments(Shown):
         """Covariances of the systems over items (ddof 1)."""
 
         names = list(self.systems)
-        return pd.DataFrame(
-            self._require_products("covariances").cross / max(self.n - 1.0, 1.0), names, names
-        )
+        self._require_products("covariances")
+        return pd.DataFrame(self.gram.products / max(self.n - 1.0, 1.0), names, names)
 
     def margins(self) -> ScoreMoments:
         """Return the same without products of different systems, as ``of(..., margins=True)`` keeps them.
@@ -230,16 +221,15 @@ class ScoreMoments(Shown):
         ScoreMoments
             Moments of each system alone.
         """
-        return replace(self, gram=self.gram.margins)
+        return replace(self, gram=self.gram._replace(cross=None))
 
-    def _require_products(self, wanted: str) -> Gram:
-        """The products of different systems, or the refusal of what needs them."""
-        if isinstance(self.gram, ColumnMargins):
+    def _require_products(self, wanted: str) -> None:
+        """Refuse what needs products of different systems where there are none."""
+        if self.gram.cross is None:
             raise InputError(
                 f"{wanted} need products of different systems, and margins are without them",
                 remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
             )
-        return self.gram
 
     def __add__(self, other: ScoreMoments) -> ScoreMoments:
         """The moments of the items of both, whatever the order of their systems."""
@@ -250,14 +240,13 @@ class ScoreMoments(Shown):
                 remedy="add moments of the same systems",
             )
         order = np.array([other.systems.index(name) for name in self.systems])
-        ours, theirs = self.gram, _reorder_systems(other.gram, order)
-        if type(ours) is not type(theirs):
+        ours, theirs = self.gram, other.gram.select_columns(order)
+        if (ours.cross is None) != (theirs.cross is None):
             raise InputError(
                 "one side has products of different systems, the other margins alone",
                 remedy=Either("add margins: .margins() of the one that has more", "give --margins"),
             )
-        both: Any = merge_moments(ours, theirs)  # type: ignore[type-var]  # both are of one kind
-        return replace(self, gram=both, dropped=self.dropped + other.dropped)
+        return replace(self, gram=merge_moments(ours, theirs), dropped=self.dropped + other.dropped)
 
     def estimates(
         self,
@@ -304,8 +293,8 @@ class ScoreMoments(Shown):
         systems, df = len(self.systems), self.n - 1.0
         # best system first, as tests know systems by their number
         order = np.argsort(self.gram.mean if lower_is_better else -self.gram.mean, kind="stable")
-        gram, margins = _reorder_systems(self.gram, order), _reorder_systems(self.gram.margins, order)
-        error = interaction_square(margins) / (df * (systems - 1.0))
+        gram = self.gram.select_columns(order)
+        error = interaction_square(gram) / (df * (systems - 1.0))
         estimates = Means(
             labels=tuple(self.systems[k] for k in order),
             values=gram.mean,
@@ -315,7 +304,7 @@ class ScoreMoments(Shown):
             model="MD1",
             error="topic:system" if claim.over else "error",
             scale=float(np.sqrt(error)),
-            own_sd=np.sqrt(margins.squares / df),
+            own_sd=np.sqrt(gram.squares / df),
             own_count=np.full(systems, float(self.n)),
             over=claim,
             nouns=nouns,
@@ -328,7 +317,6 @@ class ScoreMoments(Shown):
             return estimates
         nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
         self._require_products(f"differences by {test}")
-        assert isinstance(gram, Gram)
         tested = partial(moments_pairs, gram, test, n_resamples, seed)
         few = (
             f"under {FEW} {pluralize_noun(self.item)} the table gives a better joint distribution than its moments",
@@ -340,17 +328,10 @@ class ScoreMoments(Shown):
         return f"moments of {format_count(self.n, self.item)} × {format_count(len(self.systems), 'system')}"
 
 
-def _reorder_systems(gram: Gram | ColumnMargins, order: Ints) -> Any:
-    """The same moments with systems in another order."""
-    if isinstance(gram, ColumnMargins):
-        return gram._replace(mean=gram.mean[order], squares=gram.squares[order])
-    return Gram(gram.n, gram.mean[order], gram.cross[np.ix_(order, order)])
-
-
 class BlockMoments(NamedTuple):
     """What came of one block."""
 
-    kept: Gram | ColumnMargins
+    kept: Gram
     missing: tuple[int, ...]  # items without all scores
     infinite: bool
 
@@ -367,7 +348,7 @@ def _read_block(systems: int, margins: bool, thread_memory: threading.local, blo
         infinite.extend((first + np.flatnonzero(endless)).tolist())
         return piece[:, ~(gaps | endless)]
 
-    kept = (margins_of if margins else gram_of)(block(), systems, keep_whole, room)
+    kept = gram_of(block(), systems, keep_whole, room, margins=margins)
     return BlockMoments(kept, tuple(missing), bool(infinite))
 
 

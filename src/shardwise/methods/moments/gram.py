@@ -7,7 +7,7 @@ put together by the update of Chan, Golub & LeVeque (1983), so that nothing larg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,31 +17,30 @@ PIECE = 2**19  # scores that are centred and multiplied at a time: 4 MB, which t
 SHORTEST = 512  # rows of a piece at least, so that the product outweighs adding it to the others
 
 
-class ColumnMargins(NamedTuple):
-    """What n rows of R columns say of each column, and of one error for all differences."""
+class Gram(NamedTuple):
+    """Sufficient statistics of n rows of R columns, with products of different columns or without them."""
 
     n: int
     mean: Floats  # (R,)
     squares: Floats  # (R,) sum over rows of (x - mean)²
     total: float  # sum over rows of the square of the row's sum of (x - mean)
+    cross: Floats | None  # (R, R) sum over rows of (x - mean)(x - mean)'
+
+    @classmethod
+    def of_products(cls, n: int, mean: Floats, cross: Floats) -> Gram:
+        """Return the statistics with their cross-products, of which squares are the diagonal."""
+        return cls(n, mean, cross.diagonal().copy(), float(cross.sum()), cross)
 
     @property
-    def margins(self) -> ColumnMargins:
-        """These."""
-        return self
+    def products(self) -> Floats:
+        """(R, R) cross-products, where they were kept."""
+        assert self.cross is not None, "margins are refused where products are needed"
+        return self.cross
 
-
-class Gram(NamedTuple):
-    """Sufficient statistics of n rows of R columns."""
-
-    n: int
-    mean: Floats  # (R,)
-    cross: Floats  # (R, R) sum over rows of (x - mean)(x - mean)'
-
-    @property
-    def margins(self) -> ColumnMargins:
-        """The same without products of different columns."""
-        return ColumnMargins(self.n, self.mean, self.cross.diagonal().copy(), float(self.cross.sum()))
+    def select_columns(self, order: Ints) -> Gram:
+        """The same with columns in another order."""
+        cross = None if self.cross is None else self.cross[np.ix_(order, order)]
+        return Gram(self.n, self.mean[order], self.squares[order], self.total, cross)
 
 
 class Room:
@@ -57,7 +56,6 @@ class Room:
         return self._kept[use][:size]
 
 
-Kept = TypeVar("Kept", Gram, ColumnMargins)
 Whole = Callable[[Floats, int], Floats]
 
 
@@ -80,7 +78,12 @@ def compute_gram(columns: Floats) -> Gram:
 
 
 def gram_of(
-    pieces: Iterable[Floats], columns: int, whole: Whole | None = None, room: Room | None = None
+    pieces: Iterable[Floats],
+    columns: int,
+    whole: Whole | None = None,
+    room: Room | None = None,
+    *,
+    margins: bool = False,
 ) -> Gram:
     """Statistics of the rows of all (R, n) pieces; a piece may be gone once the next is asked for.
 
@@ -89,38 +92,29 @@ def gram_of(
 
     >>> gram_of([np.array([[1.0, 3.0]]), np.array([[8.0]])], 1).cross.tolist()
     [[26.0]]
+
+    With ``margins`` alone products of different columns are left out, in a fraction of the time.
     """
     room = room or Room()
-    cross = np.zeros((columns, columns))
+    cross = np.zeros((columns, columns) if not margins else (0, 0))
     product = room.get_buffer("product", cross.size).reshape(cross.shape)
+    squares, total = np.zeros(columns), 0.0
     parts: list[tuple[int, Floats]] = []
     for mean, centred in _center_pieces(pieces, whole, room):
         parts.append((centred.shape[1], mean))
-        # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
-        cross += np.matmul(centred, centred.T, out=product)
+        if margins:
+            squares += np.einsum("ij,ij->i", centred, centred)
+            together = centred.sum(axis=0)
+            total += float(together @ together)
+        else:
+            # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
+            cross += np.matmul(centred, centred.T, out=product)
     n, mean, apart = _piece_means(parts, columns)
+    if margins:
+        squares += (apart * apart).sum(axis=1)
+        return Gram(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()), None)
     cross += np.matmul(apart, apart.T, out=product)
-    return Gram(n, mean, cross)
-
-
-def margins_of(
-    pieces: Iterable[Floats], columns: int, whole: Whole | None = None, room: Room | None = None
-) -> ColumnMargins:
-    """The same without products of different columns, in a fraction of the time.
-
-    >>> margins_of([np.array([[1.0, 3.0], [2.0, 2.0]])], 2)[2:]
-    (array([2., 0.]), 2.0)
-    """
-    squares, total = np.zeros(columns), 0.0
-    parts: list[tuple[int, Floats]] = []
-    for mean, centred in _center_pieces(pieces, whole, room or Room()):
-        parts.append((centred.shape[1], mean))
-        squares += np.einsum("ij,ij->i", centred, centred)
-        together = centred.sum(axis=0)
-        total += float(together @ together)
-    n, mean, apart = _piece_means(parts, columns)
-    squares += (apart * apart).sum(axis=1)
-    return ColumnMargins(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()))
+    return Gram.of_products(n, mean, cross)
 
 
 def _center_pieces(
@@ -156,7 +150,7 @@ def _piece_means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Fl
     return int(counts.sum()), mean, (means - mean[:, None]) * np.sqrt(counts)
 
 
-def merge_moments(first: Kept, second: Kept) -> Kept:
+def merge_moments(first: Gram, second: Gram) -> Gram:
     """Statistics of the rows of both (Chan, Golub & LeVeque 1983).
 
     >>> a, b = compute_gram(np.array([[1.0, 3.0]])), compute_gram(np.array([[8.0]]))
@@ -171,27 +165,26 @@ def merge_moments(first: Kept, second: Kept) -> Kept:
     apart = second.mean - first.mean
     weight = first.n * (second.n / n)
     mean = first.mean + apart * (second.n / n)
-    if isinstance(first, ColumnMargins):
+    if first.cross is None or second.cross is None:
         squares = first.squares + second.squares + apart * apart * weight
-        return ColumnMargins(n, mean, squares, first.total + second.total + float(apart.sum()) ** 2 * weight)
+        return Gram(n, mean, squares, first.total + second.total + float(apart.sum()) ** 2 * weight, None)
     cross = np.multiply.outer(apart, apart)
     cross *= weight
     cross += first.cross
     cross += second.cross
-    return Gram(n, mean, cross)
+    return Gram.of_products(n, mean, cross)
 
 
 def pair_variances(gram: Gram, ia: Ints, ib: Ints) -> Floats:
     """(P,) variances over rows (ddof 1) of the differences of pairs of columns; 0 where it is rounding."""
-    squares = gram.cross.diagonal()
-    both = squares[ia] + squares[ib]
-    variances = both - 2.0 * gram.cross[ia, ib]
+    both = gram.squares[ia] + gram.squares[ib]
+    variances = both - 2.0 * gram.products[ia, ib]
     rounding = variances <= 1e-13 * np.maximum(
         both, gram.n * np.maximum(gram.mean[ia] ** 2, gram.mean[ib] ** 2)
     )
     return np.where(rounding, 0.0, variances) / (gram.n - 1.0)
 
 
-def interaction_square(margins: ColumnMargins) -> float:
+def interaction_square(gram: Gram) -> float:
     """SS(row:column), of an additive model's residuals: the squares of the columns less their mean row's part."""
-    return max(0.0, float(margins.squares.sum() - margins.total / len(margins.mean)))
+    return max(0.0, float(gram.squares.sum() - gram.total / len(gram.mean)))

@@ -155,7 +155,13 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Means:
         error = np.asarray(moderated_statistics(y).common) / 2.0
         lost = int((~present).sum())
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
-        notes = (Note(f"{some}: each pair is judged on the topics that both have", "gaps"),)
+        notes = (
+            Note(
+                f"{some}: each pair is compared on the items that both have, so that differences may deviate"
+                " from those of the means",
+                "gaps",
+            ),
+        )
     means = np.where(present, y, 0.0).sum(axis=1) / np.maximum(count, 1)
     squares = (np.where(present, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
     return Means(

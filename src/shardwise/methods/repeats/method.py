@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.methods.method import TOPICS, Method
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import draw_ordered
-from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
@@ -32,6 +31,9 @@ from shardwise.methods.repeats.unified import (
 from shardwise.methods.tables import INSTANCES, Tables
 from shardwise.stats import student
 from shardwise.stats.student import NOISE
+
+if TYPE_CHECKING:
+    from shardwise.methods.mixed.posterior import Mixture
 
 TINY = 1e-12  # a mean square this small against the others is rounding
 NUMBERS = 4_000_000  # of one block of pairs
@@ -205,18 +207,7 @@ def topic_sd(tables: Tables) -> Floats:
 
 
 def require_runs(tables: Tables) -> InstanceSpread:
-    """Return how scores vary over instances, or refuse systems of which a single instance shows nothing of it.
-
-    Parameters
-    ----------
-    tables : Tables
-        Tables with instances, of the systems that are compared.
-
-    Returns
-    -------
-    InstanceSpread
-        Each system's own mean squares.
-    """
+    """Return how scores vary over instances, or refuse systems of which a single instance shows nothing of it."""
     spread = spread_of(tables)
     single = np.flatnonzero(spread.borrowed.any(axis=0))
     if not single.size:
@@ -248,6 +239,9 @@ def unified_posterior(
     tables: Tables, labels: tuple[str, ...], claim: Claim
 ) -> Callable[[str, str, int, int], Mixture]:
     """The posterior distribution of a difference that belongs to the unified test, of a batch of one."""
+    # Loaded here, since few comparisons ask for a posterior.
+    from shardwise.methods.mixed.posterior import Mixture
+
     spread = spread_of(tables)
 
     def posterior(a: str, b: str, draws: int, seed: int) -> Mixture:

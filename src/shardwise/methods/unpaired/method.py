@@ -43,19 +43,6 @@ class GroupMeans(NamedTuple):
 def group_means(y: Floats, cluster: Ints | None = None) -> GroupMeans:
     """Estimate the mean of each system over its own items, with the variance of the mean.
 
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, NaN where a system did not meet an item.
-    cluster : array of int, optional
-        (T,) number of each item's cluster, such as the user of a session: the variance is then cluster-robust (CR2,
-        Bell & McCaffrey 2002).
-
-    Returns
-    -------
-    GroupMeans
-        s²/n with n - 1 degrees of freedom without clusters.
-
     >>> found = group_means(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 2.0], [np.nan, 8.0]]))
     >>> found.mean.tolist(), found.variance.tolist(), found.df.tolist()
     ([2.0, 5.0], [1.0, 9.0], [1.0, 1.0])
@@ -84,18 +71,6 @@ def group_means(y: Floats, cluster: Ints | None = None) -> GroupMeans:
 def welch_df(variance: Floats, df: Floats, ia: Ints, ib: Ints) -> Floats:
     """Compute Welch's degrees of freedom of differences, (v_a + v_b)² / (v_a²/f_a + v_b²/f_b).
 
-    Parameters
-    ----------
-    variance, df : array
-        (…, R) variances of means and their degrees of freedom.
-    ia, ib : array of int
-        (P,) the systems of each pair.
-
-    Returns
-    -------
-    array
-        (…, P) degrees of freedom (Welch 1947, Satterthwaite 1946).
-
     >>> float(welch_df(np.array([1.0, 1.0]), np.array([9.0, 9.0]), np.array([0]), np.array([1]))[0])
     18.0
     """
@@ -111,21 +86,6 @@ def permuted_floor(y: Floats, ia: Ints, ib: Ints, seed: int) -> Floats:
     Few other scores, such as those of the few users who bought anything, make Student's t too sure of itself. The
     permutation test of Welch's t is exact where the two systems have one distribution, and right in large samples where
     only their means are equal (Janssen 1997; Chung & Romano 2013).
-
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, NaN where a system did not meet an item.
-    ia, ib : array of int
-        (P,) the systems of each pair.
-    seed : int
-        Seed of the permutations.
-
-    Returns
-    -------
-    array
-        (P,) p-values; 0 where more than half of the scores, or `MANY_EVENTS` of either system, are not the commonest
-        value.
 
     >>> spent = np.full((40, 2), np.nan)
     >>> spent[:20, 0], spent[20:, 1] = 0.0, np.r_[np.zeros(17), 5.0, 5.0, 5.0]
@@ -187,18 +147,6 @@ def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
     y − θ(x − x̄) with θ = Σ(x − x̄_a)(y − ȳ_a)/Σ(x − x̄_a)² pooled within systems (Deng, Xu, Kohavi & Walker 2013). The
     covariate must not depend on the system, which only what was measured before cannot.
 
-    Parameters
-    ----------
-    y : array
-        (T, R) scores, NaN where a system did not meet an item.
-    covariate : array
-        (T,) values of the covariate.
-
-    Returns
-    -------
-    tuple of array and float
-        Adjusted scores, and the share of the variance within systems that the covariate explains.
-
     >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
     >>> adjusted, share = adjust_for_covariate(y, np.array([1.0, 2.0, 1.0, 3.0]))
     >>> adjusted.round(2).tolist(), share
@@ -221,19 +169,6 @@ def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
 
 def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
     """Take out of unpaired scores what a covariate from before explains (CUPED).
-
-    Parameters
-    ----------
-    scores : object
-        Unpaired scores in any form that `as_scores` takes.
-    covariate : object
-        Values of the same items and systems, measured before; in the same form.
-
-    Returns
-    -------
-    tuple of Scores and float
-        Adjusted scores, whose means differ as those of an analysis of covariance, and the share of the variance within
-        systems that the covariate explains.
 
     >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
     >>> x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])

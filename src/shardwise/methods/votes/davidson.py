@@ -97,22 +97,7 @@ class VoteFit:
         return len(self.inverse)
 
     def sum_scores(self, ballots: Ballots, unit: Ints, units: int) -> Floats:
-        """Sum what the votes of each unit add to the gradient.
-
-        Parameters
-        ----------
-        ballots : Ballots
-            The votes that were fitted.
-        unit : array of int
-            (n,) number of each vote's unit.
-        units : int
-            Number of units, U.
-
-        Returns
-        -------
-        array
-            (U, q) sums.
-        """
+        """Sum what the votes of each unit add to the gradient."""
         q = self.parameters
         rows = unit.astype(np.int64) * q
         sums = np.bincount(rows + ballots.first, self.residual, units * q)
@@ -127,18 +112,7 @@ class VoteFit:
         return np.asarray(table)
 
     def sum_squares(self, ballots: Ballots, unit: Ints, units: int) -> Floats:
-        """Sum the squares of what units add to the strengths, for so many units that no table of them is made.
-
-        Parameters
-        ----------
-        ballots, unit, units
-            As for `sum_scores`.
-
-        Returns
-        -------
-        array
-            (R, R) sum over units of the outer products of their influence on the strengths.
-        """
+        """Sum the squares of what units add to the strengths, for so many units that no table of them is made."""
         sizes = np.bincount(unit, minlength=units)
         alone = sizes[unit] == 1
         # sum of squares of the scores of single votes
@@ -176,20 +150,6 @@ class VoteFit:
 def fit_ballots(ballots: Ballots, *, position: bool = True, ridge: float = 0.0) -> VoteFit:
     """Fit strengths to votes by maximum likelihood, or to graded votes by least squares.
 
-    Parameters
-    ----------
-    ballots : Ballots
-        Votes whose systems are connected, neither of them separated from the others unless there is a ridge.
-    position : bool
-        Whether the advantage of being shown first is estimated, where the votes can tell it.
-    ridge : float
-        Penalty ridge/2·Σθ²; 0 for maximum likelihood.
-
-    Returns
-    -------
-    VoteFit
-        Strengths with mean 0.
-
     >>> votes = Ballots(np.array([0, 0, 0, 0]), np.array([1, 1, 1, 1]), np.array([1.0, 1.0, 1.0, -1.0]), 2)
     >>> fit_ballots(votes, position=False).strengths.round(4).tolist()  # log 3, half of it each
     [0.5493, -0.5493]
@@ -200,18 +160,7 @@ def fit_ballots(ballots: Ballots, *, position: bool = True, ridge: float = 0.0) 
 
 
 def tells_position(ballots: Ballots) -> bool:
-    """Return whether the advantage of being shown first can be told from strengths: some votes go round in a circle.
-
-    Parameters
-    ----------
-    ballots : Ballots
-        The votes.
-
-    Returns
-    -------
-    bool
-        False where strengths that fall by 1 from first to second explain all that a position effect would.
-    """
+    """Return whether the advantage of being shown first can be told from strengths: some votes go round in a circle."""
     r = ballots.systems
     pairs = np.flatnonzero(np.bincount(ballots.first.astype(np.int64) * r + ballots.second, minlength=r * r))
     a, b = pairs // r, pairs % r
@@ -383,17 +332,6 @@ def find_parts(ballots: Ballots) -> tuple[list[Ints], list[Ints]]:
 
     Strengths have finite maximum-likelihood estimates where every system can be reached from every other by wins and
     ties (Ford 1957).
-
-    Parameters
-    ----------
-    ballots : Ballots
-        The votes.
-
-    Returns
-    -------
-    tuple of lists
-        Numbers of the systems of each connected part, and of each part that cannot be compared by likelihood with the
-        others, those that win first; a list of one where all is well. Graded votes need connection alone.
     """
     r = ballots.systems
     won = ballots.outcome >= 0.0

@@ -78,22 +78,6 @@ def measure_pairs(
     """Measure the differences of pairs of strengths by their moderated variances.
 
     Variances are over one way or two, with their design effects drawn towards the mean of all.
-
-    Parameters
-    ----------
-    values : array
-        (R,) strengths.
-    units : VoteUnits
-        What their errors are made of.
-    ia, ib : array of int
-        (P,) systems of each pair.
-    systems : int, optional
-        Systems that the pairs are of, where these are not all that are in them.
-
-    Returns
-    -------
-    VoteStatistics
-        Differences, variances and degrees of freedom.
     """
     systems = len(np.union1d(ia, ib)) if systems is None else systems
 

@@ -61,21 +61,7 @@ class VoteScores:
 
 
 def score_votes(votes: Votes, *, ridge: float = 0.0) -> dict[str, Scores]:
-    """Fit strengths to votes, and return them as scores of prompts and voters, the primary measure first.
-
-    Parameters
-    ----------
-    votes : Votes
-        Votes on pairs of systems.
-    ridge : float
-        Penalty of strengths; 0 for maximum likelihood.
-
-    Returns
-    -------
-    dict of str to Scores
-        ``strength`` (log odds), ``elo`` (1000 + 400/ln 10 · strength), and ``win_rate``, the expected share of wins,
-        ties counting half, averaged over the other systems. Graded votes have ``strength`` alone, in grades.
-    """
+    """Fit strengths to votes, and return them as scores of prompts and voters, the primary measure first."""
     if not (math.isfinite(ridge) and ridge >= 0.0):
         raise InputError(
             f"a ridge of {ridge:g} is not a penalty", remedy="give 0 or more", argument="ridge", value=ridge
@@ -214,22 +200,7 @@ def _make_units(ballots: Ballots, fit: VoteFit, lead: Way, other: Way | None) ->
 
 
 def group_units(codes: Ints, units: int, pairs: int) -> tuple[Ints, int]:
-    """Put units into groups at random where there are many of them.
-
-    Parameters
-    ----------
-    codes : array of int
-        (n,) number of each vote's unit.
-    units : int
-        Number of units.
-    pairs : int
-        Number of pairs of systems, of which many allow for fewer groups.
-
-    Returns
-    -------
-    tuple
-        Number of each vote's group, and the number of groups.
-    """
+    """Put units into groups at random where there are many of them."""
     samples = 9_999 if pairs <= 11_175 else 1_999
     most = int(min(MOST_UNITS, max(200.0, WORK / (pairs * samples))))
     if units <= most:

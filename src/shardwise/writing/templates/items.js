@@ -199,7 +199,7 @@
     };
     const tellRow = (row) => {
       const notes = [{ win: "better", loss: "worse", tie: "equal", missing: "no score" }[row.outcome]];
-      if (row.carries_half) notes.push("among those that carry half of the difference");
+      if (row.carries_half) notes.push("among those that make up half of the gap");
       if (row.outlier) notes.push("outlier");
       const se = errors && Number.isFinite(row.se) ? `, standard error ${num(row.se)}` : "";
       return `${long.items[row.t]}: ${signed(row.difference)} (${num(row.score_a)} and ${num(row.score_b)}${se}); ${notes.join(", ")}`;
