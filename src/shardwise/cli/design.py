@@ -319,7 +319,7 @@ def plan_shard_counts(options: Options) -> Result:
             raise InputError("the scores are not on shards", where=where, remedy=remedy)
     else:
         # one corpus cut ever finer has other components at every number of shards
-        reads = {n: reader.change(shards=n).read_input(one=True) for n in counts}
+        reads = {n: reader.change(shards=n).read_input(one=True) for n in options.shards}
         read, source = next(iter(reads.values())), {n: each.first.to_xarray() for n, each in reads.items()}
         source = {n: fill_undefined(table, "zero") for n, table in source.items()}
     how = {name: getattr(options, name) for name in ("min_diff", "systems", "alpha", "power")}
