@@ -30,7 +30,7 @@ from shardwise.papers.claims import (
     draw_topics,
     measure_claims,
 )
-from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Frames, Replication
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Frames, Replication, make_exhibit
 
 NO_DOCUMENTS = "a table of scores has no documents to divide"
 SOME = 8
@@ -203,6 +203,10 @@ class PaperExperiment:
             In the order of the paper.
         """
         raise NotImplementedError
+
+    def show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
+        """Return a table or figure of this paper, laid out as ``exhibits.toml`` says; see `make_exhibit`."""
+        return make_exhibit(self.tag, label, data, notes, **choices)
 
     def list_facts(self, source: Any) -> dict[str, str]:
         """Return options and sizes to state, by name.

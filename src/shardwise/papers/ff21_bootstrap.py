@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -50,28 +50,12 @@ FILLS = ("zero", "lq", "mean", "one")
 TRIMS = ("share", "percent", "count")
 """How αk/(2N) is read: Tables 3 and 4."""
 SIZES = ("width", "least", "largest")
-KEYS = ["shards", "measure", "model"]
 RULES = {HSD: Rule("hsd"), T_BH: Rule("t"), BOOT: Rule("bootstrap", smooth=True)}
 TAILS = {tails: Rule("bootstrap", tails=tails) for tails in (1, 2)}
 
 ABOUT_WIDTHS = (
     "As from infinitely many bootstrap samples all systems share one distribution, so that the widest and the "
     "narrowest interval are equal; min and max need --resamples 10000."
-)
-ABOUT_TRIM = (
-    "FF21 treats αk/(2N) as the number of estimates to drop at either end; its public code drops that many percent, "
-    "two or three of 10,000. So read (percent) intervals are about 1.75 times as wide as with V17's share, and the "
-    "widths that V17 printed are 1.65 to 1.81 times those of FF21; dropping a count makes them 1.8 to 1.9 times as "
-    "wide. FF21 calls its modified intervals closer to V17's, and replicating the intervals an open issue."
-)
-ABOUT_TABLE_4 = (
-    "Pairs whose intervals do not overlap, by the widths that V17 printed for TREC-3; for other runs these widths mean "
-    "little. The CSV file has the pairs by our own widths too."
-)
-ABOUT_TABLE_5 = (
-    "The bootstrap is two-tailed in the authors' code. What Table 5 prints as bANOVA(BH) compares raw p-values with "
-    "alpha (bANOVA(raw) here): Tables 6 to 8 imply 6752 to 6822, 7198 to 7205 and 7549 to 7553 pairs where Table 5 "
-    "prints 6866.6, 7231.8 and 7563.4. Off the diagonal: pairs that the row finds and the column does not."
 )
 
 
@@ -338,80 +322,42 @@ class FF21(PaperExperiment):
             yield from self._show_widths(frames, source)
         shards = f"{METHODS_SHARDS} shards" if source.collection is not None else "the shards of the table"
         shards = shards if source.has_shards else "whole collection"
-        five = join_printed(
-            frames["methods"], read_printed("ff21-table-5"), ["model", "approach", "other"], self.tag
-        )
-        shape = Shape(
-            rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
-        )
-        title = f"pairs found by each approach and beyond others, {shards}, {source.first}"
-        yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
+        yield self.show("Table 5", frames["methods"], words={"shards": shards, "measure": source.first})
         if frames["steady"]["PAA"].notna().any():
-            six = join_printed(
-                frames["steady"], read_printed("ff21-table-6"), ["model", "approach"], self.tag
-            )
-            shape = Shape(
-                rows=("model", "approach"),
-                values=("PAA", "PPA", "AD"),
-                halves={"PAA": "PAA_half", "PPA": "PPA_half"},
-            )
-            title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
-            yield Exhibit("Table 6", title, six, shape=shape)
+            yield self.show("Table 6", frames["steady"])
         yield from self._show_fills(frames)
 
     def _show_widths(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 4."""
         left_out = describe_left_out(frames, source.topics)
-        both = join_printed(frames["widths"], read_printed("ff21-tables-1-2"), [*KEYS, "tails"], self.tag)
         # without drawn samples the widths of all systems are equal
         drawn = self.n_resamples is not None
         sizes = SIZES if drawn else SIZES[:1]
-        for number, words in ((1, "one-tailed"), (2, "two-tailed")):
-            rows = both[both["tails"] == number].drop(columns="tails").reset_index(drop=True)
-            shape = Shape(rows=("shards", "measure"), columns=("model",), values=(*sizes, "significant"))
-            notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if number == 1 else ()
-            title = f"interval widths and significant pairs, {words} bootstrap"
-            yield Exhibit(f"Table {number}", title, rows, notes, shape=shape)
+        for tails, part in frames["widths"].groupby("tails"):
+            rows = part.drop(columns="tails").reset_index(drop=True)
+            notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if tails == 1 else ()
+            values, like = (*sizes, "significant"), {"tails": tails}
+            yield self.show(f"Table {tails}", rows, notes, like=like, values=values)
         trims = frames["trims"]
         shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
         part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-        three = join_printed(
-            part, read_printed("ff21-table-3"), ["measure", "model", "trim", "sample"], self.tag
-        )
-        shape = Shape(
-            rows=("sample", "measure"), columns=("model",), values=sizes, only={"trim": ("percent",)}
-        )
-        title = f"widths with αk/(2N) percent dropped at either end, {shown} shards"
-        yield Exhibit("Table 3", title, three, (ABOUT_TRIM,), shape=shape)
-        apart = join_printed(frames["apart"], read_printed("ff21-table-4"), [*KEYS, "widths"], self.tag)
+        yield self.show("Table 3", part, words={"shards": shown}, values=sizes)
+        apart = frames["apart"]
         names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
-        names = names or list(TRIMS)
-        shape = Shape(
-            rows=("shards", "measure"), columns=("model", "widths"), values=("significant",),
-            only={"widths": names},
-        )  # fmt: skip
-        yield Exhibit("Table 4", "pairs whose intervals do not overlap", apart, (ABOUT_TABLE_4,), shape=shape)
+        yield self.show("Table 4", apart, only={"widths": names or TRIMS})
 
     def _show_fills(self, frames: Frames) -> Iterator[Exhibit]:
         """Lay out Tables 7 and 8."""
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
-                keys = ["shards", "model", "approach", "fill", "other"]
-                rows = join_printed(frames[f"fills-{model}"], read_printed("ff21-tables-7-8"), keys, self.tag)
+                rows = frames[f"fills-{model}"]
                 # at the fewest shards that leave cells undefined
                 undefined = rows[rows["undefined"] > 0]["shards"]
                 shown = int(undefined.min()) if len(undefined) else min(self.fill_shards)
                 cells = rows.groupby("shards")["undefined"].first()
                 listed = ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
-                note = f"Undefined topic–shard cells of all splits: {listed}."
-                shape = Shape(
-                    rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
-                    only={"shards": (shown,)},
-                )  # fmt: skip
-                title = (
-                    f"passive disagreements between fills, {model}, {shown} shards; same fill: between splits"
-                )
-                yield Exhibit(f"Table {number}", title, rows, (note,), shape=shape)
+                words, only = {"shards": shown, "undefined": listed}, {"shards": (shown,)}
+                yield self.show(f"Table {number}", rows, words=words, only=only)
 
 
 def ff21(data: Any, **choices: Any) -> Replication:

@@ -15,7 +15,7 @@ import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError
 from shardwise.papers.claims import Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_layouts
 from shardwise.papers.experiment import (
     NO_DOCUMENTS,
     PaperData,
@@ -204,24 +204,12 @@ class OpenQuestions(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out one table per question, collections side by side."""
-        shape = Shape(
-            rows=("collection", "topics", "least", "largest"), values=("ratio", "pairs_MD3", "pairs_MD6")
-        )
-        title = "thirds of the topics by relevant documents; ratio: error variance of MD6 over MD3"
-        yield Exhibit(
-            "Is MD6 for topics with few relevant documents?", title, frames["relevant"], shape=shape
-        )
-        values = ("judgments", "tau", "pairs_these", "pairs_new")
-        shape = Shape(rows=("kept",), columns=("collection",), values=values)
-        title = "pairs for exactly these topics (MD6) and for new topics (moderated)"
-        yield Exhibit("What do fewer judgments cost?", title, frames["judgments"], shape=shape)
-        shape = Shape(rows=("shards", "counted"), columns=("collection",), values=("tau", "pairs_these"))
-        title = "three shards of stated proportions; τ with the whole collection"
-        yield Exhibit("Must shards be of equal size?", title, frames["uneven"], shape=shape)
         spread = ("least", "largest") if "least" in frames["runs"] else ()
-        shape = Shape(rows=("runs",), columns=("collection",), values=("se", *spread))
-        title = "MD6 on random subsets: standard error of a pair, mean, least and largest of five"
-        yield Exhibit("Which runs should the model hold?", title, frames["runs"], shape=shape)
+        changes = {"runs": {"values": ("se", *spread)}}
+        for label, name in zip(
+            read_layouts()[self.tag], ("relevant", "judgments", "uneven", "runs"), strict=True
+        ):
+            yield self.show(label, frames[name], **changes.get(name, {}))
 
 
 def open_questions(data: Any, **choices: Any) -> Replication:

@@ -26,7 +26,7 @@ from shardwise.papers.claims import (
     make_claims,
     spread_over_splits,
 )
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication
+from shardwise.papers.exhibit import Exhibit, Frames, Replication
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -60,24 +60,6 @@ UNIFIED, MIXED, BOOTSTRAP, SINGLE = TESTS
 SINGLE_BOOTSTRAP = "bootstrap, one repeat"
 FINDINGS = ("worse, p < .05", "worse, p < .1", "no difference", "better, p < .1", "better, p < .05")
 NO_REPEATS = "J15 compares systems with repeats, and the scores have one per topic and system"
-
-ABOUT_7 = (
-    "J15 on GOV2 with a central index of .5%: of 100 repeats 3 are worse with p < .05 and 8 with p < .1, 2 better "
-    "with p < .1, and 90 show no difference."
-)
-ABOUT_4 = (
-    "J15 crosses the deterministic system with the repeats, so that their variance is lost: with few repeats false "
-    "alarms double. Its degrees of freedom are the observations less one."
-)
-ABOUT_10 = (
-    "J15 reads a lower curve as more power. That is right only for tests that control the false-alarm rate; the t-test "
-    "of one repeat and the crossed mixed model do not where repeats vary. The unified test does."
-)
-ABOUT_12 = (
-    "Intervals: 95% highest posterior density. 'No worse' is an interval above −δ (dashed, with 0), as J15 decides; "
-    "its effect sizes at a rate of .1% are .52 for nDCG@10 and .41 for P@10."
-)
-ABOUT_13 = "The last system is compared with itself: the first half of its repeats against the second."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -486,69 +468,27 @@ class J15(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: RepeatedScores) -> Iterator[Exhibit]:
         """Draw Figures 2 to 4 and 6 to 13."""
-        form = Form(
-            x="mu",
-            y="share",
-            titles=("mean of the repeats", "share significant"),
-            series="sigma",
-            rules=(0.05,),
-        )
-        title = "single repeats called different from a deterministic system, by the distribution of repeats"
-        yield Exhibit("Figure 2", title, frames["figure_2"], form=form)
-        form = Form(
-            x="topics", y="difference", titles=("topics", "difference"), band=("lower", "upper"), rules=(0.0,)
-        )
-        yield Exhibit(
-            "Figure 3", "95% interval of two equal systems by topics", frames["figure_3"], form=form
-        )
-        p_titles = ("p-value, mixed model", "p-value, bootstrap")
-        form = Form(x=MIXED, y=BOOTSTRAP, titles=p_titles, mark="point")
-        yield Exhibit(
-            "Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form
-        )
+        for number in (2, 3, 4):
+            yield self.show(f"Figure {number}", frames[f"figure_{number}"])
         if "figure_6" not in frames:
             return
         # Figures 6 to 13, from the repeats
-        baseline = source.baseline
-        form = Form(x="system", y="mean", titles=("system", "mean score"), series="kind", mark="point")
-        yield Exhibit("Figure 6", "means of every repeat", frames["figure_6"], form=form)
-        form = Form(x="system", y="instances", titles=("system", "repeats"), series="finding", mark="bar")
-        title = f"what t-tests of single repeats find against {baseline}"
-        yield Exhibit("Figure 7", title, frames["figure_7"], (ABOUT_7,), form)
-        form = Form(x="position", y="median", titles=(f"topic, by its score of {baseline}", "score"), panel="system",
-                    band=("least", "most"), mark="point")  # fmt: skip
-        title = "scores of each topic over repeats: median, least and most"
-        yield Exhibit("Figure 8", title, frames["figure_8"], form=form)
+        words = {"baseline": source.baseline}
+        for number in (6, 7, 8):
+            yield self.show(f"Figure {number}", frames[f"figure_{number}"], words=words)
         pools = frames["pools"]
         long = pools.melt(id_vars=["system", "size", "pool"], var_name="test", value_name="p")
-        nine = long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True)
-        form = Form(x="size", y="p", titles=("repeats in the pool", "p-value"), panel="system", series="test",
-                    mark="point", rules=(0.05,))  # fmt: skip
-        yield Exhibit("Figure 9", "p-values from random pools of repeats, both tests of J15", nine, form=form)
+        yield self.show("Figure 9", long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True))
         curves = []
         for test, part in long.groupby("test", sort=False):
             values = np.sort(part["p"].to_numpy())[::-1]
             share = (np.arange(values.size) + 0.5) / values.size
             curves.append(pd.DataFrame({"test": test, "share": share, "p": values}))
-        form = Form(
-            x="share", y="p", titles=("share of comparisons", "p-value"), series="test", rules=(0.05,)
-        )
-        ten = join_rows(curves)
-        yield Exhibit("Figure 10", "p-values of all comparisons in descending order", ten, (ABOUT_10,), form)
-        titles = ("p-value, mixed model", "p-value, bootstrap")
-        form = Form(x=MIXED, y=BOOTSTRAP, titles=titles, series="system", mark="point")
-        yield Exhibit("Figure 11", "both tests of J15 on the same pools", pools, form=form)
-        rules = (0.0, -self.margin)
-        form = Form(x="system", y="difference", titles=("system", f"difference from {baseline}"),
-                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
-        yield Exhibit("Figure 12", f"difference from {baseline}", frames["figure_12"], (ABOUT_12,), form)
-        if frames["figure_13"].empty:
-            return
-        form = Form(x="system", y="difference", titles=("system", "difference from the last system"),
-                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
-        yield Exhibit(
-            "Figure 13", "two systems with repeats compared", frames["figure_13"], (ABOUT_13,), form
-        )
+        yield self.show("Figure 10", join_rows(curves))
+        yield self.show("Figure 11", pools)
+        for number in (12, 13):
+            if len(frame := frames[f"figure_{number}"]):
+                yield self.show(f"Figure {number}", frame, words=words, rules=(0.0, -self.margin))
 
 
 def j15(data: Any = None, baseline: str | None = None, **choices: Any) -> Replication:

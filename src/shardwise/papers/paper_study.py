@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.errors import InputError
 from shardwise.papers.claims import FAILS, HOLDS, LEVEL, UNDECIDED, UNKNOWN
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape
+from shardwise.papers.exhibit import Exhibit, Frames, Replication
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -49,17 +49,6 @@ SIMULATIONS = "simulations"
 """Column of J15's claims that need no scores."""
 STANDARD_ERRORS = 4.0
 """Largest difference that is planted, in standard errors of a pair on the whole collection."""
-
-ABOUT_POOLED = (
-    "Over collections: in at least how many a claim holds, and in how many it fails, with 95% confidence for both "
-    "statements together, whatever the collections have in common (partial conjunction, Benjamini & Heller 2008)."
-)
-ABOUT_RATES = (
-    "False alarms: simulated tables like these scores with at least one false difference (methods that control the "
-    "family-wise error), or the share of false ones among the differences found (BH), in the worst scenario; the "
-    "target is 5%. Power: share of planted differences that are found, the same at all numbers of shards. ! marks "
-    "approaches with significantly more than 5%: their power does not count."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,17 +187,12 @@ class Study(PaperExperiment):
             printed = str(rows["in_print"].iloc[0])
             further.append({**key, "collection": "over collections", "answer": count_collections(rows)})
             further.append({**key, "collection": "in print", "answer": printed})
-        shape = Shape(rows=("paper", "claim"), columns=("collection",), values=("answer",))
         summary = pd.concat([verdicts, pd.DataFrame(further)], ignore_index=True)
-        title = "verdicts for new topics; in brackets the splits that agree"
-        yield Exhibit("Claims", title, verdicts, (ABOUT_POOLED,), shape=shape, summary=summary)
-        approaches = frames["approaches"]
-        for aim, part in approaches.groupby("aim", sort=False):
+        yield self.show("Claims", verdicts, summary=summary)
+        for aim, part in frames["approaches"].groupby("aim", sort=False):
             cells = part.assign(cell=[_tell_rates(row) for row in part.to_dict("records")])
-            shape = Shape(rows=("collection", "approach"), columns=("on",), values=("cell",))
-            notes = (ABOUT_RATES, *choose_approaches(part))
-            title = f"false alarms / power for {aim}"
-            yield Exhibit(f"Approaches, {aim}", title, part, notes, shape=shape, summary=cells)
+            notes = choose_approaches(part)
+            yield self.show("Approaches, {aim}", part, notes, words={"aim": aim}, summary=cells)
 
 
 def study(data: Any, **choices: Any) -> Replication:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -57,11 +57,6 @@ ABOUT_TASKS = (
     "brackets are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for "
     "Tables 3(a2) and 5, adhoc/web for Table 6, diversity/web for Table 7. They are sizes to hold ours against, "
     "not targets."
-)
-ABOUT_METHOD = (
-    "Topics are counted as S14's spreadsheet does. From the printed variances that gives 638 of the 639 printed cells "
-    "of Tables 4 to 7 (the other prints 894 where the formula gives 896), and all of Table 8 with the two cells that "
-    "it could not compute: 374 and 393 for nERR at width .10."
 )
 
 
@@ -105,7 +100,7 @@ class S14(PaperExperiment):
             )
         sources = {name: gather_scores(each, ()) for name, each in given.items()}
         tables = {name: source.scores for name, source in sources.items()}
-        _refuse_constant(tables.values())
+        _refuse_constant(list(tables.values()))
         notes = tuple(note for source in sources.values() for note in source.notes)
         return PaperData(next(iter(tables.values())), None, notes, tables)
 
@@ -227,61 +222,25 @@ class S14(PaperExperiment):
         pooled = pool_rows(variances)
         two_way = pooled[pooled["method"] == "two-way"]
         by_task = {task: list_variances(two_way, task) for task in dict.fromkeys(pooled["task"])}
-        shape = Shape(
-            rows=("task", "collection", "systems", "topics"), columns=("measure",), values=("variance",)
-        )
-        table_3 = build_table_3(variances, two_way)
-        notes = (ABOUT_TASKS, ABOUT_METHOD) if source.collection is not None else (ABOUT_METHOD,)
-        yield Exhibit("Table 3", "variances by two-way analysis of variance", table_3, notes, shape=shape)
+        notes = (ABOUT_TASKS,) if source.collection is not None else ()
+        yield self.show("Table 3", build_table_3(variances, two_way), notes)
         for task, estimates in by_task.items():
             topics = _stack_table(
                 sw.planning.design_table(estimates, method=self.method), ["power", "measure"]
             )
             for number in TABLES[task]:
-                keys = ["systems", "alpha", "min_diff", "power", "measure"]
-                frame = join_printed(topics, read_printed("s14-tables-4-7", table=number), keys, self.tag)
-                printed = PRINTED_TASKS[number]
-                title = f"topics needed to find a range between systems ({task}), beside {printed}"
-                shape = Shape(
-                    rows=("systems", "alpha", "min_diff"), columns=("power", "measure"), values=("topics",)
-                )
-                yield Exhibit(f"Table {number}", title, frame, shape=shape)
-        shape = Shape(rows=("task", "width"), columns=("measure",), values=("topics",))
-        yield Exhibit(
-            "Table 8", "topics needed for intervals of a width, at .05", build_table_8(by_task), shape=shape
-        )
+                words = {"number": number, "task": task, "printed_task": PRINTED_TASKS[number]}
+                yield self.show("Table {number}", topics, words=words, like={"table": number})
+        yield self.show("Table 8", build_table_8(by_task))
         pools = frames.get("pools")
         if pools is not None:
-            nine = join_printed(pools, read_printed("s14-table-9"), ["depth", "measure"], self.tag)
-            shape = Shape(rows=("depth", "judged"), columns=("measure",), values=("variance", "topics_power"))
-            note = "Pooled documents that nobody judged count as not relevant. Print has 731 to 96 judged."
-            title = (
-                "judgments per topic and variances by pool depth, and topics for a range of .15 (10 systems)"
-            )
-            nine["judged"] = nine["judged"].round().astype(int)
-            yield Exhibit("Table 9", title, nine, (note,), shape=shape)
-        yield from self._draw_figures(pooled, by_task, pools)
-
-    def _draw_figures(
-        self, pooled: pd.DataFrame, by_task: Mapping[str, Mapping[str, float]], pools: pd.DataFrame | None
-    ) -> Iterator[Exhibit]:
-        """Draw variances, topics against systems, reach, and topics against judgments."""
-        form = Form(
-            x="measure",
-            y="variance",
-            titles=("measure", "variance"),
-            series="method",
-            panel="task",
-            mark="point",
-        )
-        yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
+            yield self.show("Table 9", pools.assign(judged=pools["judged"].round().astype(int)))
+        yield self.show("Figure 1", pooled)
         curves = [
             sw.planning.design_curve(estimates, systems=SYSTEMS, method=self.method).assign(task=task)
             for task, estimates in by_task.items()
         ]
-        form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
-        title = "topics needed against the number of systems, range .10, level .05, power .8"
-        yield Exhibit("Figure 2", title, join_rows(curves), form=form)
+        yield self.show("Figure 2", join_rows(curves))
         reach = []
         for task, estimates in by_task.items():
             # the paper draws the measure with the smallest variance of a task
@@ -290,23 +249,13 @@ class S14(PaperExperiment):
                 {steadiest: estimates[steadiest]}, topics=REACH, method=self.method
             )
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
-        form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
-        title = "what a number of topics can reach, steadiest measure: detectable range, width of an interval"
-        yield Exhibit("Figure 3", title, join_rows(reach), form=form)
+        yield self.show("Figure 3", join_rows(reach))
         if pools is not None:
             each = [
                 pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
                 for goal in ("power", "interval")
             ]
-            form = Form(
-                x="judged",
-                y="topics",
-                titles=("judged documents per topic", "topics"),
-                series="measure",
-                panel="goal",
-            )
-            title = "topics needed against judgments per topic"
-            yield Exhibit("Figure 4", title, join_rows(each), form=form)
+            yield self.show("Figure 4", join_rows(each))
 
 
 def s14(data: Any, **choices: Any) -> Replication:
@@ -328,18 +277,12 @@ def s14(data: Any, **choices: Any) -> Replication:
     return replicate_paper(S14, data, **choices)
 
 
-def _refuse_constant(tables: Iterable[xr.Dataset]) -> None:
-    """Refuse tables whose scores of a measure vary so little that no number of topics can be planned."""
-    largest: dict[str, float] = {}
-    for table in tables:
-        for name, values in table.data_vars.items():
-            estimate = sw.planning.variance(values, TWO_WAY).sigma_sq
-            largest[str(name)] = max(largest.get(str(name), 0.0), estimate)
-    for name, estimate in largest.items():
-        if estimate == 0.0:
-            raise InputError(
-                f"the systems differ by the same {name} on every topic", remedy="leave that measure out"
-            )
+def _refuse_constant(tables: Sequence[xr.Dataset]) -> None:
+    """Refuse tables in which all scores of a measure are the same, so that no number of topics can be planned."""
+    varying = {str(name) for table in tables for name, y in table.data_vars.items() if y.min() < y.max()}
+    for name in (str(name) for table in tables for name in table.data_vars):
+        if name not in varying:
+            raise InputError(f"all scores of {name} are the same", remedy="leave that measure out")
 
 
 def vary_topics(y: Floats, weights: Floats) -> dict[str, Floats]:
@@ -528,7 +471,7 @@ def count_for_range(
 def compare_many(figures: Figures) -> Parts:
     """Return the topics that AP and nERR need for a range of .10 among 200 systems, in units of those of Q."""
     needed = count_for_range(figures, SHALLOW, ADHOC, 0.1, 200)
-    return {f"{name} against Q": needed[name] / needed["Q"] for name in ("AP", "nERR")}
+    return {f"{name} against Q": divide(needed[name], needed["Q"]) for name in ("AP", "nERR")}
 
 
 def _list_depths(figures: Figures) -> list[int]:
@@ -541,7 +484,9 @@ def _list_depths(figures: Figures) -> list[int]:
 def raise_pools(figures: Figures) -> Parts:
     """Return the variance of AP with the shallowest pool in units of that with the deepest."""
     first, *_, last = _list_depths(figures)
-    return {f"AP, depth {first} against {last}": figures["pool", first, "AP"] / figures["pool", last, "AP"]}
+    return {
+        f"AP, depth {first} against {last}": divide(figures["pool", first, "AP"], figures["pool", last, "AP"])
+    }
 
 
 def save_judgments(figures: Figures) -> Parts:
@@ -551,13 +496,15 @@ def save_judgments(figures: Figures) -> Parts:
         depth: _plan(figures["pool", depth, "AP"], GOAL, 10) * figures["judged", depth]
         for depth in (first, last)
     }
-    return {f"AP, depth {last} against {first}": cost[last] / cost[first]}
+    return {f"AP, depth {last} against {first}": divide(cost[last], cost[first])}
 
 
 def double_at_all_depths(figures: Figures) -> Parts:
     """Return the variance of nERR in units of the others at every pool depth."""
     return {
-        f"depth {depth}: nERR against {name}": figures["pool", depth, "nERR"] / figures["pool", depth, name]
+        f"depth {depth}: nERR against {name}": divide(
+            figures["pool", depth, "nERR"], figures["pool", depth, name]
+        )
         for depth in _list_depths(figures)
         for name in ADHOC[:3]
     }

@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -56,22 +56,6 @@ EXTREME = 5e-7
 """p-values that round to 0 to six decimals (V17 §4)."""
 MOST_LEFT_OUT = 0.2
 """Share of the topics; numbers of parts that leave more out have no verdicts."""
-
-ABOUT_TESTS = (
-    "V17's t-test is called paired, but its counts are those of an unpaired one: 409 and 310 of TREC-3's AP, 4164 and "
-    "3437 of TREC-8's AP, 4317 and 3695 of its P@10 come out exactly. Its randomization test is one-sided, for the run "
-    "with the better mean. Rows of parts apply to exactly these topics, rows of tests to new topics like these: more "
-    "pairs is not more power."
-)
-ABOUT_WIDTHS = (
-    "Width: a share αk/(2N) is dropped at either end, as V17 describes it. Width_percent: that many percent, as in the "
-    "code of Faggioli & Ferro, whose widths are near those that V17 printed. Min and max need --resamples."
-)
-ABOUT_RELATED = (
-    "V17 §6 found that a model of related runs alone (within) misses pairs that a model of all runs (across) finds, "
-    "and hardly ever the reverse. Lost: pairs that only across finds; gained: pairs that only the row finds. Confined: "
-    "a model of all runs with the correction confined to related pairs."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,82 +327,49 @@ class V17(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 6 and draw Figures 2 to 7."""
-        like = choose_collection(source.scores)
+        like = {"collection": choose_collection(source.scores)}
         has_parts = "widths" in frames
         sizes = ("width_percent", "least", "largest") if self.n_resamples is not None else ("width_percent",)
         if has_parts:
-            printed = read_printed("v17-table-3", collection=like)
+            printed = read_printed("v17-table-3", **like)
             printed = printed.assign(width_percent=printed["width"])
             three = join_printed(frames["widths"], printed, ["measure", "shards", "model"], self.tag)
             three = three.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
             first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
-            shape = Shape(rows=("measure",), columns=("model",), values=("width", *sizes))
-            yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, shape=shape)
+            yield self.show("Table 1", first, values=("width", *sizes))
         keys = ["measure", "test", "alpha"]
-        four = join_printed(frames["counts"], read_counts("v17-table-4", like), keys, self.tag)
+        four = join_printed(frames["counts"], read_counts("v17-table-4", **like), keys, self.tag)
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
-        shape = Shape(rows=("measure", "test"), values=("pairs", "share"))
-        two = two.sort_values("measure", kind="stable", ignore_index=True)
-        yield Exhibit("Table 2", "significant pairs at .05 by three tests", two, shape=shape)
+        yield self.show("Table 2", two.sort_values("measure", kind="stable", ignore_index=True))
         if has_parts:
             left_out = describe_left_out(frames, source.topics)
-            shape = Shape(rows=("measure", "shards"), columns=("model",), values=("width", *sizes))
-            title = "interval widths by number of parts"
-            yield Exhibit("Table 3", title, three, (ABOUT_WIDTHS, *left_out), shape=shape)
-        shape = Shape(rows=("test",), columns=("measure", "alpha"), values=("pairs",))
-        yield Exhibit("Table 4", "significant pairs by each test", four, (ABOUT_TESTS,), shape=shape)
+            yield self.show("Table 3", three, left_out, values=("width", *sizes))
+        yield self.show("Table 4", four)
         if not has_parts:
             return
         keys = ["measure", "splits", "alpha"]
-        five = join_printed(frames["divided"], read_counts("v17-table-5", like), keys, self.tag)
-        shape = Shape(rows=("splits",), columns=("measure", "alpha"), values=("pairs",))
-        yield Exhibit("Table 5", "pairs by how the splits are divided over them", five, shape=shape)
+        five = join_printed(frames["divided"], read_counts("v17-table-5", **like), keys, self.tag)
+        yield self.show("Table 5", five)
         if "related" in frames:
-            printed = read_printed("v17-table-6", collection=like)
-            six = join_printed(frames["related"], printed, ["condition"], self.tag)
-            values = (*MODELS, "related_pairs", "same", "lost", "gained")
-            shape = Shape(rows=("condition",), values=values)
-            title = "related runs by a model of all runs (across) or of their own (within)"
-            yield Exhibit("Table 6", title, six, (ABOUT_RELATED,), shape=shape)
+            yield self.show("Table 6", frames["related"], like=like)
         # Figures 2 to 6, and Figure 7 summed up
-        three = frames["effects"][frames["effects"]["shards"] == 3]
-        form = Form(
-            x="rank", y="estimate", band=("lower", "upper"), titles=("system, best first", "system effect"),
-            panel="measure", series="model", rules=(0.0,),
-        )  # fmt: skip
-        title = "intervals of the system effects without (MD2) and with (MD3) interactions, 3 parts"
-        yield Exhibit("Figure 2", title, three, form=form)
-        densities = frames["densities"][frames["densities"]["shards"] == 3]
-        form = Form(
-            x="value", y="density", titles=("system effect", "density"), series="system", panel="measure"
-        )
-        yield Exhibit(
-            "Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form
-        )
-        yield draw_by_tests(
-            "Figure 4", frames["decisions"], source.scores, (T_TEST, RANDOMIZATION, "3 parts")
-        )
-        yield draw_by_tests(
-            "Figure 5", frames["decisions"], source.scores, (RANDOMIZATION, "2 parts", "3 parts")
-        )
-        form = Form(
-            x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point"
-        )
+        for label, name in (("Figure 2", "effects"), ("Figure 3", "densities")):
+            yield self.show(label, frames[name][frames[name]["shards"] == 3])
+        for label, names in (("Figure 4", tests), ("Figure 5", [RANDOMIZATION, "2 parts", "3 parts"])):
+            pairs = list_by_tests(frames["decisions"], source.scores, names)
+            yield self.show(label, pairs, words={"tests": ", ".join(names)})
         squares = frames["squares"].sort_values(
             "splits", key=lambda column: column.map(lambda text: int(text.split(":")[0])), kind="stable"
         )
-        title = "pairs that the splits are divided over, by splits against the others"
-        yield Exhibit("Figure 6", title, squares, form=form)
+        yield self.show("Figure 6", squares)
         final = frames["final"]
         rows = [
             {"measure": measure, "pairs": len(part), "different": int(part["differ"].sum()),
              "largest p of a different pair": float(part.loc[part["differ"], "p_adjusted"].max())}
             for measure, part in final.groupby("measure", sort=False)
         ]  # fmt: skip
-        shape = Shape(rows=("measure",), values=("pairs", "different", "largest p of a different pair"))
-        title = f"multiple-partition inference: pairs that all {self.n_splits} splits call different at .05"
-        yield Exhibit("Figure 7", title, final, shape=shape, summary=pd.DataFrame(rows))
+        yield self.show("Figure 7", final, words={"splits": self.n_splits}, summary=pd.DataFrame(rows))
 
 
 def v17(data: Any, **choices: Any) -> Replication:
@@ -570,8 +521,8 @@ def list_decisions(measure: str, test: str, pairs: sw.Comparisons) -> pd.DataFra
     return frame.assign(measure=measure, test=test).reset_index(drop=True)
 
 
-def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> Exhibit:
-    """Draw pairs by which tests find them, at the ranks of the two runs by their means."""
+def list_by_tests(decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> pd.DataFrame:
+    """Return pairs by which tests find them, with the ranks of the two runs by their means."""
     frames = []
     for measure, values in scores.data_vars.items():
         order = values.mean("topic").to_series().rank(ascending=False, method="first")
@@ -583,12 +534,7 @@ def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests
         frame = frame[frame["tests"] != " + ".join(tests)]
         better, worse = (frame[name].map(order).astype(int) for name in ("a", "b"))
         frames.append(frame.assign(measure=str(measure), rank=better, other=worse))
-    form = Form(
-        x="rank", y="other", titles=("better run", "worse run"), series="tests", panel="measure", mark="point"
-    )
-    note = "Pairs that all of these tests find are left out; pairs that none finds are blank."
-    title = f"pairs by the tests that find them: {', '.join(tests)}"
-    return Exhibit(label, title, join_rows(frames), (note,), form)
+    return join_rows(frames)
 
 
 # Claims
