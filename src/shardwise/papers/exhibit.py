@@ -199,6 +199,8 @@ class Replication:
         One for each claim.
     is_own : bool
         Whether the data have the sizes of a collection of the paper, whose cells may equal print.
+    answer : str
+        First line, where there are no verdicts to count.
     """
 
     paper: str
@@ -208,6 +210,7 @@ class Replication:
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
     is_own: bool = False
+    answer: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:

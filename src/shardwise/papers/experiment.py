@@ -90,11 +90,17 @@ class PaperData:
         return int(self.scores.sizes["topic"])
 
     @property
+    def sizes(self) -> frozenset[tuple[int, int]]:
+        """Systems and topics of each collection or table."""
+        named = list(self.named.values()) or [self.scores]
+        runs = [(len(each.systems), len(each.topics)) for each in named if isinstance(each, sw.Collection)]
+        tables = [each.sizes for each in named if not isinstance(each, sw.Collection)]
+        return frozenset([*runs, *((int(n.get("system", 0)), int(n.get("topic", 2))) for n in tables)])
+
+    @property
     def units(self) -> int:
         """Number of topics that verdicts resample; the least of several collections, 2 where there are none."""
-        tables = [each for each in self.named.values() if isinstance(each, xr.Dataset)] or [self.scores]
-        sizes = [len(each.topics) for each in self.named.values() if isinstance(each, sw.Collection)]
-        return min(sizes or [int(each.sizes.get("topic", 2)) for each in tables])
+        return min(topics for _, topics in self.sizes)
 
     @property
     def description(self) -> str:
@@ -203,6 +209,21 @@ class PaperExperiment:
             In the order of the paper.
         """
         raise NotImplementedError
+
+    def answer(self, frames: Frames) -> str:
+        """Return the first line of a page without verdicts to count.
+
+        Parameters
+        ----------
+        frames : dict of DataFrame
+            Rows of all steps.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        return ""
 
     def show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
         """Return a table or figure of this paper, laid out as ``exhibits.toml`` says; see `make_exhibit`."""
@@ -357,13 +378,9 @@ class PaperExperiment:
         facts = {"data": source.description, **self.list_facts(source)}
         if absence := self.explain_absence(source):
             facts["not made"] = absence
-        tables = [source.scores, *(each for each in source.named.values() if isinstance(each, xr.Dataset))]
-        sizes = {(each.sizes.get("system", 0), each.sizes.get("topic", 0)) for each in tables}
-        sizes |= {
-            (len(c.systems), len(c.topics)) for c in source.named.values() if isinstance(c, sw.Collection)
-        }
-        is_own = bool(sizes & self.own_sizes)
-        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts, is_own)
+        is_own = bool(source.sizes & self.own_sizes)
+        answer = self.answer(frames)
+        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts, is_own, answer)
 
     def _make_key(self, source: PaperData) -> str:
         """Return one word for paper, version, options and data, under which finished steps are kept."""

@@ -29,7 +29,15 @@ from shardwise.papers.experiment import (
     join_rows,
     replicate_paper,
 )
-from shardwise.papers.shard_fits import HSD, ModelFits, correlate_ranks, find_cuts, fit_models, measure_sem
+from shardwise.papers.shard_fits import (
+    HSD,
+    ModelFits,
+    correlate_ranks,
+    find_cuts,
+    fit_models,
+    measure_sem,
+    read_tables,
+)
 from shardwise.stats import studentized_range
 from shardwise.stats.student import student_critical
 
@@ -154,7 +162,7 @@ class F19(PaperExperiment):
                 ):
                     continue
                 filled = sw.fill_undefined(scores[measure], self.fill)
-                tables = filled.transpose("split", "topic", "system", "shard").to_numpy()[:, kept]
+                tables = read_tables(filled)[:, kept]
                 fits = fit_models(tables, weights, MODELS)
                 figures["tau", measure, count] = correlate_ranks(fits.means, reference[measure])
                 if measure == first:

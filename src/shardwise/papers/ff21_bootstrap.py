@@ -25,7 +25,7 @@ from shardwise.papers.experiment import (
     replicate_paper,
     score_covered,
 )
-from shardwise.papers.shard_fits import Rule, compare_splits, find_cuts, fit_models, read_signs
+from shardwise.papers.shard_fits import Rule, compare_splits, find_cuts, fit_models, read_signs, read_tables
 
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
@@ -220,7 +220,7 @@ class FF21(PaperExperiment):
         scores = self._score_even(source, METHODS_SHARDS, splits)
         models = MODELS if "shard" in scores.dims else (WHOLE,)
         weights = self.resample_topics(scores.sizes["topic"])
-        fits = fit_models(_read_tables(sw.fill_undefined(scores, "zero")), weights, models)
+        fits = fit_models(read_tables(sw.fill_undefined(scores, "zero")), weights, models)
         rules = self._set_level(RULES)
         keys = [(model, rule) for model in models for rule in rules.values()]
         pairs, cuts = find_cuts(fits, keys)
@@ -258,7 +258,7 @@ class FF21(PaperExperiment):
             scores, _ = score_covered(source.collection, shards, self.measures, "even", jobs=self.jobs, **how)
             weights = self.resample_topics(scores.sizes["topic"])
             for measure, values in scores.data_vars.items():
-                fits = fit_models(_read_tables(values), weights, (WITHOUT, WITH))
+                fits = fit_models(read_tables(values), weights, (WITHOUT, WITH))
                 keys = [(model, rule) for model in (WITHOUT, WITH) for rule in tails.values()]
                 pairs = find_cuts(fits, keys)[0]
                 for model, rule in keys:
@@ -273,7 +273,7 @@ class FF21(PaperExperiment):
         keys = [(model, rule) for model in MODELS[1:] for rule in rules.values()]
         signs: dict[tuple[str, str, str], list[Any]] = {}
         for fill in FILLS:
-            fits = fit_models(_read_tables(sw.fill_undefined(scores, fill)), weights, MODELS[1:])
+            fits = fit_models(read_tables(sw.fill_undefined(scores, fill)), weights, MODELS[1:])
             cuts = find_cuts(fits, keys)[1]
             for model in MODELS[1:]:
                 for name, rule in rules.items():
@@ -378,12 +378,6 @@ def ff21(data: Any, **choices: Any) -> Replication:
     return replicate_paper(FF21, data, **choices)
 
 
-def _read_tables(scores: xr.DataArray) -> Floats:
-    """Return scores as (splits, topics, systems, shards), with one shard where there are none."""
-    values = scores if "shard" in scores.dims else scores.expand_dims("shard")
-    return np.asarray(values.transpose("split", "topic", "system", "shard").to_numpy(), np.float64)
-
-
 def measure_extent(fit: Any, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
     """Return the mean, least and largest width of the systems' intervals."""
     frame = fit.intervals(1.0 - alpha, tails=tails, trim=trim)
@@ -440,30 +434,14 @@ def weigh_correction(figures: Figures) -> Parts:
     }
 
 
-def list_paa(figures: Figures) -> Parts:
-    """Return PAA of every approach and model."""
-    return {
-        f"{model}, {approach}": figures["PAA", model, approach]
-        for model in MODELS
-        for approach in (BOOT, T_BH, HSD)
-    }
+def list_figures(figures: Figures, name: str) -> Parts:
+    """Return a figure of every model and approach."""
+    return {f"{model}, {rule}": figures[name, model, rule] for model in MODELS for rule in RULES}
 
 
 def spread_paa(figures: Figures) -> Parts:
     """Return how far the approaches' PAA lie apart, by model."""
-    return {
-        model: np.ptp([figures["PAA", model, approach] for approach in (BOOT, T_BH, HSD)], axis=0)
-        for model in MODELS
-    }
-
-
-def oppose_splits(figures: Figures) -> Parts:
-    """Return in how many pairs splits prefer different systems significantly."""
-    return {
-        f"{model}, {approach}": figures["AD", model, approach]
-        for model in MODELS
-        for approach in (BOOT, T_BH, HSD)
-    }
+    return {model: np.ptp([figures["PAA", model, rule] for rule in RULES], axis=0) for model in MODELS}
 
 
 def change_by_fill(figures: Figures) -> Parts:
@@ -529,12 +507,12 @@ FF21.claims = make_claims(
         "bANOVA finds most": partial(_compare_steps, ladder=(HSD, T_BH, BOOT), name="pairs"),
         "larger models find more": partial(_compare_models, name="pairs", steps=STEPS),
         "correction outweighs bootstrap": weigh_correction,
-        "PAA high": list_paa,
+        "PAA high": partial(list_figures, name="PAA"),
         "PAA alike": spread_paa,
         "PAA rises with the model": partial(_compare_models, name="PAA", steps=((MODELS[0], MODELS[-1]),)),
         "HSD steadiest": partial(_compare_steps, ladder=(BOOT, T_BH, HSD), name="PPA"),
         "PPA falls with the model": partial(_compare_models, name="PPA", steps=STEPS, sign=-1.0),
-        "no active disagreement": oppose_splits,
+        "no active disagreement": partial(list_figures, name="AD"),
         "MD6 independent of fills": change_by_fill,
         "bootstrap depends less on fills": depend_on_fill,
         "disagreement grows with the fill": grow_with_fill,

@@ -25,7 +25,7 @@ from shardwise.papers.experiment import (
     gather_several,
     replicate_paper,
 )
-from shardwise.papers.shard_fits import HSD, find_cuts, fit_models
+from shardwise.papers.shard_fits import HSD, find_cuts, fit_models, read_tables
 from shardwise.stats.student import student_critical
 
 THIRDS = ("fewest", "middle", "most")
@@ -141,12 +141,8 @@ class OpenQuestions(PaperExperiment):
             for way, table in (("alike", scores.mean("shard")), ("by size", (scores * weights).sum("shard"))):
                 tau = sw.rankings.kendall_tau(table.mean(("split", "topic")).to_series(), means)
                 pair_count = pairs if way == "alike" else np.nan
-                yield {
-                    "shards": ":".join(map(str, shares)),
-                    "counted": way,
-                    "tau": tau,
-                    "pairs_these": pair_count,
-                }
+                key = {"shards": ":".join(map(str, shares)), "counted": way}
+                yield {**key, "tau": tau, "pairs_these": pair_count}
 
     def _vary_runs(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
         """Refit MD6 to random subsets of the runs (V17 §7)."""
@@ -183,8 +179,7 @@ class OpenQuestions(PaperExperiment):
 
     def _read_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> Floats:
         """Return scores on the splits of verdicts, (splits, topics, systems, shards)."""
-        scores = self._score_shards(runs, shards, n_splits=self.claim_splits, **how)
-        return np.asarray(scores.transpose("split", "topic", "system", "shard").to_numpy())
+        return read_tables(self._score_shards(runs, shards, n_splits=self.claim_splits, **how))
 
     def _thin_figures(self, figures: Figures, name: str, runs: sw.Collection, weights: Floats) -> None:
         """Add pairs found for new topics by t-tests with half the judgments, and with half the topics."""

@@ -177,6 +177,19 @@ class Study(PaperExperiment):
         part = part.sel(topic=whole["topic"], system=whole["system"])
         return sw.fill_undefined(part.transpose("topic", "system", "shard"), "zero")
 
+    def answer(self, frames: Frames) -> str:
+        """Count the claims that hold or fail in more than half of the collections where they can be judged."""
+        known = frames["verdicts"].query("verdict != @UNKNOWN and collection != @SIMULATIONS")
+        counts = {"holds": 0, "fails": 0}
+        claims = known.groupby(["paper", "claim"])
+        for _, rows in claims:
+            for word in counts:
+                counts[word] += 2 * count_surely(rows[f"p_{word}"].tolist()) > len(rows)
+        return (
+            f"Of {len(claims)} claims judged on {known['collection'].nunique()} collections, {counts['holds']} hold "
+            f"in more than half of their collections and {counts['fails']} fail (95% confidence each)."
+        )
+
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out the matrix of claims and the tables of approaches, with what follows from them."""
         verdicts = frames["verdicts"]

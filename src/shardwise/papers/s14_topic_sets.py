@@ -136,12 +136,9 @@ class S14(PaperExperiment):
         self, name: str, runs: sw.Collection, tasks: Mapping[str, Mapping[str, str]]
     ) -> dict[str, Rows]:
         """Estimate the variances of one collection in every task (Table 3, Figure 1)."""
-        tables = {}
-        for task, measures in tasks.items():
-            scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
-            names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
-            tables[task] = drop_topics(scores.rename(names))[0]
-        return estimate_variances(name, tables)
+        return estimate_variances(
+            name, {task: self._score_named(runs, measures) for task, measures in tasks.items()}
+        )
 
     def _study_pools(self, runs: Sequence[sw.Collection], measures: Mapping[str, str]) -> dict[str, Rows]:
         """Estimate variances and costs with shallower pools (Table 9, Figure 4)."""
@@ -160,9 +157,7 @@ class S14(PaperExperiment):
         judged: dict[int, list[float]] = {}
         for each in source.named.values():
             if not isinstance(each, sw.Collection):
-                self._add_variances(
-                    tables, ("variance", DEEP), {str(n): v for n, v in each.data_vars.items()}
-                )
+                self._add_variances(tables, ("variance", DEEP), each)
                 continue
             for task, measures in tasks.items():
                 self._add_variances(tables, ("variance", task), self._score_named(each, measures))
@@ -171,7 +166,7 @@ class S14(PaperExperiment):
                 shallow = each.keep_judgments(np.isin(each.judged_keys, each.pooled_keys(depth)))
                 scores = self._score_named(shallow, tasks[DEEP])
                 self._add_variances(tables, ("pool", depth), scores)
-                topics = next(iter(scores.values())).sizes["topic"]
+                topics = scores.sizes["topic"]
                 judged.setdefault(depth, []).append(len(shallow.qrel_docs) / max(topics, 1))
         for key, parts in tables.items():
             if len(parts) == len(source.named):
@@ -181,20 +176,20 @@ class S14(PaperExperiment):
             figures["judged", depth] = np.full((1 + self.claim_resamples, 1), np.mean(counts))
         return figures
 
-    def _score_named(self, runs: sw.Collection, measures: Mapping[str, str]) -> dict[str, xr.DataArray]:
+    def _score_named(self, runs: sw.Collection, measures: Mapping[str, str]) -> xr.Dataset:
         """Score measures by the paper's names, on the topics that have a score by all."""
         scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
         names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
-        return {str(name): values for name, values in drop_topics(scores.rename(names))[0].data_vars.items()}
+        return drop_topics(scores.rename(names))[0]
 
     def _add_variances(
         self,
         tables: dict[tuple[Any, ...], list[tuple[Floats, int]]],
         key: tuple[Any, ...],
-        scores: Mapping[str, xr.DataArray],
+        scores: xr.Dataset,
     ) -> None:
         """Add the variances of one collection by all methods on resampled topics, with their weights."""
-        for name, values in scores.items():
+        for name, values in scores.data_vars.items():
             y = values.transpose("topic", "system").to_numpy()
             weights = self.resample_topics(len(y))
             sums = vary_topics(y, weights)
@@ -333,26 +328,16 @@ def estimate_variances(name: str, tables: Mapping[str, xr.Dataset]) -> dict[str,
 
 def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
     """Return one row per task, measure and method: variances pooled with weights topics less one (S14 eq. 8)."""
-    rows = []
-    for (task, measure, method), part in variances.groupby(["task", "measure", "method"], sort=False):
-        each = [
-            sw.planning.VarianceEstimate(float(v), int(n), int(m), int(n) - 1, str(method), str(measure))
-            for v, n, m in part[["variance", "topics", "systems"]].to_numpy()
-        ]
-        row = {
-            "task": task,
-            "measure": measure,
-            "method": method,
-            "variance": float(sw.planning.pool_variances(each)),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    weight = variances["topics"] - 1
+    weighted = variances.assign(variance=variances["variance"] * weight, weight=weight)
+    total = weighted.groupby(["task", "measure", "method"], sort=False)[["variance", "weight"]].sum()
+    return (total["variance"] / total["weight"]).rename("variance").reset_index()
 
 
 def list_variances(pooled: pd.DataFrame, task: str) -> dict[str, float]:
     """Return the variance of every measure of a task."""
     rows = pooled[pooled["task"] == task]
-    return {str(name): float(value) for name, value in zip(rows["measure"], rows["variance"], strict=True)}
+    return dict(zip(rows["measure"], rows["variance"], strict=True))
 
 
 def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 from scipy import special
 
 from shardwise.core.arrays import Floats
@@ -102,6 +103,12 @@ class ModelFits:
         """Return the number of systems that do not differ from the best one by HSD."""
         beyond = self.means.max(axis=2) - self.find_difference(model, rule)
         return np.asarray((self.means > beyond[..., None]).sum(axis=2), np.float64)
+
+
+def read_tables(scores: xr.DataArray) -> Floats:
+    """Return scores as (splits, topics, systems, shards), with one shard where there are none."""
+    values = scores if "shard" in scores.dims else scores.expand_dims("shard")
+    return np.asarray(values.transpose("split", "topic", "system", "shard").to_numpy(), np.float64)
 
 
 def fit_models(tables: Floats, weights: Floats, models: Sequence[str]) -> ModelFits:

@@ -230,9 +230,8 @@ class V17(PaperExperiment):
         kept = set(topics)
         runs = source.collection
         for count in sorted({2, 3, *self.shards}) if runs is not None else ():
-            splits = max(self.claim_splits, self.n_splits)
             assert runs is not None, "asked before"
-            scores, _ = self._score_parts(runs, measures, count, splits)
+            scores, _ = self._score_parts(runs, measures, count, max(self.claim_splits, self.n_splits))
             names = set(_name_levels(scores[measures[0]], "topic")) & kept
             if len(names) >= (1.0 - MOST_LEFT_OUT) * len(topics):
                 covered[count], kept = scores, names
@@ -245,12 +244,11 @@ class V17(PaperExperiment):
             for count, scores in covered.items():
                 tables = _read_array(scores[measure], order)
                 fits = fit_models(tables, weights, MODELS)
-                pairs, cuts = find_cuts(
-                    fits, [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
-                )
+                keys = [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
+                pairs, cuts = find_cuts(fits, keys)
                 for model in MODELS:
-                    pair_counts = pairs[model, SHARES[0]]
-                    figures["width", measure, count, model] = fits.trim_width(model, pair_counts)
+                    width = fits.trim_width(model, pairs[model, SHARES[0]])
+                    figures["width", measure, count, model] = width
                 if count > 3:
                     continue
                 name = f"{count} parts"
@@ -267,10 +265,9 @@ class V17(PaperExperiment):
             if covered:
                 figures["opposed", measure, "tests"] = opposed
         if self.sets is not None and 3 in covered:
-            tables = _read_array(covered[3][measures[0]], order)
-            relate_figures(
-                figures, tables, weights, _name_levels(covered[3][measures[0]], "system"), self.sets
-            )
+            first = covered[3][measures[0]]
+            systems = _name_levels(first, "system")
+            relate_figures(figures, _read_array(first, order), weights, systems, self.sets)
         return figures
 
     def _combine_figures(
@@ -284,9 +281,8 @@ class V17(PaperExperiment):
                 signs = read_signs(means[:count], cut[:count])
                 # of all splits together, then without each of them
                 total = np.concatenate([signs.sum(axis=0)[None], signs.sum(axis=0) - signs])
-                active = np.concatenate(
-                    [np.abs(signs).sum(axis=0)[None], np.abs(signs).sum(axis=0) - np.abs(signs)]
-                )
+                found = np.abs(signs)
+                active = np.concatenate([found.sum(axis=0)[None], found.sum(axis=0) - found])
                 sizes = np.array([count, *[count - 1] * count])[:, None]
                 agreed.append((np.abs(total) == sizes).sum(axis=1).astype(float))
                 divided.append(((active > 0) & (active < sizes)).mean(axis=1))
@@ -481,23 +477,16 @@ def relate_figures(
         fits_of_part = fit_models(tables[:, :, places], weights, MODELS)
         own_pairs, own_cuts = find_cuts(fits_of_part, rules)
         for key in rules:
-            widths.setdefault(("across", key[0]), []).extend(
-                [fits.trim_width(key[0], pairs[key])] * len(places)
-            )
-            widths.setdefault(("within", key[0]), []).extend(
-                [fits_of_part.trim_width(key[0], own_pairs[key])] * len(places)
-            )
-        across = np.stack(
-            [read_signs(m[:, places], c) for m, c in zip(fits.means, cuts[rules[1]], strict=True)]
-        )
-        within = np.stack(
-            [read_signs(m, c) for m, c in zip(fits_of_part.means, own_cuts[rules[1]], strict=True)]
-        )
+            for condition, some, found in (("across", fits, pairs), ("within", fits_of_part, own_pairs)):
+                each = [some.trim_width(key[0], found[key])] * len(places)
+                widths.setdefault((condition, key[0]), []).extend(each)
+        across = read_signs(fits.means[:, :, places], cuts[rules[1]])
+        within = read_signs(fits_of_part.means, own_cuts[rules[1]])
         counts["same"] += (across == within).sum(axis=2)
         counts["lost"] += ((across != 0) & (within == 0)).sum(axis=2)
         counts["gained"] += ((across == 0) & (within != 0)).sum(axis=2)
-    for (condition, model), each in widths.items():
-        figures["related width", condition, model] = np.mean(each, axis=0)
+    for (condition, model), several in widths.items():
+        figures["related width", condition, model] = np.mean(several, axis=0)
     for name, decided in counts.items():
         figures["related", name] = decided
 

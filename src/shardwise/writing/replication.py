@@ -87,7 +87,7 @@ def answer_replication(replication: Replication) -> str:
     verdicts = replication.verdicts
     total = len(verdicts)
     if not total:
-        return f"{format_count(len(replication.exhibits), 'table or figure')}."
+        return replication.answer or f"Tables and figures: {len(replication.exhibits)}."
     if all(v.verdict == UNKNOWN for v in verdicts):
         reasons = " and ".join(dict.fromkeys(v.numbers for v in verdicts))
         return f"None of the {total} claims can be checked with these data: {reasons}."
