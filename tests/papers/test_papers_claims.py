@@ -630,6 +630,7 @@ def test_the_measure_of_the_command_line_names_the_scores_of_a_table(data: Path,
     assert cells["printed"].tolist() == [0.3991, 3423, 4833, 7]
 
 
+@pytest.mark.slow
 def test_all_papers_by_one_command(tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     rng = np.random.default_rng(2)
@@ -638,11 +639,17 @@ def test_all_papers_by_one_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text()
     assert "a table of scores has no documents to divide" in page
-    for paper in ("f19", "ff21", "v17", "s14"):
+    for paper in ("f19", "ff21", "v17", "s14", "j15"):
         assert f'href="{paper}/{paper}.html"' in page
         assert (tmp_path / paper / f"{paper}.html").is_file()
     assert "MD1" in (tmp_path / "ff21" / "table-5.csv").read_text()
     assert "J15 compares systems with repeats" in done.stdout.replace("\n", " ")
+    # simulated claims need no repeats
+    simulated = pd.read_csv(tmp_path / "j15" / "claims.csv").set_index("claim")["verdict"]
+    assert simulated["interval narrows with topics"] == HOLDS
+    assert simulated["equal to itself"] == UNKNOWN
+    tables = (tmp_path / "tables.tex").read_text()
+    assert [tables.count(f" of {paper}: ") for paper in ("F19", "FF21", "V17", "S14")] == [1, 1, 2, 3]
 
 
 def test_runs_with_seeds_give_j15(tmp_path: Path) -> None:

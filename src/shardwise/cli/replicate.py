@@ -137,12 +137,15 @@ def replicate_all(options: Options) -> Result:
     """
     replications, refusals = [], {}
     for paper in ALL_PAPERS:
+        choices = list_choices(paper, options)
         try:
             data = _read_data(paper, options)
-            choices = list_choices(paper, options)
             replications.append(_run_paper(paper, data, choices, options, options.out / paper))
         except InputError as error:
             refusals[paper.upper()] = str(error)
+            if paper == "j15" and replications:
+                # its simulations need no data
+                replications.append(_run_paper(paper, None, choices, options, options.out / paper))
     if not replications:
         raise InputError(f"no paper can use these data: {next(iter(refusals.values()))}")
     page = write_overview(replications, refusals)
