@@ -388,9 +388,7 @@ class PaperExperiment:
         digest = hashlib.blake2b(digest_size=8)
         facts = [self.tag, sw.__version__, choices, list(source.named)]
         digest.update(json.dumps(facts, default=str, sort_keys=True).encode())
-        whole: list[Any] = (
-            [source.scores] if source.collection is None else [source.collection, source.scores]
-        )
+        whole: list[Any] = [each for each in (source.collection, source.scores) if each is not None]
         for each in source.named.values() or whole:
             if not isinstance(each, sw.Collection):
                 digest.update(json.dumps(each.to_dict(), default=str).encode("utf-8", "surrogateescape"))
@@ -504,16 +502,19 @@ def refuse_dimensions(scores: xr.Dataset | xr.DataArray, known: Sequence[str]) -
 def drop_topics(scores: xr.Dataset) -> tuple[xr.Dataset, tuple[str, ...]]:
     """Leave out topics that some system lacks in some measure; return a note of them too, if there are any."""
     whole, names = find_whole(scores)
+    notes = describe_gaps(whole, names, "system")
+    return (scores.isel(topic=np.flatnonzero(whole)), notes) if notes else (scores, ())
+
+
+def describe_gaps(whole: Bools, names: Any, noun: str) -> tuple[str, ...]:
+    """Return a note of the topics that are not whole, if there are any; refuse to keep fewer than two."""
     if whole.all():
-        return scores, ()
-    gaps = f"{format_count(int((~whole).sum()), 'topic')} of {names.size}"
+        return ()
+    gaps = f"{int((~whole).sum())} of {format_count(whole.size, 'topic')}"
     if whole.sum() < 2:
-        raise InputError(
-            f"{gaps} lack the score of some system, which leaves {int(whole.sum())}",
-            remedy="leave out the systems with gaps, or complete the table",
-        )
-    note = f"{gaps} lack a score of some system and are left out: {name_topics(names[~whole].tolist())}."
-    return scores.isel(topic=np.flatnonzero(whole)), (note,)
+        problem = f"{gaps} lack the score of some {noun}, which leaves {int(whole.sum())}"
+        raise InputError(problem, remedy=f"leave out the {noun}s with gaps, or complete the table")
+    return (f"{gaps} lack a score of some {noun} and are left out: {name_topics(names[~whole].tolist())}.",)
 
 
 def find_whole(scores: xr.Dataset) -> tuple[Bools, Any]:

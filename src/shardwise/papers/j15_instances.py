@@ -14,7 +14,6 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
-from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.papers.claims import (
     LEVEL,
@@ -32,8 +31,8 @@ from shardwise.papers.experiment import (
     PaperExperiment,
     Rows,
     Step,
+    describe_gaps,
     join_rows,
-    name_topics,
     refuse_dimensions,
     replicate_paper,
 )
@@ -141,17 +140,7 @@ class J15(PaperExperiment):
             for name, y in zip(names.tolist(), table.to_numpy(), strict=True)
         }
         kept = np.all([np.isfinite(y).all(axis=0) for y in values.values()], axis=0)
-        notes: tuple[str, ...] = ()
-        if not kept.all():
-            gaps = f"{int((~kept).sum())} of {format_count(kept.size, 'topic')}"
-            if kept.sum() < 2:
-                raise InputError(
-                    f"{gaps} lack the score of some repeat, which leaves {int(kept.sum())}",
-                    remedy="leave out the repeats with gaps",
-                )
-            notes = (
-                f"{gaps} lack a score of some repeat and are left out: {name_topics(topics[~kept].tolist())}.",
-            )
+        notes = describe_gaps(kept, topics, "repeat")
         values = {name: drop_copies(y[:, kept]) for name, y in values.items()}
         # the system to compare with: the one asked for, the only deterministic one, or the first
         fixed = [name for name, y in values.items() if len(y) == 1]
