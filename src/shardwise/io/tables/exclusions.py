@@ -81,13 +81,13 @@ def _refuse_predictions(sheet: Sheet, rest: Sequence[str], numbers: Sequence[str
 
 def _refuse_lost_system(sheet: Sheet, column: Column, *, after: bool) -> None:
     """Refuse a column without scores that may be a system, by its place and by what its cells are."""
-    if column.is_wordy or column.is_beside or column.constant or words.list_roles(column.name):
+    if column.is_wordy or column.is_beside or words.list_roles(column.name):
         return
     problem = mend = ""
     if set(column.words) == {"=…"}:
         problem = "formulas that were never computed"
         mend = "open the workbook in a spreadsheet program and save it"
-    elif column.dates:
+    elif column.dates and not column.constant:
         problem = f"dates where scores should be, such as {(column.words or column.labels.names)[0]!r}"
         mend = "format the cells as numbers"
     elif after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:
