@@ -350,7 +350,7 @@ def test_resamples_of_models_are_models_of_resamples() -> None:
             assert counts[model, Rule("t")][draw, split] == sw.compare(fit, "bh").reject().sum()
             width = pairs.intervals(0.95, "tukey")
             expected = float((width["upper"] - width["lower"]).mean())
-            assert 2.0 * fits.halve_tukey(model)[draw, split] == pytest.approx(expected)
+            assert fits.find_difference(model, HSD)[draw, split] == pytest.approx(expected)
             assert fits.count_top(model)[draw, split] == len(pairs.best(0.05))
             exact = (
                 sw.compare(sw.bootstrap_anova(table, model), "bh", null="marginal", tails=1).reject().sum()

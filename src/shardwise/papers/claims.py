@@ -99,6 +99,7 @@ class Figures(dict[tuple[Any, ...], Floats]):
         return self
 
 
+Key = tuple[Any, ...]
 Parts = Mapping[str, Floats]
 Statistic = Callable[[Figures], Parts]
 
@@ -235,6 +236,22 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     """Return a ratio, not defined where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator == 0.0, np.nan, numerator / denominator)
+
+
+def list_parts(figures: Figures, name: str, only: Sequence[Any] = (), part: str = "") -> Parts:
+    """Return all figures of a name, or those that are of some things, by what they are of; ``part`` names one alone."""
+    found = [key for key in figures if key[0] == name and set(only) <= set(key)]
+    return {" ".join(map(str, key[1:])) or part: figures[key] for key in found or [(name, *only)]}
+
+
+def compare(
+    figures: Figures, steps: Sequence[Sequence[Key]], by: Callable[..., Floats] = np.subtract
+) -> Parts:
+    """Return how figures, given by their keys, differ from others, or their ratios."""
+    return {
+        " against ".join(" ".join(map(str, key[1:])) for key in step): by(*(figures[key] for key in step))
+        for step in steps
+    }
 
 
 def spread_over_splits(whole: Floats, left_out: Floats) -> Floats:

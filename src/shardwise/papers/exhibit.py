@@ -279,18 +279,13 @@ def make_exhibit(
         data = join_printed(data, read_printed(entry["printed"], **(like or {})), entry["keys"], paper)
     layout = Form if "x" in entry else Shape
     facts = {field.name: entry[field.name] for field in fields(layout) if field.name in entry}
-    facts = {
-        name: tuple(_fill_words(each, words) for each in fact) if isinstance(fact, list) else fact
-        for name, fact in facts.items()
-    }
-    texts = tuple(_fill_words(text, words) for text in entry.get("notes", ()))
+    facts = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
+    if "titles" in facts:
+        facts["titles"] = tuple(text.format(**words) for text in facts["titles"])
+    texts = tuple(text.format(**words) for text in entry.get("notes", ()))
+    label, title = label.format(**words), entry["title"].format(**words)
     drawn: dict[str, Any] = {"form" if layout is Form else "shape": layout(**facts)}
-    label, title = (_fill_words(text, words) for text in (label, entry["title"]))
     return Exhibit(label, title, data, (*texts, *notes), summary=summary, **drawn)
-
-
-def _fill_words(text: Any, words: Mapping[str, Any]) -> Any:
-    return text.format(**words) if isinstance(text, str) else text
 
 
 @cache

@@ -80,26 +80,16 @@ class PaperData:
         return str(next(iter(self.scores.data_vars)))
 
     @property
-    def systems(self) -> int:
-        """Number of systems."""
-        return int(self.scores.sizes["system"])
-
-    @property
-    def topics(self) -> int:
-        """Number of topics."""
-        return int(self.scores.sizes["topic"])
-
-    @property
     def sizes(self) -> frozenset[tuple[int, int]]:
         """Systems and topics of each collection or table."""
         named = list(self.named.values()) or [self.scores]
         runs = [(len(each.systems), len(each.topics)) for each in named if isinstance(each, sw.Collection)]
         tables = [each.sizes for each in named if not isinstance(each, sw.Collection)]
-        return frozenset([*runs, *((int(n.get("system", 0)), int(n.get("topic", 2))) for n in tables)])
+        return frozenset([*runs, *((int(n.get("system", 0)), int(n.get("topic", 20))) for n in tables)])
 
     @property
     def units(self) -> int:
-        """Number of topics that verdicts resample; the least of several collections, 2 where there are none."""
+        """Number of topics that verdicts resample; the least of several collections, 20 where all is simulated."""
         return min(topics for _, topics in self.sizes)
 
     @property

@@ -120,7 +120,9 @@ class F19(PaperExperiment):
             splits = max(self.samples, self.claim_splits)
             facts["splits"] = f"{self.samples} of each number of shards, verdicts {splits}, seed {self.seed}"
             facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
-        printed = f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.systems, 'T08')}"
+        printed = (
+            f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.scores.sizes['system'], 'T08')}"
+        )
         return {**facts, "in brackets": f"printed by Ferro & Sanderson, {printed}"}
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
@@ -169,7 +171,9 @@ class F19(PaperExperiment):
                     measure_models(figures, measure, tables, weights, fits, self.alpha)
                     continue
                 for model in DRAWN[1:]:
-                    figures["width", measure, count, model] = 2.0 * fits.halve_tukey(model, self.alpha)
+                    figures["width", measure, count, model] = fits.find_difference(
+                        model, HSD._replace(alpha=self.alpha)
+                    )
         return figures
 
     def read_figures(self) -> Figures:
@@ -256,24 +260,28 @@ class F19(PaperExperiment):
             yield self.show("Table 1, percentage rows", both, words=words, only=only)
         if "table_2" in frames and len(frames["table_2"]):
             # Table 2 stands beside the printed track that has as many runs
-            like = {"collection": TRACKS.get(source.systems, "T08")}
+            like = {"collection": TRACKS.get(source.scores.sizes["system"], "T08")}
             only = {"measure": (first,), "model": ("MD3", "MD6")}
             yield self.show("Table 2", frames["table_2"], words=words, like=like, only=only)
         # the studentized range for the paper's numbers of systems and for those of the data
         q = np.linspace(0.0, 8.0, 161)
         rows = []
-        for r, error_df in (*RANGES, (source.systems, (source.topics - 1) * (source.systems - 1))):
+        for r, error_df in (
+            *RANGES,
+            (
+                source.scores.sizes["system"],
+                (source.scores.sizes["topic"] - 1) * (source.scores.sizes["system"] - 1),
+            ),
+        ):
             critical = float(studentized_range.isf(self.alpha, r, error_df))
             label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
             cdf = 1.0 - studentized_range.sf(q, r, error_df)
             rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
         yield self.show("Figure 1", join_rows(rows), words=words, rules=(1.0 - self.alpha,))
-        yield from self._draw_bands(frames["intervals"], table, first)
-
-    def _draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
-        """Draw the intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)."""
-        rows = lines[lines["measure"] == first]
-        whole_rows, last = rows[rows["model"] == WHOLE], rows[rows["model"] == "MD6"]
+        # intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)
+        lines = frames["intervals"]
+        bands = lines[lines["measure"] == first]
+        whole_rows, last = bands[bands["model"] == WHOLE], bands[bands["model"] == "MD6"]
         panels = [whole_rows.assign(panel="whole collection, MD1")]
         if len(last):
             three = self._choose_shards(table, FIGURE_3_SHARDS)
@@ -345,7 +353,7 @@ def measure_models(
         figures["pairs", measure, shards, model] = counts[model, rule]
         figures["omega", measure, shards, model] = fits.measure_omega(model)
         figures["top", measure, shards, model] = fits.count_top(model, rule)
-        figures["width", measure, shards, model] = 2.0 * fits.halve_tukey(model, alpha)
+        figures["width", measure, shards, model] = fits.find_difference(model, rule)
         figures["anova", measure, shards, model] = 2.0 * float(student_critical(alpha, float(df))) * spread
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, list_parts, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -319,35 +319,27 @@ class FF21(PaperExperiment):
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 8."""
         if "widths" in frames:
-            yield from self._show_widths(frames, source)
+            left_out = describe_left_out(frames, source.scores.sizes["topic"])
+            # without drawn samples the widths of all systems are equal
+            drawn = self.n_resamples is not None
+            sizes = SIZES if drawn else SIZES[:1]
+            for tails, part in frames["widths"].groupby("tails"):
+                rows = part.drop(columns="tails").reset_index(drop=True)
+                notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if tails == 1 else ()
+                values, like = (*sizes, "significant"), {"tails": tails}
+                yield self.show(f"Table {tails}", rows, notes, like=like, values=values)
+            trims = frames["trims"]
+            shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
+            part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
+            yield self.show("Table 3", part, words={"shards": shown}, values=sizes)
+            apart = frames["apart"]
+            names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
+            yield self.show("Table 4", apart, only={"widths": names or TRIMS})
         shards = f"{METHODS_SHARDS} shards" if source.collection is not None else "the shards of the table"
         shards = shards if source.has_shards else "whole collection"
         yield self.show("Table 5", frames["methods"], words={"shards": shards, "measure": source.first})
         if frames["steady"]["PAA"].notna().any():
             yield self.show("Table 6", frames["steady"])
-        yield from self._show_fills(frames)
-
-    def _show_widths(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
-        """Lay out Tables 1 to 4."""
-        left_out = describe_left_out(frames, source.topics)
-        # without drawn samples the widths of all systems are equal
-        drawn = self.n_resamples is not None
-        sizes = SIZES if drawn else SIZES[:1]
-        for tails, part in frames["widths"].groupby("tails"):
-            rows = part.drop(columns="tails").reset_index(drop=True)
-            notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if tails == 1 else ()
-            values, like = (*sizes, "significant"), {"tails": tails}
-            yield self.show(f"Table {tails}", rows, notes, like=like, values=values)
-        trims = frames["trims"]
-        shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
-        part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-        yield self.show("Table 3", part, words={"shards": shown}, values=sizes)
-        apart = frames["apart"]
-        names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
-        yield self.show("Table 4", apart, only={"widths": names or TRIMS})
-
-    def _show_fills(self, frames: Frames) -> Iterator[Exhibit]:
-        """Lay out Tables 7 and 8."""
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
                 rows = frames[f"fills-{model}"]
@@ -407,23 +399,6 @@ def _compare_steps(figures: Figures, ladder: Sequence[str], name: str) -> Parts:
     }
 
 
-def _compare_models(
-    figures: Figures, name: str, steps: Sequence[tuple[str, str]], sign: float = 1.0
-) -> Parts:
-    """Return by how much a figure changes from model to model, for every approach."""
-    return {
-        f"{approach}, {large} against {small}": sign
-        * (figures[name, large, approach] - figures[name, small, approach])
-        for approach in (BOOT, T_BH, HSD)
-        for small, large in steps
-    }
-
-
-def find_outside(figures: Figures, small: str, large: str) -> Parts:
-    """Return how many pairs of the smaller approach the larger one does not find."""
-    return {model: figures["outside", model, small, large] for model in figures.list_levels("outside")}
-
-
 def weigh_correction(figures: Figures) -> Parts:
     """Return by how many pairs the correction adds more than the bootstrap."""
     return {
@@ -432,11 +407,6 @@ def weigh_correction(figures: Figures) -> Parts:
         - figures["pairs", model, BOOT]
         for model in figures.list_levels("pairs")
     }
-
-
-def list_figures(figures: Figures, name: str) -> Parts:
-    """Return a figure of every model and approach."""
-    return {f"{model}, {rule}": figures[name, model, rule] for model in MODELS for rule in RULES}
 
 
 def spread_paa(figures: Figures) -> Parts:
@@ -460,15 +430,6 @@ def depend_on_fill(figures: Figures) -> Parts:
         for approach in (HSD, BOOT)
     ]
     return {f"{HSD} less {BOOT}": means[0] - means[1]}
-
-
-def grow_with_fill(figures: Figures) -> Parts:
-    """Return by how much the disagreement between splits grows from fill 0 to fill 1, MD3."""
-    return {
-        approach: figures["PD", WITH, approach, FILLS[-1], FILLS[-1]]
-        - figures["PD", WITH, approach, FILLS[0], FILLS[0]]
-        for approach in (HSD, BOOT)
-    }
 
 
 def narrow_interaction(figures: Figures) -> Parts:
@@ -496,25 +457,29 @@ def approach_print(figures: Figures) -> Parts:
     return parts
 
 
-STEPS = tuple(pairwise(MODELS))
+STEPS = [((large, rule), (small, rule)) for rule in RULES for small, large in pairwise(MODELS)]
+ENDS = [((MODELS[-1], rule), (MODELS[0], rule)) for rule in RULES]
 FF21.claims = make_claims(
     "FF21",
     {
         "two tails nearer to print": approach_print,
         "interaction narrows intervals": narrow_interaction,
-        "HSD within t with BH": partial(find_outside, small=HSD, large=T_BH),
-        "t with BH within the bootstrap": partial(find_outside, small=T_BH, large=BOOT),
+        "HSD within t with BH": partial(list_parts, name="outside", only=(HSD, T_BH)),
+        "t with BH within the bootstrap": partial(list_parts, name="outside", only=(T_BH, BOOT)),
         "bANOVA finds most": partial(_compare_steps, ladder=(HSD, T_BH, BOOT), name="pairs"),
-        "larger models find more": partial(_compare_models, name="pairs", steps=STEPS),
+        "larger models find more": partial(compare, steps=[(("pairs", *a), ("pairs", *b)) for a, b in STEPS]),
         "correction outweighs bootstrap": weigh_correction,
-        "PAA high": partial(list_figures, name="PAA"),
+        "PAA high": partial(list_parts, name="PAA"),
         "PAA alike": spread_paa,
-        "PAA rises with the model": partial(_compare_models, name="PAA", steps=((MODELS[0], MODELS[-1]),)),
+        "PAA rises with the model": partial(compare, steps=[(("PAA", *a), ("PAA", *b)) for a, b in ENDS]),
         "HSD steadiest": partial(_compare_steps, ladder=(BOOT, T_BH, HSD), name="PPA"),
-        "PPA falls with the model": partial(_compare_models, name="PPA", steps=STEPS, sign=-1.0),
-        "no active disagreement": partial(list_figures, name="AD"),
+        "PPA falls with the model": partial(compare, steps=[(("PPA", *b), ("PPA", *a)) for a, b in STEPS]),
+        "no active disagreement": partial(list_parts, name="AD"),
         "MD6 independent of fills": change_by_fill,
         "bootstrap depends less on fills": depend_on_fill,
-        "disagreement grows with the fill": grow_with_fill,
+        "disagreement grows with the fill": partial(
+            compare,
+            steps=[[("PD", WITH, rule, *2 * (fill,)) for fill in ("one", "zero")] for rule in (HSD, BOOT)],
+        ),
     },
 )

@@ -161,7 +161,7 @@ class OpenQuestions(PaperExperiment):
         """Measure what the three claims compare, for every collection."""
         figures = Figures()
         for name, runs in source.named.items():
-            scores = self._read_shards(runs)
+            scores = read_tables(self._score_shards(runs, n_splits=self.claim_splits))
             relevant = np.argsort(count_relevant(runs), kind="stable")
             for third, topics in zip(THIRDS, np.array_split(relevant, 3), strict=True):
                 part = scores[:, np.sort(topics)]
@@ -170,16 +170,13 @@ class OpenQuestions(PaperExperiment):
             weights = self.resample_topics(len(runs.topics))
             for shares in (PROPORTIONS[0], PROPORTIONS[-1]):
                 uneven = len(set(shares)) > 1
-                how = {"kind": "uneven", "proportions": shares} if uneven else {}
-                fits = fit_models(self._read_shards(runs, len(shares), **how), weights, ["MD6"])
+                how: dict[str, Any] = {"kind": "uneven", "proportions": shares} if uneven else {}
+                split = self._score_shards(runs, len(shares), n_splits=self.claim_splits, **how)
+                fits = fit_models(read_tables(split), weights, ["MD6"])
                 cuts = find_cuts(fits, [("MD6", HSD)])[0]
                 figures["pairs", name, ":".join(map(str, shares))] = cuts["MD6", HSD]
             self._thin_figures(figures, name, runs, weights)
         return figures
-
-    def _read_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> Floats:
-        """Return scores on the splits of verdicts, (splits, topics, systems, shards)."""
-        return read_tables(self._score_shards(runs, shards, n_splits=self.claim_splits, **how))
 
     def _thin_figures(self, figures: Figures, name: str, runs: sw.Collection, weights: Floats) -> None:
         """Add pairs found for new topics by t-tests with half the judgments, and with half the topics."""

@@ -21,7 +21,9 @@ from shardwise.papers.claims import (
     CannotSayError,
     Figures,
     Parts,
+    compare,
     draw_topics,
+    list_parts,
     make_claims,
     spread_over_splits,
 )
@@ -71,11 +73,6 @@ class RepeatedScores(PaperData):
     baseline: str = ""
     base: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (repeats, topics); one if deterministic
     labels: tuple[str, ...] = ()  # names of the topics
-
-    @property
-    def units(self) -> int:
-        """Number of topics that verdicts resample; 20 seeds, where all is simulated."""
-        return self.base.shape[1] or 20
 
     @property
     def is_fixed(self) -> bool:
@@ -400,9 +397,15 @@ class J15(PaperExperiment):
                 pool = y[rng.integers(len(y), size=shape)].swapaxes(1, 2)
                 base = source.base[rng.integers(len(source.base), size=shape)].swapaxes(1, 2)
                 tables = np.stack([pool, base], axis=2)
-                cells.append(
-                    np.stack([self._test_pools(tables[:, rows], source.is_fixed) for rows in drawn], axis=1)
-                )
+                # p-values of both tests, and of both tests of one repeat: (tests, resamples, pools)
+                each = []
+                for some in (tables[:, rows] for rows in drawn):
+                    both = self._compute_p_values(some, 0, J15_TESTS, fixed=source.is_fixed).to_numpy().T
+                    single = np.ascontiguousarray(some[..., 0])
+                    how: dict[str, Any] = {"seed": self.seed, "n_resamples": self.n_resamples}
+                    alone = sw.simulate.p_values(single, ["t none", "bootstrap none"], **how)
+                    each.append(np.stack([*both, alone["t none"][:, 0], alone["bootstrap none"][:, 0]]))
+                cells.append(np.stack(each, axis=1))
         p = np.stack(cells, axis=1)
         for name, values in zip(tests, p, strict=True):
             figures["significant", name] = (values <= LEVEL).mean(axis=0)
@@ -415,15 +418,6 @@ class J15(PaperExperiment):
                 each = [pools, *(np.delete(pools, pool, axis=2) for pool in range(pools.shape[2]))]
                 scatter = np.stack([some.std(axis=2, ddof=1).mean(axis=0) for some in each], axis=1)
                 figures["scatter", test, size] = spread_over_splits(scatter[:, 0], scatter[:, 1:])
-
-    def _test_pools(self, tables: Floats, fixed: bool) -> Floats:
-        """Return p-values of both tests and of both tests of one repeat, (tests, pools)."""
-        p = self._compute_p_values(tables, 0, J15_TESTS, fixed=fixed).to_numpy().T
-        single = np.ascontiguousarray(tables[..., 0])
-        alone = sw.simulate.p_values(
-            single, ["t none", "bootstrap none"], seed=self.seed, n_resamples=self.n_resamples
-        )
-        return np.stack([*p, alone["t none"][:, 0], alone["bootstrap none"][:, 0]])
 
     def _loss_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
         """Add the best lower limit above the margin, and how often halves of the last system differ."""
@@ -523,16 +517,6 @@ def drop_copies(y: Floats) -> Floats:
 # Claims
 
 
-def _subtract(figures: Figures, name: str, steps: Sequence[tuple[str, str]]) -> Parts:
-    """Return by how much a figure of one test is above that of another."""
-    return {f"{more} less {less}": figures[name, more] - figures[name, less] for more, less in steps}
-
-
-def _read(figures: Figures, name: str, part: str) -> Parts:
-    """Return one figure as it is."""
-    return {part: figures[name,]}
-
-
 def steady_p(figures: Figures) -> Parts:
     """Return by how much p-values scatter less between large pools than between small ones."""
     if max(float(np.nanmax(figures["scatter", test, CLAIM_SIZES[0]][0])) for test in J15_TESTS) <= FLAT:
@@ -549,7 +533,7 @@ def compare_power(figures: Figures, steps: Sequence[tuple[str, str]]) -> Parts:
     shares = [figures["significant", test] for test in dict.fromkeys(test for step in steps for test in step)]
     if all(share[0].max() == 0.0 for share in shares) or all(share[0].min() == 1.0 for share in shares):
         raise CannotSayError("no pool is significant, or all are")
-    return _subtract(figures, "significant", steps)
+    return compare(figures, [(("significant", more), ("significant", less)) for more, less in steps])
 
 
 def agree_tests(figures: Figures, name: str) -> Parts:
@@ -576,20 +560,24 @@ J15.claims = make_claims(
     "J15",
     {
         "means decide in simulation": decide_means,
-        "significance is not equivalence": partial(_read, name="not equivalent", part="share of repeats"),
+        "significance is not equivalence": partial(
+            list_parts, name="not equivalent", part="share of repeats"
+        ),
         "interval narrows with topics": partial(
-            _read, name="narrowing", part=f"width, {TOPICS[0]} less {TOPICS[-1]}"
+            list_parts, name="narrowing", part="width, fewest less most topics"
         ),
         "both tests agree in simulation": partial(agree_tests, name="simulated gap"),
-        "single repeats contradict each other": partial(_read, name="minority", part="share of the minority"),
-        "topics vary unequally": partial(_read, name="unequal", part="variance of sd, less by chance"),
+        "single repeats contradict each other": partial(
+            list_parts, name="minority", part="share of the minority"
+        ),
+        "topics vary unequally": partial(list_parts, name="unequal", part="variance of sd, less by chance"),
         "more repeats, steadier p": steady_p,
         "more often significant than one repeat": partial(
             compare_power, steps=[(test, one) for test in J15_TESTS for one in (SINGLE, SINGLE_BOOTSTRAP)]
         ),
         "mixed model above bootstrap": partial(compare_power, steps=[(MIXED, BOOTSTRAP)]),
         "both tests agree": partial(agree_tests, name="gap"),
-        "some setting is no worse": partial(_read, name="no worse", part="best lower limit + δ"),
-        "equal to itself": partial(_read, name="itself", part="share significant"),
+        "some setting is no worse": partial(list_parts, name="no worse", part="best lower limit + δ"),
+        "equal to itself": partial(list_parts, name="itself", part="share significant"),
     },
 )

@@ -110,7 +110,8 @@ class Study(PaperExperiment):
         steps: dict[str, Step] = {}
         for number, (name, data) in enumerate(source.named.items()):
             for paper in PAPERS:
-                if paper != J15.tag or _has_repeats(data):
+                # J15 needs repeats
+                if paper != J15.tag or getattr(data, "sizes", {}).get("instance", 1) > 1:
                     steps[f"{number}-{paper}"] = partial(self._judge_paper, paper, name, data)
             for shards in self.shards:
                 if shards == 1 or isinstance(data, sw.Collection):
@@ -143,7 +144,14 @@ class Study(PaperExperiment):
         se = float(np.sqrt(2.0 * (residuals**2).sum() / ((n - 1) * (m - 1)) / n))
         how: dict[str, Any] = {"repetitions": self.repetitions, "seed": self.seed, "jobs": self.jobs}
         how["largest"] = STANDARD_ERRORS * se
-        table = whole if shards == 1 else self._score_shards(data, shards, whole)
+        table = whole
+        if shards > 1:
+            # the same systems and topics on one even split, undefined scores 0
+            split = sw.split(data, shards, kind="even", seed=self.seed, unlisted="add")
+            scores = next(iter(sw.score(data, [self.measure], split, jobs=self.jobs).data_vars.values()))
+            part = scores.isel(split=0, drop=True) if "split" in scores.dims else scores
+            part = part.sel(topic=whole["topic"], system=whole["system"])
+            table = sw.fill_undefined(part.transpose("topic", "system", "shard"), "zero")
         rows = []
         for aim, claim in AIMS.items():
             if shards > 1 or claim:
@@ -168,14 +176,6 @@ class Study(PaperExperiment):
         order = np.argsort(-table.mean("topic").to_numpy(), kind="stable")
         places = np.unique(np.linspace(0, order.size - 1, min(self.systems, order.size)).round().astype(int))
         return table.isel(system=np.sort(order[places])).drop_attrs()
-
-    def _score_shards(self, runs: sw.Collection, shards: int, whole: xr.DataArray) -> xr.DataArray:
-        """Return the scores of the same systems and topics on one even split, undefined ones 0."""
-        made = sw.split(runs, shards, kind="even", seed=self.seed, unlisted="add")
-        scores = next(iter(sw.score(runs, [self.measure], made, jobs=self.jobs).data_vars.values()))
-        part = scores.isel(split=0, drop=True) if "split" in scores.dims else scores
-        part = part.sel(topic=whole["topic"], system=whole["system"])
-        return sw.fill_undefined(part.transpose("topic", "system", "shard"), "zero")
 
     def answer(self, frames: Frames) -> str:
         """Count the claims that hold or fail in more than half of the collections where they can be judged."""
@@ -224,11 +224,6 @@ def study(data: Any, **choices: Any) -> Replication:
         The matrix of claims and collections, and error rates and power of approaches.
     """
     return replicate_paper(Study, data, **choices)
-
-
-def _has_repeats(data: Any) -> bool:
-    """Return whether scores have repeats, which J15 needs."""
-    return not isinstance(data, sw.Collection) and data.sizes.get("instance", 1) > 1
 
 
 def _tell_cell(row: Mapping[Any, Any]) -> str:

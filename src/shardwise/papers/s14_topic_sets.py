@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
+from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -100,7 +100,10 @@ class S14(PaperExperiment):
             )
         sources = {name: gather_scores(each, ()) for name, each in given.items()}
         tables = {name: source.scores for name, source in sources.items()}
-        _refuse_constant(list(tables.values()))
+        every = [(str(name), y) for table in tables.values() for name, y in table.data_vars.items()]
+        varying = {name for name, y in every if y.min() < y.max()}
+        if constant := [name for name, _ in every if name not in varying]:
+            raise InputError(f"all scores of {constant[0]} are the same", remedy="leave that measure out")
         notes = tuple(note for source in sources.values() for note in source.notes)
         return PaperData(next(iter(tables.values())), None, notes, tables)
 
@@ -216,7 +219,10 @@ class S14(PaperExperiment):
         variances = frames["variances"]
         pooled = pool_rows(variances)
         two_way = pooled[pooled["method"] == "two-way"]
-        by_task = {task: list_variances(two_way, task) for task in dict.fromkeys(pooled["task"])}
+        by_task = {
+            str(task): dict(zip(rows["measure"], rows["variance"], strict=True))
+            for task, rows in two_way.groupby("task", sort=False)
+        }
         notes = (ABOUT_TASKS,) if source.collection is not None else ()
         yield self.show("Table 3", build_table_3(variances, two_way), notes)
         for task, estimates in by_task.items():
@@ -272,14 +278,6 @@ def s14(data: Any, **choices: Any) -> Replication:
     return replicate_paper(S14, data, **choices)
 
 
-def _refuse_constant(tables: Sequence[xr.Dataset]) -> None:
-    """Refuse tables in which all scores of a measure are the same, so that no number of topics can be planned."""
-    varying = {str(name) for table in tables for name, y in table.data_vars.items() if y.min() < y.max()}
-    for name in (str(name) for table in tables for name in table.data_vars):
-        if name not in varying:
-            raise InputError(f"all scores of {name} are the same", remedy="leave that measure out")
-
-
 def vary_topics(y: Floats, weights: Floats) -> dict[str, Floats]:
     """Return the variance of (topics, systems) scores by three methods, (resamples, 1) each (S14 eq. 1, 4, 7)."""
     fits = fit_models(y[None, ..., None], weights, ["MD1"])
@@ -332,12 +330,6 @@ def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
     weighted = variances.assign(variance=variances["variance"] * weight, weight=weight)
     total = weighted.groupby(["task", "measure", "method"], sort=False)[["variance", "weight"]].sum()
     return (total["variance"] / total["weight"]).rename("variance").reset_index()
-
-
-def list_variances(pooled: pd.DataFrame, task: str) -> dict[str, float]:
-    """Return the variance of every measure of a task."""
-    rows = pooled[pooled["task"] == task]
-    return dict(zip(rows["measure"], rows["variance"], strict=True))
 
 
 def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:
@@ -402,14 +394,6 @@ def raise_nerr(figures: Figures) -> Parts:
         if task != DIVERSITY:
             parts |= _list_ratios(figures, task, ADHOC[3:], ADHOC[:3])
     return parts
-
-
-def raise_depth(figures: Figures) -> Parts:
-    """Return the variance of each measure at depth 10 in units of that at full depth."""
-    return {
-        name: divide(figures["variance", SHALLOW, name, TWO_WAY], figures["variance", DEEP, name, TWO_WAY])
-        for name in ADHOC
-    }
 
 
 def order_methods(figures: Figures) -> Parts:
@@ -500,7 +484,11 @@ S14.claims = make_claims(
     {
         "nERR varies most": raise_nerr,
         "nERR costs twice": partial(_list_ratios, task=DEEP, top=ADHOC[3:], bottom=ADHOC[:3]),
-        "depth 10 varies more": raise_depth,
+        "depth 10 varies more": partial(
+            compare,
+            steps=[[("variance", task, name, TWO_WAY) for task in (SHALLOW, DEEP)] for name in ADHOC],
+            by=divide,
+        ),
         "graded measures pay at depth 10": partial(
             _list_ratios, task=SHALLOW, top=("Q", "nDCG"), bottom=("AP",)
         ),

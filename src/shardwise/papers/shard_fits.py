@@ -75,12 +75,11 @@ class ModelFits:
         """Return the error mean square of a model."""
         return np.asarray(self.ss[model] / self.count_df(model))
 
-    def halve_tukey(self, model: str, alpha: float = 0.05) -> Floats:
-        """Return the half width of Tukey's intervals (F19 eq. 3)."""
-        return 0.5 * self.find_difference(model, HSD._replace(alpha=alpha))
-
     def find_difference(self, model: str, rule: Rule) -> Floats:
-        """Return the scale of differences: the critical one of HSD, the standard error, or that of an effect."""
+        """Return the scale of differences: the critical one of HSD, the standard error, or that of an effect.
+
+        That of HSD is the width of Tukey's intervals (F19 eq. 3).
+        """
         if rule.kind == "hsd":
             q = float(studentized_range.isf(rule.alpha, self.shape[1], self.count_df(model)))
             return np.asarray(q * np.sqrt(self.mean_square(model) / self.cells))

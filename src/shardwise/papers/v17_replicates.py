@@ -13,7 +13,16 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
+from shardwise.papers.claims import (
+    CannotSayError,
+    Figures,
+    Parts,
+    compare,
+    divide,
+    list_parts,
+    make_claims,
+    spread_over_splits,
+)
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
@@ -254,8 +263,16 @@ class V17(PaperExperiment):
                 name = f"{count} parts"
                 for rule in SHARES:
                     figures["pairs", measure, name, rule.alpha] = pairs[MODELS[1], rule]
-                figures["extreme", measure, name] = share_beyond(fits, MODELS[1])
-                opposed = opposed + oppose_tests(fits, cuts[MODELS[1], SHARES[0]], tests)
+                # p-values that round to 0, and pairs of which a test prefers the other run
+                scale = fits.find_difference(MODELS[1], SHARES[0])
+                least = scale * float(student_critical(2.0 * EXTREME, np.inf))
+                extreme, against = np.zeros(least.shape), np.zeros(least.shape)
+                for draw, means in enumerate(fits.means):
+                    extreme[draw] = np.abs(read_signs(means, least[draw])).mean(axis=1)
+                    signs = read_signs(means, cuts[MODELS[1], SHARES[0]][draw])
+                    against[draw] = sum((signs * t.signs[0][draw] < 0).sum(axis=1) for t in tests.values())
+                figures["extreme", measure, name] = extreme
+                opposed = opposed + against
                 if count == 2:
                     self._combine_figures(figures, measure, fits, cuts)
             for test, decided in tests.items():
@@ -339,7 +356,7 @@ class V17(PaperExperiment):
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
         yield self.show("Table 2", two.sort_values("measure", kind="stable", ignore_index=True))
         if has_parts:
-            left_out = describe_left_out(frames, source.topics)
+            left_out = describe_left_out(frames, source.scores.sizes["topic"])
             yield self.show("Table 3", three, left_out, values=("width", *sizes))
         yield self.show("Table 4", four)
         if not has_parts:
@@ -439,24 +456,6 @@ def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
         extreme = (size >= float(student_critical(tails * EXTREME, df))).mean(axis=1, keepdims=True)
         results[name] = SignsOfTest(signs, extreme)
     return results
-
-
-def share_beyond(fits: ModelFits, model: str) -> Floats:
-    """Return the share of pairs whose p-value rounds to 0, (resamples, splits)."""
-    least = fits.find_difference(model, SHARES[0]) * float(student_critical(2.0 * EXTREME, np.inf))
-    return np.stack(
-        [np.abs(read_signs(m, cut)).mean(axis=1) for m, cut in zip(fits.means, least, strict=True)]
-    )
-
-
-def oppose_tests(fits: ModelFits, cuts: Floats, tests: Mapping[str, SignsOfTest]) -> Floats:
-    """Return in how many pairs the partition method and a test prefer different runs, (resamples, splits)."""
-    counts = np.zeros(cuts.shape)
-    for draw, means in enumerate(fits.means):
-        signs = read_signs(means, cuts[draw])
-        for decided in tests.values():
-            counts[draw] += (signs * decided.signs[0][draw] < 0).sum(axis=1)
-    return counts
 
 
 def relate_figures(
@@ -563,20 +562,6 @@ def widen_by_parts(figures: Figures) -> Parts:
     }
 
 
-def compare_measures(figures: Figures) -> Parts:
-    """Return by how much intervals of P@10 are wider than those of AP, with three parts."""
-    return {model: figures["width", "P@10", 3, model] - figures["width", "AP", 3, model] for model in MODELS}
-
-
-def find_opposed(figures: Figures) -> Parts:
-    """Return in how many pairs two tests or splits prefer different runs significantly."""
-    return {
-        f"{measure}, {between}": figures["opposed", measure, between]
-        for measure in figures.list_levels("opposed")
-        for between in figures.list_levels("opposed", 2)
-    }
-
-
 def lose_by_level(figures: Figures) -> Parts:
     """Return by how much smaller the share of pairs is that parts lose from .05 to .01 than that of tests."""
     parts = {}
@@ -601,21 +586,6 @@ def compare_extremes(figures: Figures) -> Parts:
     }
 
 
-def divide_splits(figures: Figures) -> Parts:
-    """Return the share of pairs that splits are divided over, for every measure."""
-    return {measure: figures["divided", measure] for measure in figures.list_levels("divided")}
-
-
-def divide_measures(figures: Figures) -> Parts:
-    """Return by how much splits are more divided by P@10 than by AP."""
-    return {"P@10 less AP": figures["divided", "P@10"] - figures["divided", "AP"]}
-
-
-def narrow_related(figures: Figures) -> Parts:
-    """Return by how much intervals of related runs narrow with a model of their own."""
-    return {m: figures["related width", "across", m] - figures["related width", "within", m] for m in MODELS}
-
-
 def decide_alike(figures: Figures) -> Parts:
     """Return the share of related pairs that both models decide alike."""
     total = figures["related", "same"] + figures["related", "lost"] + figures["related", "gained"]
@@ -635,17 +605,22 @@ V17.claims = make_claims(
     {
         "interaction narrows intervals": relate_widths,
         "fewer parts, narrower intervals": widen_by_parts,
-        "AP narrower than P@10": compare_measures,
+        "AP narrower than P@10": partial(
+            compare, steps=[[("width", measure, 3, model) for measure in ("P@10", "AP")] for model in MODELS]
+        ),
         "t finds fewest": partial(_compare, pairs=((RANDOMIZATION, T_TEST),)),
         "parts find more": partial(_compare, pairs=(("3 parts", RANDOMIZATION), ("2 parts", RANDOMIZATION))),
-        "no two tests or splits prefer different runs": find_opposed,
+        "no two tests or splits prefer different runs": partial(list_parts, name="opposed"),
         "two parts suffice": partial(_compare, pairs=(("2 parts", "3 parts"),)),
         "unanimity costs little": partial(_compare, pairs=((MULTIPLE, RANDOMIZATION), (MULTIPLE, T_TEST))),
         "levels matter less": lose_by_level,
         "relatively many extreme p": compare_extremes,
-        "splits mostly agree": divide_splits,
-        "P@10 more divided than AP": divide_measures,
-        "related runs, narrower intervals": narrow_related,
+        "splits mostly agree": partial(list_parts, name="divided"),
+        "P@10 more divided than AP": partial(compare, steps=[(("divided", "P@10"), ("divided", "AP"))]),
+        "related runs, narrower intervals": partial(
+            compare,
+            steps=[[("related width", way, model) for way in ("across", "within")] for model in MODELS],
+        ),
         "related decisions alike": decide_alike,
         "related runs, fewer pairs": lose_related,
     },

@@ -315,16 +315,11 @@ def write_page(replication: Replication, drawings: dict[str, str]) -> str:
     }
     # made by vl-convert, which escapes
     drawn = {label: Markup(svg) for label, svg in drawings.items()}
-    return _render(f"{replication.paper} on other data", [replication], tables=tables, drawings=drawn)
+    return render_page(f"{replication.paper} on other data", [replication], tables=tables, drawings=drawn)
 
 
-def write_overview(replications: Sequence[Replication], refusals: dict[str, str]) -> str:
-    """Return one page that opens all papers: their verdicts, and why others could not be made."""
-    return _render("Five papers on these data", replications, refusals=refusals)
-
-
-def _render(title: str, replications: Sequence[Replication], **content: Any) -> str:
-    """A page of replications: all of one, or the verdicts of several."""
+def render_page(title: str, replications: Sequence[Replication], **content: Any) -> str:
+    """Return a page of replications: all of one, or the verdicts of several and why others could not be made."""
     content |= {
         "title": title,
         "replications": replications,
