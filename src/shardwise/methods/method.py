@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.pairs import JOINT, Means, Pairs
-from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
+from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
 
@@ -336,3 +338,36 @@ class Method:
             if self.describe is None
             else self.describe(correction, claim, systems)
         )
+
+
+LAYOUT_NAMES = {"table": TABLE, "shards": SHARDS, "instances": INSTANCES, "splits": SPLITS}
+"""Layouts of tables by the words of `methods.toml`, where `all` stands for all of them."""
+
+
+def read_methods(
+    family: str,
+    pairs: Mapping[str, Callable[..., Pairs]],
+    own_means: Mapping[str, Callable[..., Means]] | None = None,
+    *,
+    means: Callable[..., Means],
+    **functions: Mapping[str, Callable[..., Any]],
+) -> tuple[Method, ...]:
+    """Return the methods of a family: the facts of its `methods.toml`, with their functions by the name of each."""
+    rows = tomllib.loads((Path(__file__).parent / family / "methods.toml").read_text("utf-8"))
+    usual = rows.pop("usual", {})
+    methods = []
+    for name, own in rows.items():
+        facts: dict[str, Any] = {}
+        for key, value in (usual | own).items():
+            facts[key] = tuple(value) if isinstance(value, list) else value
+        layouts = []
+        for claim, words in facts.pop("claims").items():
+            of_claim = LAYOUTS if words == "all" else tuple(LAYOUT_NAMES[word] for word in words.split())
+            layouts.append((Claim.of(claim), of_claim))
+        for key in ("jointless", "gapless"):
+            facts[key] = tuple(map(Claim.of, facts.get(key, ())))
+        facts["papers"] = tuple(facts.get("papers", {}).items())
+        facts |= {"layouts_by_claim": tuple(layouts), "means": (own_means or {}).get(name, means)}
+        facts |= {key: known[name] for key, known in functions.items() if name in known}
+        methods.append(Method(name=name, pairs=pairs.get(name), **facts))
+    return tuple(methods)

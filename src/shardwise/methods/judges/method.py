@@ -31,7 +31,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd, xr
 from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.judges.agreement import require_people, tabulate_agreement
-from shardwise.methods.method import TOPICS, Method
+from shardwise.methods.method import read_methods
 from shardwise.methods.moderated.statistics import pairs_of
 from shardwise.methods.pairs import Means, Pairs, student_pairs
 from shardwise.methods.tables import TABLE, Tables
@@ -466,27 +466,4 @@ def _correlate_pairs(human: Floats, judge: Floats) -> Floats:
     return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))
 
 
-PPI = Method(
-    name="ppi",
-    title="prediction-powered paired t-test",
-    layouts_by_claim=((TOPICS, (TABLE,)),),
-    means=judged_means,
-    pairs=judged_pairs,
-    text=(
-        "prediction-powered paired t-tests, which correct the judge's scores of all {topics} by people's scores"
-        " of some"
-    ),
-    citations=("AngelopoulosEtAl2023", "AngelopoulosEtAl2023b"),
-    reason="people's scores for some {topics} correct the judge's scores for all",
-    equation=(
-        "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
-        " λ in [0, 1] minimises the variance; Student's t with Welch's df"
-    ),
-    limits=(
-        f"Needs {FEWEST} labels a pair, on items chosen at random; five clusters with labels where"
-        " items are in clusters."
-    ),
-    takes_gaps=True,
-    uses_people=True,
-)
-METHODS: tuple[Method, ...] = (PPI,)
+METHODS = read_methods("judges", {"ppi": judged_pairs}, means=judged_means)

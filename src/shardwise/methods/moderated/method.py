@@ -12,7 +12,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.method import TOPICS, Clause, Method
+from shardwise.methods.method import TOPICS, Clause, read_methods
 from shardwise.methods.moderated.joint import (
     ResampledDistribution,
     normal_limit,
@@ -39,17 +39,15 @@ from shardwise.methods.paired.method import describe_resamples, estimate_means
 from shardwise.methods.pairs import JOINT, JointDraws, Means, Pairs, ResampledUnits, student_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
-    UNIFIED,
     add_effect_sizes,
     require_runs,
     unified_posterior,
 )
-from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Tables
+from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats import student
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 CELLS = Claim()
-MANY_SYSTEMS = 150
 MANY_TOPICS = 5_000
 """Topics from which on the joint distribution is its normal limit."""
 
@@ -260,85 +258,20 @@ def share_posterior(tables: Tables, labels: tuple[str, ...], claim: Claim) -> An
     return unified_posterior(tables, labels, claim) if "instance" in claim else None
 
 
-ADDED = " + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems"
-SHRUNK = "v = ((T − 1)·s² + d0·s̄²)/(T − 1 + d0), d0 = {d0}, t = d/√(v/T)"
-POOLED = (
-    "s² a pair's variance over topics, s̄² its mean over all pairs; p-values step down by the"
-    " largest |t*| of resampled topics"
-)
-EXTRA = "new shards add 2·max(0, MS(system:shard) − MS(error))/(T·S) to Var(d)"
-MEASURED = "False alarms in 4.6% of tables on average in 744 designs (above 5% beyond chance in 9)."
-RESAMPLES = (9_999, 1_999, MANY_SYSTEMS)
-MODERATED = Method(
-    name="moderated",
-    title="moderated paired t-test",
-    layouts_by_claim=(
-        (TOPICS, LAYOUTS),
-        (Claim("topic", "shard"), (SHARDS, SPLITS)),
-        (BOTH, (INSTANCES,)),
-        (CELLS, (SHARDS,)),
-    ),
+METHODS = read_methods(
+    "moderated",
+    {
+        "moderated": moderated_pairs,
+        "moderated samples": partial(moderated_pairs, samples=True),
+        "unified max-t": partial(moderated_pairs, shrinks=False),
+        "stratified": stratified_pairs,
+    },
+    {"stratified": stratified_means},
     means=moderated_means,
-    pairs=moderated_pairs,
-    describe=describe_moderated,
-    reason="holds its error rate even when some {systems} are more variable than others",
-    equation=f"{SHRUNK}; {POOLED}; {EXTRA}, seeds{ADDED.removeprefix(' +')}",
-    limits=(
-        f"{MEASURED} `moderated holm` exceeds 5% below ten topics (9 to 11% with 5 to 8). A few topics that carry"
-        " most of a difference make it unstable, like every test of means (up to 40% with four runs near 0)."
-    ),
-    joint=True,
-    jointless=(CELLS,),
-    shrinks=True,
-    drawn=True,
-    takes_gaps=True,
-    gapless=(CELLS, Claim("topic", "shard")),
-    takes_common_gaps=True,
-    repeats_kind="seeds",
-    resamples=RESAMPLES,
-    posterior=share_posterior,
-)
-METHODS: tuple[Method, ...] = (
-    MODERATED,
-    replace(
-        MODERATED,
-        name="moderated samples",
-        title="moderated paired t-test of samples",
-        layouts_by_claim=((BOTH, (INSTANCES,)),),
-        pairs=partial(moderated_pairs, samples=True),
-        describe=partial(describe_moderated, samples=True),
-        equation=f"{SHRUNK} on means over samples; {POOLED}",
-        limits=(
-            f"{MEASURED} Only for answers sampled independently for each question: with seeds 15% false"
-            " alarms."
-        ),
-        repeats_kind="samples",
-        posterior=None,
-    ),
-    replace(
-        MODERATED,
-        name="unified max-t",
-        title=f"{UNIFIED.title}, step-down max-t",
-        layouts_by_claim=((BOTH, (INSTANCES,)),),
-        pairs=partial(moderated_pairs, shrinks=False),
-        describe=partial(describe_moderated, shrinks=False),
-        equation=f"Var(d) = s²/T{ADDED}; the largest |t| of all pairs, topics and repeat effects resampled",
-        limits="Each pair by its own variance alone, which is unstable with few topics.",
-        stepwise=False,
-        shrinks=False,
-    ),
-    Method(
-        name="stratified",
-        title="t-test with topics as strata",
-        layouts_by_claim=((CELLS, (SHARDS,)),),
-        means=stratified_means,
-        pairs=stratified_pairs,
-        text="t-tests with a separate variance of each pair on every {topic} (Satterthwaite's degrees of freedom)",
-        citations=("Satterthwaite1946",),
-        reason="each pair with a variance of its own on every {topic}",
-        equation=(
-            "Var(d) = Σ s²_t/S / T², s²_t the pair's variance over the S shards of topic t; Satterthwaite's df"
-        ),
-        limits="Needs more than a few shards: 19% false alarms with two. Applies to exactly these topics.",
-    ),
+    describe={
+        "moderated": describe_moderated,
+        "moderated samples": partial(describe_moderated, samples=True),
+        "unified max-t": partial(describe_moderated, shrinks=False),
+    },
+    posterior=dict.fromkeys(("moderated", "unified max-t"), share_posterior),
 )
