@@ -31,7 +31,7 @@ from shardwise.io.journal import Journal, open_journal, read_journal
 from shardwise.methods.intervals import bound_scores
 from shardwise.stats import intervals
 from shardwise.stats.intervals import Range
-from shardwise.stats.loops import Answers, answers_p, detect_gain, differences_p, look_level
+from shardwise.stats.sequential import Answers, answers_p, detect_gain, differences_p, look_level
 from shardwise.stats.student import student_critical
 
 FORMAT = "shardwise ledger 1"

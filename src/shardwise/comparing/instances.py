@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shardwise.comparing.compare import run_procedure
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option, Part

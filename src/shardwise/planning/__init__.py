@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "design_table",
             "plan_budget",
             "plan_equivalence",
+            "plan_loop",
             "plan_repeats",
             "plan_shards",
             "reach_curve",

@@ -2,13 +2,13 @@
 
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.design import Design, topics_for_interval, topics_for_power
-from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
     Plan,
     design_curve,
     design_table,
     plan_budget,
     plan_equivalence,
+    plan_loop,
     plan_repeats,
     plan_shards,
     reach_curve,

@@ -25,8 +25,8 @@ from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
-from shardwise.methods.mixed.reml import Convergence
-from shardwise.methods.mixed.restricted import (
+from shardwise.methods.mixed.reml import (
+    Convergence,
     RestrictedFigures,
     describe_figures,
     fit_restricted,
