@@ -378,7 +378,13 @@ def choose_procedure(
     """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for."""
     if repeats is not None:
         method = _choose_for_repeats(scores.dims, method if model is None else str(model), repeats)
-    procedure = _use_name(scores, method) if model is None else _use_model(model, method)
+    if model is not None:
+        procedure = _use_model(model, method)
+    elif method is None:
+        procedure = parse_procedure(choose_default(scores))
+    else:
+        default, suits = partial(choose_default, scores), partial(_runs_on, scores)
+        procedure = parse_procedure(method, scores.dims, default, suits)
     dims, nouns = scores.dims, scores.nouns
     procedure = procedure.for_layout(dims)
     if generalize is None:
@@ -387,14 +393,6 @@ def choose_procedure(
     if claim not in known:
         raise refuse_claim(procedure, claim, known, nouns)
     return known[claim]
-
-
-def _use_name(scores: Scores, method: str | Procedure | None) -> Procedure:
-    """Return the procedure of a name, of a correction of the default one, or the default one."""
-    if method is None:
-        return parse_procedure(choose_default(scores))
-    default = partial(choose_default, scores)
-    return parse_procedure(method, scores.dims, default, partial(_runs_on, scores))
 
 
 def _use_model(model: Model | str, correction: str | Procedure | None) -> Procedure:

@@ -449,12 +449,8 @@ class Comparisons(Drawn):
         e = self.estimates
         if kind == "comparison":
             half = self._comparison_half_widths(alpha)
-        elif kind == "sem":
-            half = intervals.sem_half_widths(e, alpha)
-        elif kind == "anova":
-            half = intervals.anova_half_widths(e, alpha)
-        elif kind == "tukey":
-            half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
+        elif kind in intervals.PAPER_KINDS:
+            half = intervals.paper_half_widths(e, kind, len(self._member_systems), alpha)
         else:
             raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
         half = np.where(half > 0.0, half, np.nan)

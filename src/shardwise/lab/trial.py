@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
 
@@ -51,6 +50,7 @@ from shardwise.methods.tables import RESAMPLES, TABLE, Tables
 from shardwise.stats import studentized_range
 from shardwise.stats.groups import count_wins
 from shardwise.stats.intervals import clopper_pearson
+from shardwise.stats.threads import one_thread
 
 INTERVALS = "resample"  # the scenario of intervals
 SIZES = 5  # differences planted between nothing and what is hardly ever missed
@@ -669,7 +669,6 @@ class Trial:
         parts: list[list[list[Figures]]] = [[[] for _ in self.methods] for _ in self.cases]
         tallies: list[list[Figures]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
-        limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
         alone = replace(self, cases=())
         for look in self.looks:
             chunks: list[Chunk] = []
@@ -687,7 +686,7 @@ class Trial:
             if progress is not None:
                 # progress of a batch as that of the whole
                 counted["progress"] = lambda some, _, start=done: progress(start + some, total)
-            with limits(1, "blas"):
+            with one_thread():
                 results = map_parallel(decide_chunk, chunks, **counted)
                 for chunk, chunk_tallies, following in zip(chunks, results, [*chunks[1:], None], strict=True):
                     done += chunk.number

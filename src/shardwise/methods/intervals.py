@@ -332,39 +332,23 @@ def halve_critical_difference(estimates: Means, pairs: Pairs, alpha: float) -> F
     return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 
-def tukey_half_widths(estimates: Means, systems: int, alpha: float) -> Floats:
-    """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
-    _needs_variance(estimates, "tukey")
-    return np.asarray(
-        studentized_range.isf(alpha, systems, np.ravel(estimates.error_df)[0])
-        / 2
-        * np.sqrt(estimate_own_variances(estimates))
-    )
-
-
-def sem_half_widths(estimates: Means, alpha: float) -> Floats:
-    """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
-    if estimates.own_sd is None or estimates.own_count is None:
-        raise InputError(
-            "the model did not hand over the systems' own standard deviations",
-            remedy=("use ", Option("kind", "anova")),
-        )
-    n = np.ravel(estimates.own_count)
-    return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
-
-
-def anova_half_widths(estimates: Means, alpha: float) -> Floats:
-    """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
-    _needs_variance(estimates, "anova")
-    return np.asarray(
-        student_critical(alpha, np.ravel(estimates.error_df)[0]) * np.sqrt(estimate_own_variances(estimates))
-    )
-
-
-def _needs_variance(estimates: Means, kind: str) -> None:
-    if not (np.isfinite(estimates.error_variance).all() and np.ravel(estimates.error_df)[0] > 0):
+def paper_half_widths(estimates: Means, kind: str, systems: int, alpha: float) -> Floats:
+    """(R,) half-widths of F19: "tukey" ½·Q·√v (eq. 3), "sem" t·sd/√n of a system's own scores (4), "anova" t·√v (5)."""
+    if kind == "sem":
+        if estimates.own_sd is None or estimates.own_count is None:
+            raise InputError(
+                "the model did not hand over the systems' own standard deviations",
+                remedy=("use ", Option("kind", "anova")),
+            )
+        n = np.ravel(estimates.own_count)
+        return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
+    df = np.ravel(estimates.error_df)[0]
+    if not (np.isfinite(estimates.error_variance).all() and df > 0):
         raise InputError(
             f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
             " lacks",
             remedy=("leave it out, or use ", Option("kind", "sem")),
         )
+    of_range = kind == "tukey"
+    critical = studentized_range.isf(alpha, systems, df) / 2 if of_range else student_critical(alpha, df)
+    return np.asarray(critical * np.sqrt(estimate_own_variances(estimates)))

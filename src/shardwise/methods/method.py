@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.pairs import JOINT, Means, Pairs
-from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, Dims, Tables, read_table
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
 
@@ -340,10 +338,6 @@ class Method:
         )
 
 
-LAYOUT_NAMES = {"table": TABLE, "shards": SHARDS, "instances": INSTANCES, "splits": SPLITS}
-"""Layouts of tables by the words of `methods.toml`, where `all` stands for all of them."""
-
-
 def read_methods(
     family: str,
     pairs: Mapping[str, Callable[..., Pairs]],
@@ -353,13 +347,11 @@ def read_methods(
     **functions: Mapping[str, Callable[..., Any]],
 ) -> tuple[Method, ...]:
     """Return the methods of a family: the facts of its `methods.toml`, with their functions by the name of each."""
-    rows = tomllib.loads((Path(__file__).parent / family / "methods.toml").read_text("utf-8"))
+    rows = read_table(f"{family}/methods")
     usual = rows.pop("usual", {})
     methods = []
     for name, own in rows.items():
-        facts: dict[str, Any] = {}
-        for key, value in (usual | own).items():
-            facts[key] = tuple(value) if isinstance(value, list) else value
+        facts = usual | own
         layouts = []
         for claim, words in facts.pop("claims").items():
             of_claim = LAYOUTS if words == "all" else tuple(LAYOUT_NAMES[word] for word in words.split())

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from shardwise.methods.splits import (
     stack_means,
     stack_pairs,
 )
-from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables, read_table
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 
 AVERAGED = ("", "mean")
@@ -275,8 +276,7 @@ FAMILIES = ("moderated", "paired", "repeats", "anova", "bootstrap", "unpaired", 
 """The packages of methods; a name is looked for in this order, and no further family is loaded once it is found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(NamedTuple):
     """What is used where nobody names a procedure.
 
     Parameters
@@ -290,51 +290,8 @@ class Default:
     procedure: str
     shown: tuple[str, ...]
 
-    @classmethod
-    def list_names(cls, procedure: str, shown: str) -> Default:
-        """Return a default with names between commas."""
-        return cls(procedure, tuple(shown.split(", ")))
 
-
-DEFAULTS: dict[Dims, Default] = {
-    TABLE: Default.list_names(
-        "moderated",
-        (
-            "MD1 hsd topic, MD1 holm topic, MD1 bh topic, banova MD1 difference bh, "
-            "banova MD1 marginal-1 bh, t none, t holm, t bh, unpaired-t none, wilcoxon holm, "
-            "randomization none, tukey, max-t, moderated, moderated holm, moderated bh, moderated none"
-        ),
-    ),
-    SHARDS: Default.list_names(
-        "moderated",
-        (
-            "MD1 hsd topic, MD2 hsd, MD3 hsd, MD3 bh, MD6 hsd, MD6 bh, MD6 hsd topic, MD6 bh topic, "
-            "MD6 hsd topic+shard, banova MD3 marginal-1 bh, banova MD6 difference bh, t holm, max-t, "
-            "moderated, moderated bh, moderated holm these, moderated bh these, moderated topic+shard, "
-            "moderated bh topic+shard, stratified holm"
-        ),
-    ),
-    INSTANCES: Default.list_names(
-        "moderated topic+instance",
-        (
-            "unified none, unified holm, unified bh, joint mixed hsd, mixed paper none, "
-            "mixed satterthwaite none, bootstrap pooled none, bootstrap per-instance none, "
-            "bootstrap none, t none, t-single none, t-independent none, samples holm, "
-            "moderated topic+instance, moderated bh topic+instance, moderated none topic+instance, "
-            "moderated samples"
-        ),
-    ),
-    SPLITS: Default.list_names(
-        "moderated",
-        (
-            "moderated, moderated bh, mean moderated holm these, mean MD6 hsd, mean MD6 hsd topic, "
-            "first MD6 hsd, first banova MD3 marginal-1 bh, unanimous banova MD3 marginal-1 bh, "
-            "unanimous MD3 bh, unanimous MD6 hsd, unanimous MD6 hsd topic, majority MD3 bh, "
-            "majority MD6 hsd topic, harmonic MD3 bh, harmonic MD6 bh topic, cauchy MD3 bh, "
-            "cauchy MD6 bh topic, quantile MD3 bh, quantile MD6 bh topic"
-        ),
-    ),
-}
+DEFAULTS = {LAYOUT_NAMES[name]: Default(**row) for name, row in read_table("defaults").items()}
 """The defaults of each layout."""
 OF_SAMPLES = "moderated samples"
 """The default where instances are samples, drawn anew for each topic."""

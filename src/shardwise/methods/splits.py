@@ -28,6 +28,7 @@ import scipy
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.shown import Note
 from shardwise.methods.pairs import ARRAYS, Means, Pairs, student_pairs
+from shardwise.methods.tables import read_table
 from shardwise.stats import corrections
 from shardwise.stats.corrections import STEPWISE
 
@@ -121,45 +122,7 @@ class SplitRule(NamedTuple):
     scope: str = ""
 
 
-RULES = {
-    "": SplitRule("", "all scores are means over the {n} splits"),
-    "mean": SplitRule(
-        "mean over all splits",
-        "differences are means over the {n} splits, with the variance of one split less the part that other splits of"
-        " the same documents remove",
-        ("HoffmanEtAl2001", "FollmannEtAl2003"),
-    ),
-    "first": SplitRule("the first split alone", "only the first of the {n} splits counts"),
-    "unanimous": SplitRule(
-        "different only if all splits agree",
-        "a pair counts as different only if all {n} splits agree",
-        ("VoorheesEtAl2017",),
-        "in each of these {n} splits",
-    ),
-    "majority": SplitRule(
-        "different if most splits agree",
-        "a pair counts as different if most of the {n} splits agree",
-        scope="in most of these {n} splits",
-    ),
-    "harmonic": SplitRule(
-        "harmonic mean of the p-values of all splits",
-        "a pair's p-value is the corrected harmonic mean of those of the {n} splits",
-        ("VovkWang2020",),
-        "for any of these {n} splits",
-    ),
-    "cauchy": SplitRule(
-        "Cauchy combination of the p-values of all splits",
-        "a pair's p-value is the Cauchy combination of those of the {n} splits",
-        ("LiuXie2020",),
-        "for any of these {n} splits",
-    ),
-    "quantile": SplitRule(
-        "smallest corrected quantile of the p-values of all splits",
-        "a pair's p-value is the smallest corrected quantile of those of the {n} splits",
-        ("MeinshausenEtAl2009",),
-        "for any of these {n} splits",
-    ),
-}
+RULES = {name: SplitRule(**row) for name, row in read_table("splits").items()}
 """How several splits become one answer, by name; without a name the method takes all splits at once."""
 COMBINED = {
     "harmonic": corrections.harmonic_mean_p,
@@ -176,14 +139,13 @@ def combine_p_values(
 
     A split that has a pair the other way round than the mean of all is no evidence: its p-values count as 1.
     """
-    p = corrections.direct_p(p, agrees)
+    p, p_adjusted = (np.where(agrees, values, 1.0) for values in (p, p_adjusted))
     if rule in COMBINED:
         combined = COMBINED[rule](p)
         return combined, STEPWISE[correction].adjust(combined)
-    needed = len(p) if rule == "unanimous" else len(p) // 2 + 1
-    return corrections.agreed_p(p, needed), corrections.agreed_p(
-        corrections.direct_p(p_adjusted, agrees), needed
-    )
+    # the p-value that as many splits as are needed do not exceed
+    rank = len(p) - 1 if rule == "unanimous" else len(p) // 2
+    return np.sort(p, axis=0)[rank], np.sort(p_adjusted, axis=0)[rank]
 
 
 def combine_pairs(rule: str, each: Pairs, splits: int, correction: str) -> Pairs:

@@ -13,7 +13,7 @@ import scipy
 from scipy import special
 
 from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
 
@@ -323,17 +323,3 @@ def quantile_p(p: Floats, least: float = 0.05) -> Floats:
     use = k >= least * j
     quantiles = p[use] * (j / k[use]).reshape(-1, *(1,) * (p.ndim - 1))
     return np.asarray(np.minimum((1.0 - np.log(least)) * np.minimum(quantiles.min(axis=0), 1.0), 1.0))
-
-
-def agreed_p(p: Floats, needed: int) -> Floats:
-    """The p-value that ``needed`` of those along the first axis do not exceed.
-
-    >>> agreed_p(np.array([[0.01], [0.2], [0.03]]), 2)
-    array([0.03])
-    """
-    return np.asarray(np.sort(p, axis=0)[needed - 1])
-
-
-def direct_p(p: Floats, agrees: Bools) -> Floats:
-    """Turn p-values into evidence for one order of a pair: 1 where the other order was observed."""
-    return np.where(agrees, p, 1.0)

@@ -599,10 +599,15 @@ def smooth_draws(draws: Floats, n: int) -> Smoothed:
     return Smoothed(low, step, pdf / step, np.minimum(cdf, 1.0), h)
 
 
-def resample_means(
-    draws: Draws, systems: int, n_resamples: int, seed: int, jobs: int | None, progress: Progress | None
+def resample_errors(
+    draws: Draws,
+    systems: int,
+    n_resamples: int,
+    seed: int,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Floats:
-    """Return (n_resamples, systems) means of residuals drawn anew; memory never holds more than that and the pool."""
+    """Return (n_resamples, systems) errors of the systems' effects: means of residuals drawn anew, less their mean."""
     if n_resamples < 1 or seed < 0:
         raise InputError((Option("n_resamples"), " must be at least 1 and ", Option("seed"), " at least 0"))
     if draws.pool.values.size >= 1 << 31:
@@ -620,7 +625,7 @@ def resample_means(
     )
     out = np.empty((n_resamples, systems))
     for (first, stop), part in zip(ranges, parts, strict=True):
-        out[first:stop] = part
+        out[first:stop] = part - part.mean(axis=1, keepdims=True)
     return out
 
 

@@ -37,7 +37,7 @@ from shardwise.methods.bootstrap.distributions import (
     Sample,
     Spread,
     ideal_distribution,
-    resample_means,
+    resample_errors,
     smooth_distribution,
     smooth_draws,
 )
@@ -392,23 +392,8 @@ def bootstrap_anova(
         )
     if n_resamples is not None:
         with lend_executor(executor):
-            errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
-        replicates = errors
+            replicates = resample_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
-
-
-def drawn_errors(
-    draws: Draws,
-    systems: int,
-    n_resamples: int,
-    seed: int,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Floats:
-    """(n_resamples, systems) resampled errors of the systems' effects."""
-    means = resample_means(draws, systems, n_resamples, seed, jobs, progress)
-    means -= means.mean(axis=1, keepdims=True)
-    return means
 
 
 def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | None = None) -> Spread:
@@ -589,7 +574,7 @@ def _error_spreads(
         errors = tables.once(
             ("errors", model.short),
             lambda: [
-                drawn_errors(item, tables.systems, tables.n_resamples, seed)
+                resample_errors(item, tables.systems, tables.n_resamples, seed)
                 for item, seed in zip(draws, tables.seeds, strict=True)
             ],
         )

@@ -376,16 +376,6 @@ MANY_TOPICS = 5_000
 """Topics from which on the joint distribution is its normal limit."""
 
 
-def _distribution_of_topics(
-    y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
-) -> ResampledDistribution:
-    """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
-    if len(y) < MANY_TOPICS or np.isnan(y).any():
-        return resample_topics(y, *drawn, jobs=jobs)
-    ia, ib, statistics, key, n_resamples = drawn
-    return normal_limit(compute_gram(np.ascontiguousarray(y.T)), ia, ib, statistics, key, n_resamples, jobs)
-
-
 def _with_noise(
     y: Floats,
     noise: Noise,
@@ -436,13 +426,16 @@ def _draw_jointly(
         distributions = []
         for i, key in enumerate(tables.keys):
             of_table = _of_table(statistics, i)
-            if noise is None:
-                # few or unequal clusters: t counts for less than resamples would have it
-                drawn = (ia, ib, of_table.drawn, key, tables.n_resamples)
-                distributions.append(_distribution_of_topics(tables_y[i], drawn, jobs))
+            # few or unequal clusters: t counts for less than resamples would have it
+            table, known = tables_y[i], of_table.drawn if noise is None else of_table
+            drawn = (ia, ib, known, key, tables.n_resamples)
+            if noise is not None:
+                distributions.append(_with_noise(table, noise.select_part(i), drawn, jobs, tables.sign))
+            elif len(table) < MANY_TOPICS or np.isnan(table).any():
+                distributions.append(resample_topics(table, *drawn, jobs=jobs))
             else:
-                drawn = (ia, ib, of_table, key, tables.n_resamples)
-                distributions.append(_with_noise(tables_y[i], noise.select_part(i), drawn, jobs, tables.sign))
+                gram = compute_gram(np.ascontiguousarray(table.T))
+                distributions.append(normal_limit(gram, *drawn, jobs))
         return tuple(distributions)
 
     def adjust() -> Floats:
