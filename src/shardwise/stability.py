@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shardwise.comparing.stability import SplitNoise as SplitNoise
 from shardwise.comparing.stability import Stability as Stability
 from shardwise.comparing.stability import WithinAcross as WithinAcross
 from shardwise.comparing.stability import agreement as agreement
@@ -23,7 +22,6 @@ from shardwise.comparing.stability import voorhees_bh as voorhees_bh
 from shardwise.comparing.stability import within_across as within_across
 
 __all__ = [
-    "SplitNoise",
     "Stability",
     "WithinAcross",
     "agreement",

@@ -45,7 +45,6 @@ NOT_DRAWN = {
     "Procedure",
     "Repeats",
     "ScoreMoments",
-    "SplitNoise",
     "Replication",
     "PaperExperiment",
     "PaperData",

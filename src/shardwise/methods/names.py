@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -177,15 +177,20 @@ class Procedure:
 
     def _estimate_splits(self, tables: Tables) -> Means:
         """Means of every split averaged, with their variance where the rule averages."""
-        each, splits = tables.each_split(), tables.shape["split"]
-        if each.complete or not self.method.fits_cells:
-            estimates = self.on_one_split.estimate(each)
-        else:
-            # a model with gaps is fitted to one table at a time
-            estimates = stack_means([self.on_one_split.estimate(table) for table in each.single_tables()])
+        splits = tables.shape["split"]
+        estimates = self._take_splits(tables, self.on_one_split.estimate, stack_means)
         if self.rule in AVERAGED:
             return average_splits(estimates, splits)
         return pool_splits(estimates, splits, tables.topic_means())
+
+    def _take_splits(
+        self, tables: Tables, run: Callable[[Tables], Any], stack: Callable[[list[Any]], Any]
+    ) -> Any:
+        """What a function says of all splits together, or one by one where a model is fitted to cells with gaps."""
+        each = tables.each_split()
+        if each.complete or not self.method.fits_cells:
+            return run(each)
+        return stack([run(table) for table in each.single_tables()])
 
     def decide(self, tables: Tables, pairs: tuple[Ints, Ints] | None = None) -> Pairs:
         """Decide pairs of systems of many tables; ``compare`` has a batch of one.
@@ -212,15 +217,11 @@ class Procedure:
             # one decision on each pair out of those on every split
             combined = self.rule in COMBINED
             inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
-            each = tables.each_split()
-
-            def decide_each() -> Pairs:
-                if each.complete or not self.method.fits_cells:
-                    return inner.decide(each, pairs)
-                return stack_pairs([inner.decide(table, pairs) for table in each.single_tables()])
-
             asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
-            each_pair = tables.once(("splits", inner, asked), decide_each)
+            each_pair = tables.once(
+                ("splits", inner, asked),
+                lambda: self._take_splits(tables, lambda each: inner.decide(each, pairs), stack_pairs),
+            )
             return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
         estimates = self.estimate(tables)
         if pairs is None:

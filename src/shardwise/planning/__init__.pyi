@@ -1,8 +1,7 @@
 """How many topics, shards, seeds and judgments: designs, and what they reach and cost."""
 
-from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.design import Design, topics_for_interval, topics_for_power
-from shardwise.planning.plans import (
+from .design import Design, topics_for_interval, topics_for_power
+from .plans import (
     Plan,
     design_curve,
     design_table,
@@ -13,9 +12,10 @@ from shardwise.planning.plans import (
     plan_shards,
     reach_curve,
 )
-from shardwise.planning.pools import plan_pools
-from shardwise.planning.simulated import simulated_power
-from shardwise.planning.variances import (
+from .pools import plan_pools
+from .simulated import simulated_power
+from .variances import (
+    VarianceComponents,
     VarianceEstimate,
     generalizability,
     pool_variances,

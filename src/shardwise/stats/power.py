@@ -58,8 +58,9 @@ def sakai_power(lam: Floats, phi_a: Floats, phi_e: Floats, w: Floats) -> Floats:
         return np.where(spread > 0, special.ndtr(-u / np.sqrt(spread)), np.nan)
 
 
-def guess_noncentrality(phi_a: Floats, alpha: Floats, power: Floats) -> Floats:
+def guess_noncentrality(systems: Floats, alpha: Floats, power: Floats) -> Floats:
     """λ that would give an F test the power were the variance known: where to start searching."""
+    phi_a, power = np.asarray(systems) - 1.0, np.asarray(power)
     lam = special.chndtrinc(special.chdtri(phi_a, alpha), phi_a, 1.0 - power)
     return np.where(np.isfinite(lam) & (lam > 0), lam, 10.0)
 

@@ -22,6 +22,7 @@ from shardwise.methods.pairs import JointDraws, Means, Pairs, ranked_pairs, stud
 from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import PairMoments, Precision, difference_limits
+from shardwise.stats.stepdown import find_critical
 
 
 def describe_resamples(tables: Tables) -> str:
@@ -37,8 +38,10 @@ def paired_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
 
 def unpaired_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Student's two-sample t with pooled variance, as if the systems had met different topics (V17 Table 2)."""
-    mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
-    se = paired.unpaired_errors(tables.topic_means(), ia, ib)
+    y = tables.topic_means()
+    mean, _ = paired.pair_moments(y, ia, ib)
+    variance = y.var(axis=1, ddof=1)
+    se = paired.free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / tables.topics), y, ia, ib)
     return student_pairs(mean, se, np.full((len(mean), 1), 2.0 * tables.topics - 2.0))
 
 
@@ -100,10 +103,15 @@ def randomised_tukey(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     y, members = tables.topic_means(), np.union1d(ia, ib)
     mean, _ = paired.pair_moments(y, ia, ib)
     ranges, noise = paired.permuted_ranges(y[:, :, members], tables.keys, tables.n_resamples, tables.sign)
-    p = paired.range_p(ranges, np.abs(mean), noise)
+    # permutations whose range is at least as large as a difference
+    sizes = zip(ranges, np.abs(mean) - noise[:, None], strict=True)
+    p = (tables.n_resamples - np.stack([np.searchsorted(*row) for row in sizes]) + 1) / (
+        tables.n_resamples + 1
+    )
 
     def half_width(alpha: float) -> Floats:
-        return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
+        critical = [find_critical(row, alpha) + 2.0 * slack for row, slack in zip(ranges, noise, strict=True)]
+        return np.broadcast_to(np.array(critical)[:, None], p.shape)
 
     pairs = ranked_pairs(mean, mean, p, draws=JointDraws(lambda: p, half_width))
     return replace(pairs, words=describe_resamples(tables))
@@ -189,6 +197,7 @@ def rank_means(test: str, tables: Tables, claim: Claim) -> Means:
         own_count=count,
         mean_se=sd / np.sqrt(count),
         mean_df=count - 1.0,
+        of_ranks=True,
         notes=("means and differences are those of ranks, 1 for the lowest score of a topic",),
     )
 

@@ -75,12 +75,6 @@ def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     return mean, free_of_noise(se, y, ia, ib)
 
 
-def unpaired_errors(y: Floats, ia: Ints, ib: Ints) -> Floats:
-    """Standard errors of Student's two-sample t with pooled variance, 2T - 2 df (V17 Table 2)."""
-    variance = y.var(axis=1, ddof=1)
-    return free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / y.shape[1]), y, ia, ib)
-
-
 def wilcoxon_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Smaller rank sum and p-value of signed ranks without the zero differences.
 
@@ -150,21 +144,6 @@ def permuted_ranges(y: Floats, keys: Words, n_resamples: int, sign: int = 1) -> 
     out = np.empty((len(y), n_resamples), dtype=np.int64)
     kernels.ranges(units, keys, n_resamples, out)
     return np.sort(out, axis=1) * unit[:, None] / y.shape[1], 2.0 * unit
-
-
-def range_p(ranges: Floats, size: Floats, noise: Floats) -> Floats:
-    """(r + 1) / (B + 1), r the permutations whose range is at least as large as a difference."""
-    below = np.stack([np.searchsorted(row, d) for row, d in zip(ranges, size - noise[:, None], strict=True)])
-    n = ranges.shape[1]
-    return np.asarray((n - below + 1) / (n + 1))
-
-
-def range_critical(ranges: Floats, noise: Floats, alpha: float) -> Floats:
-    """(B, 1) smallest differences significant at alpha; ∞ if there are too few permutations for it."""
-    k = math.floor(alpha * (ranges.shape[1] + 1) * (1 + 1e-12))
-    if k < 1:
-        return np.full((len(ranges), 1), np.inf)
-    return np.asarray(ranges[:, -k] + 2.0 * noise)[:, None]
 
 
 FEWEST = 256  # flips that are worth a task of their own
