@@ -15,7 +15,6 @@ import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates, refuse_dunnett
 from shardwise.core.arguments import lend_executor, validate_choice, validate_count
-from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import Model
@@ -83,7 +82,12 @@ def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
         )
         se, df = np.full(replicates.shape[1], np.nan), np.full(replicates.shape[1], np.nan)
         if whole.any() and len(replicates) > 1:
-            _, errors, freedom = mean_spread(replicates[None, :, whole], alike[whole])
+            # differences from a deterministic system without topics or spread
+            scores = np.pad(replicates[None, :, whole], ((0, 0), (0, 0), (0, 1), (0, 0)))
+            spread = instance_spread(scores, np.append(alike[whole], True))
+            ia, ib = np.arange(whole.sum()), np.full(whole.sum(), whole.sum())
+            moments = complete_moments(np.nanmean(scores, axis=-1), ia, ib)
+            _, errors, freedom = run_unified(moments, spread, ia, ib)
             se[whole], df[whole] = errors[0], freedom[0]
     else:
         # (R,) errors of means over the topics that each system has, NaN where the mean is adjusted
@@ -101,24 +105,6 @@ def add_mean_errors(estimates: Means, tables: Tables, claim: Claim) -> Means:
         df = freedom if tables.unit_df is None else np.full(count.shape, tables.unit_df)
         se, df = np.where(known, se, np.nan), np.where(known, df, np.nan)
     return replace(estimates, mean_se=se[None], mean_df=df[None])
-
-
-def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
-    """Mean, standard error and degrees of freedom of each system, (B, R) each, for topics like these.
-
-    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference
-    from a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
-
-    >>> y = np.array([[[0.2, 0.5], [0.4, 0.5], [0.9, 0.8]]])[..., None]
-    >>> mean, se, df = mean_spread(y, np.array([True, True]))
-    >>> mean.tolist(), se.round(4).tolist(), df.round(4).tolist()  # scipy.stats.sem has the same
-    ([[0.5, 0.6]], [[0.2082, 0.1]], [[2.0, 2.0]])
-    """
-    r = y.shape[2]
-    with_zero = np.concatenate([y, np.zeros((*y.shape[:2], 1, y.shape[3]))], axis=2)
-    spread = instance_spread(with_zero, np.append(deterministic, True))
-    ia, ib = np.arange(r), np.full(r, r)
-    return run_unified(complete_moments(np.nanmean(with_zero, axis=-1), ia, ib), spread, ia, ib)
 
 
 FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
@@ -543,7 +529,27 @@ def compare(
         if isinstance(source, Means) or hasattr(source, "estimates"):
             _refuse_choices("a fit", {"columns": columns, "range": range})
             options |= {} if repeats is None else {"repeats": repeats}
-            return _compare_fit(source, method, generalize, pairs, lower_is_better, options)
+            if isinstance(method, Procedure):
+                raise InputError(
+                    f"{method.name} is for scores, and this is a {type(source).__name__}",
+                    remedy="give the scores, or name a correction",
+                    argument="method",
+                )
+            chosen_claim = {} if generalize is None else {"generalize": generalize}
+            if isinstance(source, Means):
+                if chosen_claim or options:
+                    names = ", ".join([*chosen_claim, *options])
+                    raise InputError(
+                        f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
+                    )
+                estimates = source
+            else:
+                estimates = source.estimates(**chosen_claim, **options)
+                if not isinstance(estimates, Means):
+                    raise InputError(f"{type(source).__name__}.estimates() gave no Means")
+            if lower_is_better is not None:
+                estimates = replace(estimates, lower_is_better=lower_is_better)
+            return compare_estimates(estimates, method, **pairs)
         _refuse_choices("scores", options)
         scores, generalize = by_units(as_scores(source, **declared), generalize)
         return run_procedure(choose_procedure(scores, method, generalize, repeats), scores, **pairs, **draws)
@@ -555,38 +561,6 @@ def _refuse_choices(what: str, choices: Mapping[str, Any]) -> None:
         raise InputError(
             f"{', '.join(idle)} cannot be chosen for {what}", remedy="leave it out", argument=idle[0]
         )
-
-
-def _compare_fit(
-    source: Any,
-    method: str | Procedure | None,
-    generalize: Claim | str | Iterable[str] | None,
-    pairs: dict[str, Any],
-    lower_is_better: bool | None,
-    options: dict[str, Any],
-) -> Comparisons:
-    """Compare the systems of a fit or of estimates, the method being a correction."""
-    if isinstance(method, Procedure):
-        raise InputError(
-            f"{method.name} is for scores, and this is a {type(source).__name__}",
-            remedy="give the scores, or name a correction",
-            argument="method",
-        )
-    chosen_claim = {} if generalize is None else {"generalize": generalize}
-    if isinstance(source, Means):
-        if chosen_claim or options:
-            names = ", ".join([*chosen_claim, *options])
-            raise InputError(
-                f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
-            )
-        estimates = source
-    else:
-        estimates = source.estimates(**chosen_claim, **options)
-        if not isinstance(estimates, Means):
-            raise InputError(f"{type(source).__name__}.estimates() gave no Means")
-    if lower_is_better is not None:
-        estimates = replace(estimates, lower_is_better=lower_is_better)
-    return compare_estimates(estimates, method, **pairs)
 
 
 def compare_moments(

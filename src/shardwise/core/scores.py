@@ -24,23 +24,19 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd, xr
-from shardwise.core.measure import BY_NAME, DECLARED, UNNAMED, MeasureFacts, find_range, is_lower_better
+from shardwise.core.measure import (
+    BY_NAME,
+    DECLARED,
+    UNNAMED,
+    WORDS,
+    MeasureFacts,
+    find_range,
+    is_lower_better,
+)
 
-SYNONYMS = {
-    "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
-              "prompt_id", "example", "example_id", "sample", "sample_id", "doc_id", "problem", "problem_id", "case",
-              "case_id", "test_case", "instance_id"),
-    "system": ("system", "system_id", "system_name", "run", "run_id", "runid", "name", "tag", "model", "model_name",
-               "model_id", "engine", "checkpoint", "retriever"),
-    "shard": ("shard",),
-    "split": ("split",),
-    "instance": ("instance", "replicate", "seed", "epoch", "trial", "trial_id", "repeat", "repetition", "rep",
-                 "attempt", "random_seed"),
-    "task": ("task",),
-}  # fmt: skip
 SECOND_WORDS = ("sample", "sample_id")
 """Words for an item that name repeats where another dimension has the items."""
-ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
+ROLE_OF = {word: role for role, words in WORDS["dimensions"].items() for word in words.split()}
 SUFFIXES = ("_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
 NAMED = (*DIMENSIONS, "cluster")

@@ -376,34 +376,6 @@ MANY_TOPICS = 5_000
 """Topics from which on the joint distribution is its normal limit."""
 
 
-def _with_noise(
-    y: Floats,
-    noise: Noise,
-    drawn: tuple[Ints, Ints, Statistics, np.uint64, int],
-    jobs: int | None,
-    sign: int = 1,
-) -> ResampledDistribution:
-    """The distribution with chance effects on the systems, which are drawn in the order of their means, not of the
-    table.
-
-    Where a system lacks topics, the distribution is that of the topics that all have, for the statistics of all topics.
-    """
-    ia, ib, statistics, key, n_resamples = drawn
-    common = np.isfinite(y).all(axis=1)
-    if common.sum() < max(2.0, COMMON * len(y)):
-        raise InputError(
-            f"only {int(common.sum())} of {len(y)} topics have scores of all systems, too few for a joint test",
-            remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
-        )
-    y = y[common]
-    order = np.argsort(-sign * y.mean(axis=0), kind="stable")
-    position = np.argsort(order)
-    moved = noise.select_part(order)
-    return resample_topics(
-        y[:, order], position[ia], position[ib], statistics.drawn, key, n_resamples, noise=moved, jobs=jobs
-    )
-
-
 def _of_table(statistics: Statistics, i: int) -> Statistics:
     names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df", "drawn_df")
     return replace(statistics, **{name: np.asarray(getattr(statistics, name))[i] for name in names})
@@ -427,10 +399,21 @@ def _draw_jointly(
         for i, key in enumerate(tables.keys):
             of_table = _of_table(statistics, i)
             # few or unequal clusters: t counts for less than resamples would have it
-            table, known = tables_y[i], of_table.drawn if noise is None else of_table
-            drawn = (ia, ib, known, key, tables.n_resamples)
+            table, drawn = tables_y[i], (ia, ib, of_table.drawn, key, tables.n_resamples)
             if noise is not None:
-                distributions.append(_with_noise(table, noise.select_part(i), drawn, jobs, tables.sign))
+                # effects of systems are drawn in the order of their means, not of the table
+                common = np.isfinite(table).all(axis=1)
+                if common.sum() < max(2.0, COMMON * len(table)):
+                    raise InputError(
+                        f"only {int(common.sum())} of {len(table)} topics have scores of all systems, too few for a"
+                        " joint test",
+                        remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
+                    )
+                table = table[common]
+                order = np.argsort(-tables.sign * table.mean(axis=0), kind="stable")
+                position, moved = np.argsort(order), noise.select_part(i).select_part(order)
+                drawn = (position[ia], position[ib], of_table.drawn, key, tables.n_resamples)
+                distributions.append(resample_topics(table[:, order], *drawn, noise=moved, jobs=jobs))
             elif len(table) < MANY_TOPICS or np.isnan(table).any():
                 distributions.append(resample_topics(table, *drawn, jobs=jobs))
             else:
@@ -517,21 +500,16 @@ def moderated_means(tables: Tables, claim: Claim) -> Means:
     if claim == CELLS and not tables.complete:
         # means are adjusted for the topics and shards of what is not there
         estimates = replace(estimates, values=of_cells(tables.y).means)
-    if claim != BOTH:
-        return replace(estimates, notes=(*estimates.notes, *_undefined_note(tables)))
-    return add_effect_sizes(estimates, tables)
-
-
-def _undefined_note(tables: Tables) -> tuple[str, ...]:
-    """How many cells of topics and shards no system has."""
+    if claim == BOTH:
+        return add_effect_sizes(estimates, tables)
     if "shard" not in tables.dims or tables.complete:
-        return ()
+        return estimates
+    # cells of topics and shards that no system has
     gone = np.isnan(tables.y).all(axis=1 + tables.dims.index("system"))
     few = int(gone.sum())
     verb = "is" if few == 1 else "are"
-    return (
-        (f"{few:,} of {gone.size:,} cells of topics and shards {verb} undefined and left out",) if few else ()
-    )
+    note = f"{few:,} of {gone.size:,} cells of topics and shards {verb} undefined and left out"
+    return replace(estimates, notes=(*estimates.notes, note)) if few else estimates
 
 
 def stratified_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:

@@ -59,15 +59,6 @@ class Room:
 Whole = Callable[[Floats, int], Floats]
 
 
-def piece_rows(columns: int) -> int:
-    """Rows of so many columns that are best taken at a time.
-
-    >>> piece_rows(500), piece_rows(100_000)
-    (1048, 512)
-    """
-    return max(SHORTEST, PIECE // max(columns, 1))
-
-
 def compute_gram(columns: Floats) -> Gram:
     """Statistics of (R, n) columns.
 
@@ -123,7 +114,7 @@ def _center_pieces(
     """Means of each piece and what is left of it, in memory that is used again, laid out as the piece is."""
     rows = 0
     for columns in pieces:
-        step = piece_rows(len(columns))
+        step = max(SHORTEST, PIECE // max(len(columns), 1))
         for first in range(0, columns.shape[1], step):
             piece = columns[:, first : first + step]
             before, rows = rows, rows + piece.shape[1]

@@ -16,6 +16,7 @@ from shardwise.core.model import MD1
 from shardwise.core.shown import Note
 from shardwise.methods.method import TOPICS, Method, read_methods
 from shardwise.methods.moderated.statistics import moderated_statistics
+from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
 from shardwise.methods.pairs import JointDraws, Means, Pairs, ranked_pairs, student_pairs
@@ -47,8 +48,11 @@ def unpaired_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
 
 def run_wilcoxon(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Signed ranks without the zero differences."""
-    mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
-    return ranked_pairs(mean, *paired.wilcoxon_p(tables.topic_means(), ia, ib))
+    y = np.ascontiguousarray(tables.topic_means(), dtype=np.float64)
+    mean, _ = paired.pair_moments(y, ia, ib)
+    smaller, p = np.empty(mean.shape), np.empty(mean.shape)
+    kernels.wilcoxon(y, paired.coarse_of(y, ia, ib), ia, ib, paired.rank_laws(), smaller, p)
+    return ranked_pairs(mean, smaller, p)
 
 
 def run_sign(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:

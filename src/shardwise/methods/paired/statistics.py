@@ -75,19 +75,9 @@ def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     return mean, free_of_noise(se, y, ia, ib)
 
 
-def wilcoxon_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-    """Smaller rank sum and p-value of signed ranks without the zero differences.
-
-    Exact up to 50 differences, beyond by the normal distribution with the variance of tied ranks.
-    """
-    y = np.ascontiguousarray(y, dtype=np.float64)
-    smaller, p = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
-    kernels.wilcoxon(y, coarse_of(y, ia, ib), ia, ib, _rank_laws(), smaller, p)
-    return smaller, p
-
-
 @lru_cache(maxsize=1)
-def _rank_laws() -> Floats:
+def rank_laws() -> Floats:
+    """Distributions of the smaller rank sum, of every number of differences."""
     return kernels.rank_sum_laws()
 
 

@@ -85,9 +85,8 @@ def score_votes(votes: Votes, *, ridge: float = 0.0) -> dict[str, Scores]:
     if share is not None:
         measures["elo"] = (1000.0 + ELO * fit.strengths, ELO * same, WinShare(fit.tie, ELO))
         measures["win_rate"] = (*_win_rates(fit.strengths, share), None)
-    position_se = _position_error(fit, ballots, lead)
     scores = {}
-    described = "; ".join([votes.describe(), *_describe_fit(votes, fit, position_se)])
+    described = "; ".join([votes.describe(), *_describe_fit(votes, fit, ballots, lead)])
     for name, (values, jacobian, meaning) in measures.items():
         own = units.scale_systems(jacobian, meaning)
         rows = values + len(own.lead) * own.lead
@@ -226,13 +225,17 @@ def _influence(ballots: Ballots, fit: VoteFit, way: Way) -> tuple[Floats, Floats
     return table - table.mean(axis=0), counts.reshape(units, r).astype(np.float64)
 
 
-def _describe_fit(votes: Votes, fit: VoteFit, position_se: float) -> list[str]:
+def _describe_fit(votes: Votes, fit: VoteFit, ballots: Ballots, way: Way) -> list[str]:
     """Say how often votes are ties, and what being shown first is worth."""
     lines = []
     if fit.has_ties:
         lines.append(f"{float((votes.outcome == 0.0).mean()):.0%} ties")
     if fit.has_position:
-        low, high = fit.position - 1.96 * position_se, fit.position + 1.96 * position_se
+        # by the cluster-robust standard error
+        unit, units = group_units(way.codes, int(way.codes.max()) + 1, 1)
+        own = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, ballots.systems]
+        half = 1.96 * float(np.sqrt((own**2).sum() * units / (units - 1.0)))
+        low, high = fit.position - half, fit.position + half
         noun = votes.system_noun
         lines.append(
             f"the {noun} shown first gains {fit.position:.2f} in strength (95% CI {low:.2f} to {high:.2f}), which is"
@@ -252,12 +255,3 @@ def _win_rates(strengths: Floats, meaning: WinShare) -> tuple[Floats, Floats]:
     np.fill_diagonal(share, 0.0)
     jacobian = (np.diag(slope.sum(axis=1)) - slope) / (r - 1.0)
     return share.sum(axis=1) / (r - 1.0), jacobian
-
-
-def _position_error(fit: VoteFit, ballots: Ballots, way: Way) -> float:
-    """Cluster-robust standard error of the position effect."""
-    if not fit.has_position:
-        return math.nan
-    unit, units = group_units(way.codes, int(way.codes.max()) + 1, 1)
-    own = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, ballots.systems]
-    return float(np.sqrt((own**2).sum() * units / (units - 1.0)))
