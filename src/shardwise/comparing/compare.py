@@ -363,7 +363,19 @@ def choose_procedure(
 ) -> Procedure:
     """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for."""
     if repeats is not None:
-        method = _choose_for_repeats(scores.dims, method if model is None else str(model), repeats)
+        validate_choice(repeats, "repeats", KINDS)
+        if scores.dims != INSTANCES:
+            raise InputError(
+                (Option("repeats", repeats), f" has no effect on scores by {', '.join(scores.dims)}"),
+                remedy="leave it out, or give scores of several instances of a system",
+            )
+        if method is not None or model is not None:
+            raise InputError(
+                (Option("repeats", repeats), " is given, and a method too"),
+                remedy="leave one out: unified takes instances as seeds, samples as samples",
+                argument="method",
+            )
+        method = OF_SAMPLES if repeats == "samples" else DEFAULTS[INSTANCES].procedure
     if model is not None:
         procedure = _use_model(model, method)
     elif method is None:
@@ -428,23 +440,6 @@ def refuse_claim(
         argument="generalize",
         value=claim.over,
     )
-
-
-def _choose_for_repeats(dims: Dims, method: Any, repeats: str) -> str:
-    """Return the default procedure of seeds or of samples; refused where repeats are lacking or a method decides."""
-    validate_choice(repeats, "repeats", KINDS)
-    if dims != INSTANCES:
-        raise InputError(
-            (Option("repeats", repeats), f" has no effect on scores by {', '.join(dims)}"),
-            remedy="leave it out, or give scores of several instances of a system",
-        )
-    if method is not None:
-        raise InputError(
-            (Option("repeats", repeats), " is given, and a method too"),
-            remedy="leave one out: unified takes instances as seeds, samples as samples",
-            argument="method",
-        )
-    return OF_SAMPLES if repeats == "samples" else DEFAULTS[INSTANCES].procedure
 
 
 def compare(

@@ -24,7 +24,7 @@ from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import Scores, as_scores, is_labelled
 from shardwise.core.shown import Drawn
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.bootstrap.method import BootstrapFit, bootstrap_anova
+from shardwise.methods.bootstrap.method import bootstrap_anova
 from shardwise.methods.pairs import Means, Pairs
 from shardwise.methods.splits import (
     COMBINED,
@@ -933,10 +933,14 @@ def within_across(
     parsed = [Model.parse(model) if isinstance(model, str) else model for model in models]
     table = as_scores(scores, needs=("system",), keep={d for model in parsed for d in model.dimensions})
     known = table.systems
+    fit: Callable[..., Any] = bootstrap_anova if bootstrap else anova
+    # V17's trimmed bootstrap intervals, which are about these topics only, else the intervals of the method
+    trimmed = bootstrap and claim.get("null") == "marginal"
+    distribution = {name: value for name, value in claim.items() if name != "generalize"}
     widths: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     decisions: list[pd.DataFrame] = []
     for model in parsed:
-        everything = _fit_model(table, model, bootstrap)
+        everything = fit(table, model)
         overall = compare_estimates(everything.estimates(**claim), method)
         measured: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
         decisions = []
@@ -945,7 +949,7 @@ def within_across(
             absent = [system for system in chosen if system not in known]
             if absent:
                 raise InputError(f"unknown system {absent[0]!r}", where=f"set {label!r}")
-            alone = _fit_model(table.select_systems(chosen), model, bootstrap)
+            alone = fit(table.select_systems(chosen), model)
             inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
             by_itself = compare_estimates(alone.estimates(**claim), method)
             for condition, fitted, comparisons in (
@@ -953,7 +957,12 @@ def within_across(
                 ("confined", everything, inside),
                 ("within", alone, by_itself),
             ):
-                measured[condition] += _interval_widths(fitted, comparisons, chosen, alpha, claim)
+                frame = (
+                    fitted.intervals(1.0 - alpha, pairs=comparisons.p, **distribution)
+                    if trimmed
+                    else comparisons.intervals(1.0 - alpha)
+                ).loc[chosen]
+                measured[condition] += (frame["upper"] - frame["lower"]).tolist()
             decisions.append(_join_decisions(label, chosen, (overall, inside, by_itself), alpha))
         for condition in CONDITIONS:
             widths[condition][model.short] = float(np.mean(measured[condition]))
@@ -961,25 +970,6 @@ def within_across(
         pd.DataFrame.from_dict(widths, orient="index").rename_axis("condition"),
         pd.concat(decisions, ignore_index=True),
     )
-
-
-def _fit_model(scores: Scores, model: Model | str, bootstrap: bool) -> Any:
-    return bootstrap_anova(scores, model) if bootstrap else anova(scores, model)
-
-
-def _interval_widths(
-    fitted: Any, comparisons: Comparisons, systems: Sequence[str], alpha: float, claim: Mapping[str, Any]
-) -> list[float]:
-    """Return widths of V17's trimmed bootstrap intervals, else of the intervals of the method."""
-    if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
-        distribution = {
-            name: value for name, value in claim.items() if name != "generalize"
-        }  # only about these
-        frame = fitted.intervals(1.0 - alpha, pairs=comparisons.p, **distribution)
-    else:
-        frame = comparisons.intervals(1.0 - alpha)
-    chosen = frame.loc[list(systems)]
-    return [float(width) for width in chosen["upper"] - chosen["lower"]]
 
 
 def _join_decisions(

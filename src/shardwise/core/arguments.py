@@ -124,14 +124,14 @@ def count_processors() -> int:
     return max(1, min(count, math.ceil(quota)) if quota is not None else count)
 
 
-def _read_quota(root: Path = CGROUP) -> float | None:
+def _read_quota() -> float | None:
     """Read how many processors the cgroup grants, None where it sets no limit."""
     try:
-        if (root / "cpu.max").is_file():
-            granted, period = (root / "cpu.max").read_text().split()[:2]
+        if (CGROUP / "cpu.max").is_file():
+            granted, period = (CGROUP / "cpu.max").read_text().split()[:2]
         else:
-            granted = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
+            granted = (CGROUP / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (CGROUP / "cpu" / "cpu.cfs_period_us").read_text().strip()
         share = float(granted) / float(period)
     except (OSError, ValueError, ZeroDivisionError):  # "max", or no cgroup at all
         return None

@@ -143,7 +143,8 @@ class Pairs:
             baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
             loadings = fit_loadings(variances(), np.where(ia == baseline, ib, ia), baseline)
         t = np.abs(self.statistic)
-        p_adjusted = corrections.adjust_p(correction, self.p, t, self.df, systems, loadings)
+        follows = "" if self.critical is None else self.words
+        p_adjusted = corrections.adjust_p(correction, self.p, t, self.df, systems, loadings, follows)
         p_adjusted = np.clip(p_adjusted, self.least_p, 1.0)
         return replace(self, correction=correction, p_adjusted=p_adjusted, systems=systems, loadings=loadings)
 

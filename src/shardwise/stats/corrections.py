@@ -216,7 +216,13 @@ def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
 
 
 def adjust_p(
-    name: str, p: Floats, t: Floats, df: Floats, systems: int, loadings: Floats | None = None
+    name: str,
+    p: Floats,
+    t: Floats,
+    df: Floats,
+    systems: int,
+    loadings: Floats | None = None,
+    follows: str = "",
 ) -> Floats:
     """Correct the p-values (…, P) of a family of pairs, or the p-values of their |t|, of so many distinct systems.
 
@@ -228,8 +234,9 @@ def adjust_p(
     if name in STEPWISE:
         return STEPWISE[name].adjust(p)
     if np.isnan(t).any():
+        lack = f"but the differences follow {follows}" if follows else "which these comparisons lack"
         raise InputError(
-            f"{correction_title(name)} needs Student's t, which these comparisons lack",
+            f"{correction_title(name)} needs Student's t, {lack}",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=name,

@@ -559,17 +559,7 @@ def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, cla
         ]
 
     draws = tables.once(("draws", model.short), compute_draws)
-    spreads = tuple(_error_spreads(model, drawn, tables, draws, null, density))
-    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
-    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
-    distribution = PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}", variance)
-    return distribution.describe_means(estimates_of(parts, model, claim))
-
-
-def _error_spreads(
-    model: Model, drawn: bool, tables: Tables, draws: list[Draws], null: Null, density: Density
-) -> list[Spread]:
-    """The distribution of an error in each table: of a difference, or of one system's effect."""
+    # the distribution of an error in each table: of a difference, or of one system's effect
     if drawn:
         errors = tables.once(
             ("errors", model.short),
@@ -578,23 +568,25 @@ def _error_spreads(
                 for item, seed in zip(draws, tables.seeds, strict=True)
             ],
         )
-        return [drawn_spread(item, null, density) for item in errors]
-    contrasts = [
-        item.difference_of_two() if null == "difference" else item.subtract_mean(tables.systems)
-        for item in draws
-    ]
-    plain = tables.once(
-        ("distributions", model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
-    )
-    if density == "exact":
-        return plain
-    return tables.once(
-        ("smoothed distributions", model.short, null),
-        lambda: [
-            smooth_distribution(item, PAPER_RESAMPLES, distribution)
-            for item, distribution in zip(contrasts, plain, strict=True)
-        ],
-    )
+        spreads = [drawn_spread(item, null, density) for item in errors]
+    else:
+        contrasts = [
+            item.difference_of_two() if null == "difference" else item.subtract_mean(tables.systems)
+            for item in draws
+        ]
+        spreads = tables.once(
+            ("distributions", model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
+        )
+    if density != "exact" and not drawn:
+        plain = zip(contrasts, spreads, strict=True)
+        spreads = tables.once(
+            ("smoothed distributions", model.short, null),
+            lambda: [smooth_distribution(item, PAPER_RESAMPLES, known) for item, known in plain],
+        )
+    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
+    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
+    distribution = PairDistribution(tuple(spreads), tails, scale, f"{kind}, {WORDS[reading]}", variance)
+    return distribution.describe_means(estimates_of(parts, model, claim))
 
 
 MODELS = (MD1, MD2, MD3, MD6)

@@ -358,18 +358,6 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
     return row[:1]
 
 
-def list_observations(y: Floats, counts: Sequence[int], fixed: Bools, design: Design) -> Observations:
-    """List the (L, M, N) scores that are there, of systems with so many instances, some of them deterministic."""
-    system, instance, topic = np.nonzero(np.isfinite(y))
-    values = y[system, instance, topic]
-    if design == "nested":
-        starts = np.concatenate(([0], np.cumsum(np.where(fixed, 0, counts))))
-        instance = np.where(fixed[system], -1, starts[system] + instance)
-    present = np.isfinite(y).any(axis=1)  # (L, N)
-    code = np.cumsum(present).reshape(present.shape) - 1
-    return Observations(values, system, topic, code[system, topic], instance)
-
-
 def mixed(
     scores: Any,
     design: Design | None = None,
@@ -436,7 +424,15 @@ def mixed(
                 " for deterministic systems",
             ),
         )
-    data = list_observations(y, counts, fixed, design)
+    # a row a score that is there
+    system, instance, topic = np.nonzero(np.isfinite(y))
+    values = y[system, instance, topic]
+    if design == "nested":
+        starts = np.concatenate(([0], np.cumsum(np.where(fixed, 0, counts))))
+        instance = np.where(fixed[system], -1, starts[system] + instance)
+    present = np.isfinite(y).any(axis=1)  # (L, N)
+    code = np.cumsum(present).reshape(present.shape) - 1
+    data = Observations(values, system, topic, code[system, topic], instance)
     complete = np.isfinite(y).all() and not (design == "nested" and fixed.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
     parts, closed = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, get_args
@@ -176,19 +177,13 @@ def add_effect_sizes(estimates: Means, tables: Tables) -> Means:
     Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
     """
     unlike = np.sqrt(2.0) * estimates.scale  # of per-topic differences, J15 eq. 8
-    residual = np.sqrt(np.nan_to_num(residual_of(tables)))
+    residual = np.zeros(len(tables))
+    if tables.y.shape[-1] > 1:
+        with suppress(InputError):  # single runs alone
+            # variance of scores around topics and instances
+            residual = np.sqrt(np.nan_to_num(spread_of(tables).residual_variance))
     scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
     return replace(estimates, scale=scale, topic_sd=topic_sd(tables))
-
-
-def residual_of(tables: Tables) -> Floats:
-    """(B,) variance of scores around topics and instances, NaN where no system has two instances."""
-    if tables.y.shape[-1] < 2:
-        return np.full(len(tables), np.nan)
-    try:
-        return spread_of(tables).residual_variance
-    except InputError:  # single runs alone
-        return np.full(len(tables), np.nan)
 
 
 def topic_sd(tables: Tables) -> Floats:
