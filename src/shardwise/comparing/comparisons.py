@@ -32,11 +32,6 @@ from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.student import student_critical
 
-COLUMNS = (
-    *("a", "b", "difference", "lower", "upper"),
-    *("se", "df", "statistic", "p", "p_adjusted", "effect_size"),
-)
-FIGURES = COLUMNS[2:]
 Array = TypeVar("Array", Bools, Floats)
 SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 """Cohen's words for a standardised difference."""
@@ -256,9 +251,11 @@ class Comparisons(Drawn):
         """
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(alpha=alpha)
-        columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
-                   self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
-        return dict(zip(COLUMNS, columns, strict=True))
+        return {
+            "a": names[self.ia], "b": names[self.ib], "difference": self.difference, "lower": lower, "upper": upper,
+            "se": self.se, "df": self.df, "statistic": self.statistic, "p": self.p, "p_adjusted": self.p_adjusted,
+            "effect_size": self._standardized_effects(),
+        }  # fmt: skip
 
     def list_systems(self, alpha: float) -> dict[str, Any]:
         """Return the columns of `systems`, with the name of each system first.
@@ -729,9 +726,11 @@ class Comparisons(Drawn):
             Systems by systems.
         """
 
-        if column not in FIGURES:
-            raise refuse_unknown("column", column, FIGURES)
-        values: Floats = self.to_frame()[column].to_numpy(dtype=float)
+        frame = self.to_frame()
+        figures = list(frame)[2:]
+        if column not in figures:
+            raise refuse_unknown("column", column, figures)
+        values: Floats = frame[column].to_numpy(dtype=float)
         square = self._square_matrix(values, np.nan)
         turned = -square.T if column in {"difference", "statistic", "effect_size"} else square.T
         square = np.where(np.isnan(square), turned, square)

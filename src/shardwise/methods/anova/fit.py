@@ -232,8 +232,7 @@ class AnovaFit(Drawn):
                         ", or do not generalise",
                     ),
                 )
-            levels = prod(self.scores.sizes[d] for d in term if d != of)
-            shares[name] = 2.0 / levels / weight
+            shares[name] = 2.0 / prod(self.scores.sizes[d] for d in term if d != of) / weight
         squares = {name: self.squares[name] / df for name, df in self.df.items()}
         dfs = {name: float(df) for name, df in self.df.items()}
         variance, freedom, words = combine_squares(signs, unit, shares, squares, dfs)
