@@ -20,7 +20,7 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.clusters import by_units
-from shardwise.methods.intervals import BoundedScores, bound_scores
+from shardwise.methods.intervals import bound_scores
 from shardwise.methods.method import TOPICS
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.names import (
@@ -123,7 +123,10 @@ def run_procedure(
     by_range: bool = True,
 ) -> Comparisons:
     """Compare the systems of one table of scores that passed the gate."""
-    bounded = find_bounded(scores, procedure) if by_range else None
+    # scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample
+    judged, bounded = scores.people is not None or scores.votes is not None, None
+    if by_range and "topic" in procedure.claim and not judged and not procedure.method.of_ranks:
+        bounded = bound_scores(scores) if scores.unit_df is None else scores.bounded
     scores, _ = by_units(scores)
     nouns = scores.nouns
     made = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
@@ -159,19 +162,6 @@ def run_procedure(
     return Comparisons(labelled, ia, ib, pairs, title, procedure.name, directed or bool(bases), resamples)
 
 
-def find_bounded(scores: Scores, procedure: Procedure) -> BoundedScores | None:
-    """Return the scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample.
-
-    None where people's scores correct a judge's, scores are strengths fitted to votes or ranks, or the claim is about
-    exactly these topics.
-    """
-    judged = scores.people is not None or scores.votes is not None
-    if "topic" not in procedure.claim or judged or procedure.method.of_ranks:
-        return None
-    of_items: BoundedScores | None = scores.bounded
-    return bound_scores(scores) if scores.unit_df is None else of_items
-
-
 def make_tables(
     procedure: Procedure, scores: Scores, *, n_resamples: int | None = None, seed: int = 0
 ) -> Tables:
@@ -185,7 +175,8 @@ def make_tables(
     if scores.has_copies:
         options["deterministic"] = tuple(scores.deterministic.tolist())  # type: ignore[union-attr]
     if scores.unit_df is not None:
-        if not method.takes_units:
+        # clusters and tasks may be units where a method looks at means
+        if method.of_items or not method.sound:
             raise procedure.make_refusal(
                 "looks at single items, which clusters and tasks make unequal",
                 "use 'moderated' or 't holm', which look at means",
@@ -377,7 +368,20 @@ def choose_procedure(
             )
         method = OF_SAMPLES if repeats == "samples" else DEFAULTS[INSTANCES].procedure
     if model is not None:
-        procedure = _use_model(model, method)
+        from shardwise.methods.anova.method import make_anova  # few comparisons need it
+
+        if isinstance(method, Procedure) or (method or "hsd") not in CORRECTIONS:
+            raise InputError(
+                f"{method} is a procedure of its own, and a model is given too",
+                remedy="name a correction with the model, or the procedure alone",
+                argument="method",
+            )
+        anova = make_anova(Model.parse(model) if isinstance(model, str) else model)
+        if not anova.layouts_by_claim:
+            raise InputError(
+                f"model {model} compares no systems", remedy="add the term system", argument="model"
+            )
+        procedure = Procedure(anova, method or "hsd", anova.default_claim)
     elif method is None:
         procedure = parse_procedure(choose_default(scores))
     else:
@@ -391,22 +395,6 @@ def choose_procedure(
     if claim not in known:
         raise refuse_claim(procedure, claim, known, nouns)
     return known[claim]
-
-
-def _use_model(model: Model | str, correction: str | Procedure | None) -> Procedure:
-    """Return the analysis of variance by a model with a correction."""
-    from shardwise.methods.anova.method import make_anova  # few comparisons need it
-
-    if isinstance(correction, Procedure) or (correction or "hsd") not in CORRECTIONS:
-        raise InputError(
-            f"{correction} is a procedure of its own, and a model is given too",
-            remedy="name a correction with the model, or the procedure alone",
-            argument="method",
-        )
-    method = make_anova(Model.parse(model) if isinstance(model, str) else model)
-    if not method.layouts_by_claim:
-        raise InputError(f"model {model} compares no systems", remedy="add the term system", argument="model")
-    return Procedure(method, correction or "hsd", method.default_claim)
 
 
 def _runs_on(scores: Scores, procedure: Procedure) -> bool:

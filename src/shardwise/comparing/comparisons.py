@@ -852,6 +852,6 @@ def compare_estimates(
         correction = "hsd" if tested.critical is None else "bh"
     pairs = tested.correct(correction, ia, ib, ordered.variance_of_differences)
     by_t = ordered.pairs is None and correction in STEPWISE
-    words = title or "t with " * by_t + corrections.correction_title(correction)
+    words = title or "t with " * by_t + CORRECTIONS[correction].title
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(ordered, ia, ib, pairs, words + against, procedure, directed or bool(bases))

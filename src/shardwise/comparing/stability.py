@@ -710,12 +710,8 @@ def _count_agreements(first: Signs, second: Signs) -> tuple[float, ...]:
     ad = float(np.sum(active & (first != second)))
     pa = float(np.sum((first == 0) & (second == 0)))
     pd_ = float(first.size) - aa - ad - pa
-    return aa, ad, pa, pd_, _agreement_ratio(aa, pd_), _agreement_ratio(pa, pd_)
-
-
-def _agreement_ratio(agreements: float, disagreements: float) -> float:
-    whole = 2.0 * agreements + disagreements
-    return 2.0 * agreements / whole if whole else float("nan")
+    shares = (2.0 * x / (2.0 * x + pd_) if x + pd_ else float("nan") for x in (aa, pa))
+    return aa, ad, pa, pd_, *shares
 
 
 def stability_of_fills(

@@ -807,7 +807,8 @@ def as_scores(
     >>> as_scores(np.eye(2)).labels["system"]
     ('0', '1')
     """
-    if measure is not None and is_sample_measure(measure) and _name_of(data) != measure:
+    known = data.measure.name if isinstance(data, Scores) else getattr(data, "name", None)
+    if measure is not None and is_sample_measure(measure) and known != measure:
         options = {"needs": needs, "only": only, "keep": keep, **({"columns": columns} if columns else {})}
         options |= {"lower_is_better": lower_is_better}
         made: Scores = late.call_bound("sample_measure", data, measure, **options)
@@ -842,13 +843,6 @@ def is_labelled(data: Any) -> bool:
     """Return whether data are a DataArray or Dataset of xarray, which is not loaded to find out."""
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(data, xarray.DataArray | xarray.Dataset)
-
-
-def _name_of(data: Any) -> str | None:
-    """Return the measure that scores are of already."""
-    if isinstance(data, Scores):
-        return data.measure.name
-    return data.name if is_labelled(data) and hasattr(data, "name") else None
 
 
 def _gather_scores(

@@ -225,7 +225,7 @@ def _check_margin(
 
 def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:
     """Return the scores of a table mapped to their range, where it is known."""
-    return None if bounds is None else BoundedScores.map_scores(table, bounds)
+    return None if bounds is None else BoundedScores(bounds.map_scores(table), bounds)
 
 
 def _check_resampled(

@@ -209,11 +209,6 @@ class Method:
         """Whether no pair's own variance alone can make its statistic explode, so that a calibrated level holds."""
         return self.common_error or self.shrinks
 
-    @property
-    def takes_units(self) -> bool:
-        """Whether clusters and tasks may be its units, as they are where it looks at means."""
-        return self.sound and not self.of_items
-
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
         """Return the layouts of tables that can support a claim.
 

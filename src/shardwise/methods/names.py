@@ -452,7 +452,15 @@ def parse_procedure(
         method = None
     else:
         usual = parse_procedure(default())
-        method = _method_of_correction(correction, usual, dims or TABLE)
+        # a correction alone means the default test, or the ANOVA that it belongs to
+        method = usual.method
+        if correction not in method.corrections:
+            name_of_test = ""
+            if method.takes_single_items:
+                name_of_test = "games-howell" if correction == "hsd" else "welch"
+            elif correction in SIMULTANEOUS and not method.uses_people and not method.uses_votes:
+                name_of_test = "md6" if "shard" in (dims or TABLE) else "md1"
+            method = _find_method(name_of_test) or method
         correction = JOINT if method.corrections == (JOINT,) else correction
     if method is None:
         raise _refuse_unknown_name(str(name), dims, suits)
@@ -476,19 +484,6 @@ def parse_procedure(
         problem = f"{method.name} {correction} cannot take the rule {rule!r}"
         raise InputError(problem, remedy=remedy, argument="method", value=name)
     return Procedure(method, correction, claim, rule)
-
-
-def _method_of_correction(correction: str, default: Procedure, dims: Dims) -> Method:
-    """Return the test that a correction alone means: the default one, or the ANOVA that it belongs to."""
-    method = default.method
-    name = ""
-    if correction in method.corrections:
-        return method
-    if method.takes_single_items:
-        name = "games-howell" if correction == "hsd" else "welch"
-    elif correction in SIMULTANEOUS and not method.uses_people and not method.uses_votes:
-        name = "md6" if "shard" in dims else "md1"
-    return _find_method(name) or method
 
 
 def _refuse_unknown_name(

@@ -395,24 +395,24 @@ class Means:
         Pairs
             (…, P) figures, with the items behind them, and no p-value below the least that there can be.
         """
-        pairs = self._test_by_variance(ia, ib) if self.pairs is None else self.pairs(ia, ib)
+        if self.pairs is not None:
+            pairs = self.pairs(ia, ib)
+        else:
+            # by the variances of the means
+            variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
+            unequal = self._has_squares(variance)
+            variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
+            df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
+            size = np.abs(self.values)
+            largest = size.max(axis=-1, keepdims=True)
+            # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
+            means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
+            difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
+            # a pooled variance is rounded by the largest scores of all
+            pairs = student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
         if pairs.units is None and self.own_count is not None:
             pairs = replace(pairs, units=np.minimum(self.own_count[..., ia], self.own_count[..., ib]))
         return replace(pairs, p=np.maximum(pairs.p, pairs.least_p))
-
-    def _test_by_variance(self, ia: Ints, ib: Ints) -> Pairs:
-        """Test pairs by the variances of their means."""
-        variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
-        unequal = self._has_squares(variance)
-        variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
-        df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
-        size = np.abs(self.values)
-        largest = size.max(axis=-1, keepdims=True)
-        # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
-        means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
-        difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
-        # a pooled variance is rounded by the largest scores of all
-        return student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
 
 
 ARRAYS = tuple(each.name for each in fields(Means) if each.metadata)

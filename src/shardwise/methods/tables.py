@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from math import prod
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -229,7 +228,3 @@ class Tables:
             return decomposition
 
         return self.once(("decomposition", dims), compute_value).of(model.sets)
-
-    def size(self, *dims: str) -> int:
-        """Product of the sizes of dimensions."""
-        return prod(self.shape[d] for d in dims)

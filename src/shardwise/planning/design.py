@@ -248,7 +248,8 @@ class Design:
     def width(self) -> Numbers:
         """Expected width of the confidence interval of one difference (S14 §3.2)."""
         variance, df = self._precision()
-        return self._shaped(formulas.expected_width(np.sqrt(variance), df, np.asarray(self.alpha)))
+        half = special.stdtrit(df, 1.0 - np.asarray(self.alpha) / 2.0) * np.sqrt(variance)
+        return self._shaped(2.0 * half * formulas.mean_of_sd(df))
 
     @property
     def cost(self) -> Numbers:

@@ -197,15 +197,6 @@ def check_correction(name: str) -> str:
     return str(validate_choice(name, "method", CORRECTIONS))
 
 
-def correction_title(name: str) -> str:
-    """Return the correction in words.
-
-    >>> correction_title("by")
-    'Benjamini–Yekutieli'
-    """
-    return CORRECTIONS[name].title
-
-
 def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
     """Add a correction, which every method that takes corrections of its kind then offers."""
     if isinstance(correction, Stepwise):
@@ -236,7 +227,7 @@ def adjust_p(
     if np.isnan(t).any():
         lack = f"but the differences follow {follows}" if follows else "which these comparisons lack"
         raise InputError(
-            f"{correction_title(name)} needs Student's t, {lack}",
+            f"{CORRECTIONS[name].title} needs Student's t, {lack}",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=name,

@@ -107,8 +107,3 @@ def mean_of_sd(df: Floats) -> Floats:
     # the difference of log-gammas cancels
     series = 1.0 - 1.0 / (4.0 * df) + 1.0 / (32.0 * df**2)
     return np.where(df > 1e4, series, np.sqrt(2.0 / df) * np.exp(log_ratio))
-
-
-def expected_width(se: Floats, df: Floats, alpha: Floats) -> Floats:
-    """Expected width of a t interval whose standard error se is estimated on df degrees (S14 §3.2)."""
-    return np.asarray(2.0 * special.stdtrit(df, 1.0 - alpha / 2.0) * se * mean_of_sd(df))

@@ -109,16 +109,12 @@ class Draws:
     weights: Floats
     counts: Floats
 
-    def subtract_mean(self, systems: int) -> Draws:
-        """Return the effect of this mean: itself less the mean of as many such means as there are systems."""
-        own_weight, others = 1.0 - 1.0 / systems, -1.0 / systems
+    def contrast(self, null: str, systems: int) -> Draws:
+        """Return the difference of two such means, or a system's effect: itself less the mean of all."""
+        own_weight, others = (1.0, -1.0) if null == "difference" else (1.0 - 1.0 / systems, -1.0 / systems)
         weights = np.concatenate([own_weight * self.weights, others * self.weights])
-        return Draws(self.pool, weights, np.concatenate([self.counts, (systems - 1.0) * self.counts]))
-
-    def difference_of_two(self) -> Draws:
-        """Return the difference of two such means."""
-        weights = np.concatenate([self.weights, -self.weights])
-        return Draws(self.pool, weights, np.concatenate([self.counts, self.counts]))
+        times = 1.0 if null == "difference" else systems - 1.0
+        return Draws(self.pool, weights, np.concatenate([self.counts, times * self.counts]))
 
     @property
     def variance(self) -> float:

@@ -318,9 +318,7 @@ class BootstrapFit(Shown):
         validate_choice(density, "density", ("exact", "kde"))
         systems = len(self.means.labels)
         if self.replicates is None:
-            draws = (
-                self.draws.difference_of_two() if null == "difference" else self.draws.subtract_mean(systems)
-            )
+            draws = self.draws.contrast(null, systems)
             return (
                 smooth_distribution(draws, PAPER_RESAMPLES) if density == "kde" else ideal_distribution(draws)
             )
@@ -570,10 +568,7 @@ def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, cla
         )
         spreads = [drawn_spread(item, null, density) for item in errors]
     else:
-        contrasts = [
-            item.difference_of_two() if null == "difference" else item.subtract_mean(tables.systems)
-            for item in draws
-        ]
+        contrasts = [item.contrast(null, tables.systems) for item in draws]
         spreads = tables.once(
             ("distributions", model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
         )

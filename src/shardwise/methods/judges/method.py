@@ -468,7 +468,13 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     >>> with_human(f, h).human.sel(system="b").values
     array([ 1., nan,  0.])
     """
-    scores, people = (as_scores(_average_instances(as_scores(table)), only=True) for table in (judge, human))
+    both = []
+    for table in map(as_scores, (judge, human)):
+        if "instance" in table.dims:
+            words = f"these {format_count(table.sizes['instance'], table.nouns.get('instance', 'instance'))}"
+            table = replace(table.mean("instance"), averaged=words)
+        both.append(as_scores(table, only=True))
+    scores, people = both
     for dimension in TABLE:
         known = set(scores.labels[dimension])
         noun = scores.nouns.get(dimension, dimension)
@@ -488,14 +494,6 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     values = np.full(scores.values.shape, np.nan)
     values[np.ix_(*places)] = people.values
     return replace(scores, people=values).to_xarray()
-
-
-def _average_instances(scores: Scores) -> Scores:
-    """Scores with the mean over instances, where there are any."""
-    if "instance" not in scores.dims:
-        return scores
-    words = f"these {format_count(scores.sizes['instance'], scores.nouns.get('instance', 'instance'))}"
-    return replace(scores.mean("instance"), averaged=words)
 
 
 def judged_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:

@@ -448,22 +448,6 @@ class Information:
         return np.flatnonzero(self.variances > 0.0)
 
 
-def variance_information(data: Problem, state: State, sigma2: float) -> Information:
-    """Observed and expected information about the variances; V_k = ∂V/∂σ_k² and V_e = I."""
-    d = likelihood_slopes(data, state)
-    f = data.n - data.p
-    size = data.factors + 1
-    traces, forms = np.empty((size, size)), np.empty((size, size))
-    traces[:-1, :-1], forms[:-1, :-1] = d.tt / sigma2**2, d.yy / sigma2**3
-    # V itself as the last direction: P V P = P
-    traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
-    forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
-    traces[-1, -1], forms[-1, -1] = f, state.q / sigma2
-    a = to_residual(state.gamma, sigma2)
-    traces, forms = a @ traces @ a.T, a @ forms @ a.T
-    return Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces)
-
-
 def to_residual(gamma: Floats, sigma2: float) -> Floats:
     """Directions (V_1 … V_K, V) to (V_1 … V_K, I), as I = (V - Σ σ_k² V_k)/σ²."""
     a = np.eye(len(gamma) + 1)
@@ -531,7 +515,17 @@ def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: in
     state, convergence = maximise_likelihood(data)
     sigma2 = state.q / (data.n - data.p)
     refuse_without_error(sigma2, float(y.var()))
-    info = variance_information(data, state, sigma2)
+    # observed and expected information about the variances; V_k = ∂V/∂σ_k² and V_e = I
+    d, size = likelihood_slopes(data, state), data.factors + 1
+    traces, forms = np.empty((size, size)), np.empty((size, size))
+    traces[:-1, :-1], forms[:-1, :-1] = d.tt / sigma2**2, d.yy / sigma2**3
+    # V itself as the last direction: P V P = P
+    traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
+    forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
+    traces[-1, -1], forms[-1, -1] = data.n - data.p, state.q / sigma2
+    a = to_residual(state.gamma, sigma2)
+    traces, forms = a @ traces @ a.T, a @ forms @ a.T
+    info = Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces)
     phi, slopes = fixed_covariance(data, state, sigma2)
     var, slope = _difference_variances(phi), _difference_variances(slopes)
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do

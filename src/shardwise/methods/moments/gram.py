@@ -100,7 +100,14 @@ def gram_of(
         else:
             # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
             cross += np.matmul(centred, centred.T, out=product)
-    n, mean, apart = _piece_means(parts, columns)
+    # means of all, and (R, pieces) how far the pieces' own are from them, times √ of their rows
+    if not parts:
+        parts = [(0, np.zeros(columns))]
+    counts = np.array([rows for rows, _ in parts], dtype=np.float64)
+    means, n = np.stack([mean for _, mean in parts], axis=1), int(counts.sum())
+    first = means[:, :1]
+    mean = (first + ((means - first) @ counts / max(n, 1))[:, None])[:, 0]
+    apart = (means - mean[:, None]) * np.sqrt(counts)
     if margins:
         squares += (apart * apart).sum(axis=1)
         return Gram(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()), None)
@@ -128,17 +135,6 @@ def _center_pieces(
             by_row = abs(piece.strides[0]) < abs(piece.strides[1])
             out = buffer.reshape(piece.shape[::-1]).T if by_row else buffer.reshape(piece.shape)
             yield mean, np.subtract(piece, mean[:, None], out=out)
-
-
-def _piece_means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Floats, Floats]:
-    """Number of rows, means of all, and (R, pieces) how far the pieces' own are from them, times √ of their rows."""
-    if not parts:
-        return 0, np.zeros(columns), np.zeros((columns, 1))
-    counts = np.array([n for n, _ in parts], dtype=np.float64)
-    means = np.stack([mean for _, mean in parts], axis=1)
-    first = means[:, :1]
-    mean = (first + ((means - first) @ counts / counts.sum())[:, None])[:, 0]
-    return int(counts.sum()), mean, (means - mean[:, None]) * np.sqrt(counts)
 
 
 def merge_moments(first: Gram, second: Gram) -> Gram:

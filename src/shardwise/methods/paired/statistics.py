@@ -27,11 +27,6 @@ from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_ta
 from shardwise.stats.student import NOISE, t_statistic
 
 
-def sizes_of(y: Floats) -> Floats:
-    """(B, R) largest absolute score of every system."""
-    return np.asarray(np.abs(y).max(axis=1))
-
-
 def units_of(size: Floats) -> Floats:
     """For every size a power of ten far below any difference that matters; decimal, as most scores are.
 
@@ -41,14 +36,15 @@ def units_of(size: Floats) -> Floats:
     return np.asarray(10.0 ** (np.ceil(np.log10(np.where(size > 0.0, size, 1.0))) - 12.0))
 
 
-def larger_figure(each: Floats, ia: Ints, ib: Ints) -> Floats:
-    """(B, P) the larger figure of the two systems of a pair: a pair is judged on its own scale, not on another's."""
+def sizes_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
+    """(B, P) largest absolute score of the two systems of a pair, which is judged on its own scale alone."""
+    each = np.abs(y).max(axis=1)
     return np.ascontiguousarray(np.maximum(each[:, ia], each[:, ib]))
 
 
 def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the step to which the differences of a pair are rounded so that ties show."""
-    return 100.0 * units_of(larger_figure(sizes_of(y), ia, ib))
+    return 100.0 * units_of(sizes_of(y, ia, ib))
 
 
 def whole_units(y: Floats, unit: Floats) -> Ints:
@@ -58,7 +54,7 @@ def whole_units(y: Floats, unit: Floats) -> Ints:
 
 def free_of_noise(se: Floats, y: Floats, ia: Ints, ib: Ints) -> Floats:
     """Standard errors with those of mere rounding set to 0."""
-    return np.where(se <= NOISE * larger_figure(sizes_of(y), ia, ib), 0.0, se)
+    return np.where(se <= NOISE * sizes_of(y, ia, ib), 0.0, se)
 
 
 def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
@@ -98,7 +94,7 @@ def randomization_p(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int
     together, whatever the scale of others.
     """
     p = np.empty((len(y), ia.size))
-    for i, unit in enumerate(units_of(larger_figure(sizes_of(y), ia, ib))):
+    for i, unit in enumerate(units_of(sizes_of(y, ia, ib))):
         for number in np.unique(unit):
             pairs = np.flatnonzero(unit == number)
             members, columns = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
@@ -129,7 +125,7 @@ def permuted_ranges(y: Floats, keys: Words, n_resamples: int, sign: int = 1) -> 
     The shuffles depend on the order of systems, which is that of their means, the best first.
     """
     order = np.argsort(-sign * y.mean(axis=1), axis=1, kind="stable")
-    unit = units_of(sizes_of(y).max(axis=1))
+    unit = units_of(np.abs(y).max(axis=(1, 2)))
     units = whole_units(np.take_along_axis(y, order[:, None, :], axis=2), unit)
     out = np.empty((len(y), n_resamples), dtype=np.int64)
     kernels.ranges(units, keys, n_resamples, out)
