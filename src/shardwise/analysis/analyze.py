@@ -520,41 +520,49 @@ CLASSIC = {
     SHARDS: ("t bonferroni", "MD6 hsd topic"),
 }
 """t-tests with Bonferroni's correction and Tukey's HSD for new topics, by layout."""
+OF_DATA_SETS, DATA_SETS = "friedman nemenyi", ("dataset", "data set")
+"""The classic method where items are data sets, and what these are called."""
 MOST_PAIRS = 50_000
 """Pairs beyond which they are not run again."""
 
 
 def compare_classic(analysis: Analysis) -> tuple[ClaimResult, ...]:
-    """Compare all pairs by t-tests with Bonferroni's correction and by Tukey's HSD.
+    """Compare the same pairs by t-tests with Bonferroni's correction, and by Tukey's HSD or Dunnett's test.
+
+    On data sets, all pairs also by Friedman's ranks with Nemenyi's test.
 
     Parameters
     ----------
     analysis : Analysis
-        An analysis of all pairs whose claim is about new topics.
+        An analysis of all pairs, or of those with baselines, whose claim is about new topics.
 
     Returns
     -------
     tuple of ClaimResult
-        Empty where the classic methods do not apply: other claims, baselines, people's scores, two systems.
+        Empty where the classic methods do not apply: other claims, chosen pairs, people's scores, two systems.
     """
-    lead, table = analysis.lead, analysis.analysed
-    if "split" in table.dims:
-        table = table.mean("split")
-    names = CLASSIC.get(table.dims, ())
-    applies = lead.procedure.claim == Claim("topic") and lead.pairs.complete
+    lead, bases, table = analysis.lead, analysis.baselines, analysis.analysed
+    names = CLASSIC.get(tuple(name for name in table.dims if name != "split"), ())
+    if bases:
+        names = tuple(name.replace("hsd", "dunnett") for name in names[: 1 + (len(bases) == 1)])
+    elif analysis.item_noun in DATA_SETS and table.dims == TABLE:
+        names += (OF_DATA_SETS,)
+    applies = lead.procedure.claim == Claim("topic") and (lead.pairs.complete or bool(bases))
     if not applies or table.people is not None or not 1 < len(lead.pairs) <= MOST_PAIRS:
         return ()
-    results = []
-    for name in names:
-        procedure = parse_procedure(name)
-        try:
-            pairs = run_procedure(procedure, table, only=analysis.systems)
-        except InputError:
-            # a gap that a classic method cannot take
-            continue
-        results.append(
-            ClaimResult(
-                key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
-            )
-        )
-    return tuple(results)
+    results = (compare_by(analysis, name) for name in names)
+    return tuple(result for result in results if result is not None)
+
+
+def compare_by(analysis: Analysis, name: str) -> ClaimResult | None:
+    """Compare the systems of an analysis by another method; None where it cannot take a gap."""
+    procedure, table = parse_procedure(name), analysis.analysed
+    if "split" in table.dims:
+        table = table.mean("split")
+    try:
+        pairs = run_procedure(procedure, table, only=analysis.systems, baseline=analysis.baselines or None)
+    except InputError:
+        return None
+    return ClaimResult(
+        key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
+    )

@@ -34,6 +34,7 @@ from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
+    describe_lift,
     write_answer,
     write_contrasts,
     write_measures,
@@ -181,6 +182,7 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
+        **describe_lift(first),
         **describe_measures(first),
         **({} if first.slices is None else describe_slices(first.slices)),
     }

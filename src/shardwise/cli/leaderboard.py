@@ -23,7 +23,7 @@ from shardwise.comparing.equivalence import equivalence
 from shardwise.core.arguments import validate_choice
 from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
-from shardwise.writing.answer import write_answer, write_measures, write_range, write_scope
+from shardwise.writing.answer import describe_lift, write_answer, write_measures, write_range, write_scope
 from shardwise.writing.paper import write_paper
 from shardwise.writing.slices import describe_slices
 from shardwise.writing.tables import answer_leaderboard, describe_measures, explain_leaderboard
@@ -82,7 +82,7 @@ def rank_systems(options: Options) -> Result:
     }
     explained = () if whole else sentences
     if board.analysis is not None:
-        facts |= describe_measures(board.analysis)
+        facts |= describe_lift(board.analysis) | describe_measures(board.analysis)
     slices = None if board.analysis is None else board.analysis.slices
     if slices is not None:
         facts |= describe_slices(slices)

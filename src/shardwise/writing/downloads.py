@@ -15,7 +15,7 @@ from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
 from shardwise.core.libraries import pd
 from shardwise.core.text import list_columns, write_csv
-from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
+from shardwise.writing.answer import describe_lift, write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
@@ -118,6 +118,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "instead": [
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
+        **_simplify_value(describe_lift(c)),
         **({"measures": _simplify_value(describe_measures(c))} if c.others else {}),
         **({} if c.slices is None else {"slices": _simplify_value(describe_slices(c.slices))}),
         "unsupported": c.unsupported or None,

@@ -193,7 +193,7 @@ def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
         if first.lead.family is None
         else "all measures together"
     )
-    test = escape_tex(first.procedure.plain_title, 120)
+    test = escape_tex(first.lead.title, 120)
     level = rf"$p < {first.alpha:g}$"
     tied = (
         ", those tied with it underlined" if any(len(each.lead.best_set) > 1 for each in first.each) else ""
@@ -335,7 +335,7 @@ def _systems_caption(content: Analysis, lettered: bool) -> str:
 def _join_titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
     return escape_tex(
-        "; ".join(dict.fromkeys(result.procedure.plain_title for result in content.distinct_results)), 200
+        "; ".join(dict.fromkeys(result.title for result in content.distinct_results)), 200
     )
 
 
