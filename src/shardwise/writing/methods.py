@@ -303,14 +303,15 @@ def methods_latex(analysis: Analysis) -> str:
         quoted = text.replace("“", "``").replace("”", "''")
         sentences.append(f"{escape_tex(quoted, most=len(quoted) * 8)}{cite}.")
     version = analysis.versions["shardwise"]
-    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
+    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}~\\cite{{{SOFTWARE.key}}}.")
     return "\n".join(sentences) + "\n"
 
 
 def format_bibliography(analysis: Analysis) -> str:
-    """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
+    """Return BibTeX entries of what the paragraph cites, in the order of first mention; the software comes last."""
     keys = dict.fromkeys(key for _, keys in list_sentences(analysis) for key in keys)
-    return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"
+    software = SOFTWARE.bibtex.replace("VERSION", analysis.versions["shardwise"])
+    return "\n\n".join([*(find_source(key).bibtex for key in keys), software]) + "\n"
 
 
 def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -381,6 +382,8 @@ class Reference:
 
 _ENTRIES = resources.files("shardwise.writing").joinpath("sources.bib").read_text(encoding="utf-8")
 SOURCES = {source.key: source for source in map(Reference, _ENTRIES.strip().split("\n\n"))}
+SOFTWARE = SOURCES["shardwise"]
+"""The package's own entry."""
 
 
 def find_source(key: str) -> Reference:

@@ -21,7 +21,14 @@ from shardwise.writing import answer
 from shardwise.writing.assets import ReportFile
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
-from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
+from shardwise.writing.numbers import (
+    equate_p,
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_ranks,
+)
 from shardwise.writing.slices import slices_latex
 from shardwise.writing.table import TypedColumn, format_math, set_float, set_table, set_tabular
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
@@ -34,6 +41,7 @@ MOST_DRAWN = 42  # rows of the figure, which fit on a page
 NARROW, PAGE = 229.0, 345.0
 # points at \footnotesize: a digit, a capital, a superscript, the space between columns, a name
 DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
+MOST_MACROS = 500  # pairs whose differences all have names
 PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
@@ -242,14 +250,21 @@ def numbers_latex(first: Analysis) -> str:
             ranks = result.pairs.ranks(1.0 - analysis.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
                 values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": format_math(may)}
-        for base in analysis.baselines or (result.best,):
+        for base in _list_bases(analysis):
             for name, row in tabulate_against(result.pairs, base, analysis.alpha).iterrows():
-                values[f"difference/{name}/{base}/{m}"] = format_math(
-                    format_number(float(row["difference"]), d)
-                )
+                pair, ends = f"{name}/{base}/{m}", (float(row["lower"]), float(row["upper"]))
+                values[f"difference/{pair}"] = format_math(format_number(float(row["difference"]), d))
+                if np.isfinite(ends).all():
+                    limits = format_interval(*ends, d, significant=row["verdict"] != "tied")
+                    values[f"interval/{pair}"] = " to ".join(map(format_math, limits.split(" to ")))
+                    numbers = (format_math(format_number(end, d)) for end in ends)
+                    values |= zip((f"lower/{pair}", f"upper/{pair}"), numbers, strict=True)
                 p = format_p(float(row["p_adjusted"]), result.resolution)
-                values[f"p/{name}/{base}/{m}"] = format_math(equate_p(p))
-                values[f"pvalue/{name}/{base}/{m}"] = format_math(p)
+                values |= {f"p/{pair}": format_math(equate_p(p)), f"pvalue/{pair}": format_math(p)}
+        if (lift := analysis.measure_lift(result)) is not None:
+            shares = zip(("lift", "liftlower", "liftupper"), lift, strict=True)
+            known = {key: format_number(100.0 * share, 1) for key, share in shares if np.isfinite(share)}
+            values |= {f"{key}/{m}": format_math(text) + r"\%" for key, text in known.items()}
     lines = [
         rf"\expandafter\def\csname sw@{_format_key(key)}\endcsname{{{text}}}" for key, text in values.items()
     ]
@@ -261,6 +276,17 @@ def numbers_latex(first: Analysis) -> str:
             "",
         ]
     )
+
+
+def _list_bases(analysis: Analysis) -> tuple[str, ...]:
+    """The systems whose differences from others have a name: all of few, else those that the answer speaks of."""
+    lead = analysis.lead
+    if analysis.baselines or not lead.pairs.complete:
+        return analysis.baselines or (lead.best,)
+    if len(lead.pairs) <= MOST_MACROS:
+        return lead.names
+    runner_up = next((name for name in lead.names if name not in lead.best_set), lead.best)
+    return tuple(dict.fromkeys((lead.best, runner_up)))
 
 
 def _format_key(text: str) -> str:
@@ -334,9 +360,7 @@ def _systems_caption(content: Analysis, lettered: bool) -> str:
 
 def _join_titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
-    return escape_tex(
-        "; ".join(dict.fromkeys(result.title for result in content.distinct_results)), 200
-    )
+    return escape_tex("; ".join(dict.fromkeys(result.title for result in content.distinct_results)), 200)
 
 
 def _format_level(content: Analysis) -> str:
