@@ -515,7 +515,7 @@ def _scale_progress(progress: Progress | None, part: int, parts: int, steps: int
     return lambda done, total: progress(part * steps + done, parts * steps)
 
 
-CLASSIC = {
+CLASSIC: dict[tuple[str, ...], tuple[str, ...]] = {
     TABLE: ("t bonferroni", "MD1 hsd topic"),
     SHARDS: ("t bonferroni", "MD6 hsd topic"),
 }
