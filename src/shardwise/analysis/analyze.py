@@ -65,7 +65,8 @@ class AnalysisOptions:
     joint
         Whether the pairs of several measures are one family; each measure is tested at its own level without it.
     columns
-        Which column of a table is what, as `read_scores` takes it.
+        Which column of a table is what, as `read_scores` takes it; "pre" is what was measured of users before an A/B
+        test, whose part in the scores is taken out (CUPED).
     range
         Lowest and highest score there can be, for intervals; by the scores without it (see `as_scores`).
     lower_is_better
@@ -217,13 +218,20 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
     by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
     # of a table, any column may be one of slices
     sliced = {"slice": by} if by and not (isinstance(data, Scores) or is_labelled(data)) else {}
+    columns: dict[str, Any] = {**(chosen.columns or {}), **sliced}
+    before = columns.pop("pre", None)
     original = as_scores(
         data,
         measure=measure or None,
-        columns={**(chosen.columns or {}), **sliced} or None,
+        columns=columns or None,
         range=chosen.range,
         lower_is_better=chosen.lower_is_better,
     )
+    if before is not None:
+        from shardwise.methods.unpaired.method import adjust_scores
+
+        original, note = adjust_scores(original, as_scores(data, measure=before, columns=columns or None))
+        chosen = replace(chosen, notes=(*chosen.notes, note))
     if original.sizes.get("split") == 1:
         original = original.select(split=0)
     given = original

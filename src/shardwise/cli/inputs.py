@@ -290,11 +290,8 @@ class InputReader:
 
                 covariate, _ = read_tables(files, measure=pre, **(how | {"range": None}))
                 (name, table), *_ = tables.items()
-                tables[name], share = adjust_scores(table, covariate[pre])
-                notes.append(
-                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}"
-                    + ("; removed" if share >= 0.005 else "; no gain")
-                )
+                tables[name], note = adjust_scores(table, covariate[pre])
+                notes.append(note)
             if sampled:
                 from shardwise.scoring.samples import add_sample_measures, describe_samples
 
