@@ -494,9 +494,13 @@ def critical_chart(
         bars.append({"bar": BAR * (j + 1), "from": min(means), "to": max(means)})
         dots += [{"bar": BAR * (j + 1), "mean": mean[system], "system": labels[system]} for system in group]
     deepest = max(row["depth"] for row in rows)
+    critical = comparisons.critical_difference(alpha)
+    legend = f"joined by a bar: tied at {alpha:g}" + f"; critical difference {critical:.3g}" * (critical > 0.0)
+    # the left end, which is the last one where the scale is turned
+    placed = {"titleAnchor": "end" if turned else "start", "titleAlign": "left"}
     across: forms.Channel = {
-        "title": f"{label_measure(measure, turned)}; joined by a bar: tied at {alpha:g}",
-        "axis": {"orient": "top", "grid": False, "titleAnchor": "start", "tickCount": 6, "labelFlush": True},
+        "title": [label_measure(measure, turned), legend],
+        "axis": {"orient": "top", "grid": False, "tickCount": 6, "labelFlush": True, **placed},
         "scale": {"domain": [low - room, high + room], "nice": False, "zero": False, "reverse": turned},
     }
     down: forms.Channel = {
