@@ -221,7 +221,7 @@ def test_cuped_is_the_same_in_python_and_on_the_command_line(tmp_path: Path) -> 
     )
     told = json.loads(shardwise(*words).stdout)
     assert told["rows"][0]["difference"] == pytest.approx(row["difference"])
-    lift = found.measure_lift(found.lead)
+    lift = found.measure_lift()
     assert lift is not None
     assert (told["lift"], told["lift_lower"], told["lift_upper"]) == pytest.approx(tuple(lift))
     assert told["ratio_p"] == pytest.approx(found.ratio_p)

@@ -521,8 +521,22 @@ class Analysis(Worded):
         """Number of shards; 1 for the whole collection."""
         return self.fit.scores.sizes.get("shard", 1)
 
-    def measure_lift(self, result: PairResult, *, reverse: bool = False) -> Lift | None:
-        """Return the difference of the only two systems, which met different items, as a share of the second mean."""
+    def measure_lift(self, result: PairResult | None = None, *, reverse: bool = False) -> Lift | None:
+        """Return the difference of the only two systems, which met different items, as a share of the second mean.
+
+        Parameters
+        ----------
+        result : PairResult, optional
+            The result of one claim; the leading one without it.
+        reverse : bool
+            Whether it is the second system less the first, as a share of the first mean.
+
+        Returns
+        -------
+        Lift or None
+            The share with Fieller's interval; None for paired scores or more than two systems.
+        """
+        result = result or self.lead
         pairs, errors = result.pairs, result.pairs.estimates.mean_se
         if not self.analysed.unpaired or errors is None or len(pairs) != 1:
             return None

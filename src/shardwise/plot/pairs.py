@@ -495,7 +495,9 @@ def critical_chart(
         dots += [{"bar": BAR * (j + 1), "mean": mean[system], "system": labels[system]} for system in group]
     deepest = max(row["depth"] for row in rows)
     critical = comparisons.critical_difference(alpha)
-    legend = f"joined by a bar: tied at {alpha:g}" + f"; critical difference {critical:.3g}" * (critical > 0.0)
+    legend = f"joined by a bar: tied at {alpha:g}" + f"; critical difference {critical:.3g}" * (
+        critical > 0.0
+    )
     # the left end, which is the last one where the scale is turned
     placed = {"titleAnchor": "end" if turned else "start", "titleAlign": "left"}
     across: forms.Channel = {

@@ -144,7 +144,7 @@ def describe_lift(analysis: Analysis) -> dict[str, float | None]:
     """Return what programs read of the lift of a over b, and of the numbers of items; nothing for paired scores."""
     if not analysis.analysed.unpaired:
         return {}
-    lift = analysis.measure_lift(analysis.lead)
+    lift = analysis.measure_lift()
     figures = zip(("lift", "lift_lower", "lift_upper"), lift or (), strict=False)
     known = {name: value if np.isfinite(value) else None for name, value in figures}
     return {**known, "ratio_p": analysis.ratio_p}

@@ -48,18 +48,7 @@ PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 def write_paper(
     folder: str | os.PathLike[str], analysis: Analysis, columns: int | None = None
 ) -> tuple[ReportFile, ...]:
-    """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
-
-    Parameters
-    ----------
-    folder
-        Where to; it is made where it is missing.
-    analysis
-        An analysis of one measure or several; the first one orders the systems. Where all were compared with baselines,
-        superscripts say which of these each system beats.
-    columns
-        1 for a table of one column, 2 for one across the page (``table*``); by the width that it needs without it.
-    """
+    """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder."""
     files = make_paper(analysis, columns)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for file in files:
@@ -68,13 +57,7 @@ def write_paper(
 
 
 def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
-    """Return the files of a paper.
-
-    Parameters
-    ----------
-    first, columns
-        As for `write_paper`.
-    """
+    """Return the files of a paper."""
     if columns not in (None, 1, 2):
         raise InputError(
             f"a table cannot have {columns} columns",
@@ -108,13 +91,7 @@ def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile,
 
 
 def table_latex(first: Analysis, columns: int | None = None) -> str:
-    """The table of systems and measures, in as many panels and floats as it takes.
-
-    Parameters
-    ----------
-    first, columns
-        As for `write_paper`.
-    """
+    """The table of systems and measures, in as many panels and floats as it takes."""
     analyses, names = first.each, first.systems
     # the systems that have a letter: the baselines, or all of few
     marked = first.baselines or (names if len(names) <= LETTERED else ())
@@ -224,13 +201,7 @@ def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
 
 
 def numbers_latex(first: Analysis) -> str:
-    r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
-
-    Parameters
-    ----------
-    first
-        As for `write_paper`.
-    """
+    r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap."""
     lead = first.lead
     values = {
         "topics": format_math(f"{first.topics:,}"),
