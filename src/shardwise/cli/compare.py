@@ -10,6 +10,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
+from shardwise.analysis.slices import MOST_SLICES
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -28,7 +29,7 @@ from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
-from shardwise.core.scores import Scores
+from shardwise.core.scores import Scores, slices_of
 from shardwise.core.text import list_columns, shorten_name
 from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
@@ -51,6 +52,7 @@ from shardwise.writing.slices import (
     explain_marks,
     join_pairs,
     show_slices,
+    slices_latex,
     write_slices,
 )
 from shardwise.writing.table import show_columns
@@ -195,9 +197,18 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
             # Loaded here, since it draws too.
             from shardwise.writing.paper import table_latex
 
-            return [Result(page=table_latex(first))]
+            by_slice = [] if first.slices is None else [slices_latex(first.slices)]
+            return [Result(page="\n".join([table_latex(first), *by_slice]))]
         if format is Format.markdown:
-            return [Result((title,), show_columns(list_measures(first)), (explain_measures(first), *notes))]
+            said = "\n".join([write_answer(first), *write_measures(first)])
+            marks, shown = explain_measures(first), show_columns(list_measures(first))
+            if first.slices is None:
+                return [Result((said,), shown, (marks, *notes))]
+            explained = (explain_marks(first.slices), *notes)
+            return [
+                Result((said,), shown, (marks,)),
+                Result(("", *where), show_slices(first.slices), explained),
+            ]
     table = _make_table(first, options)
     if first.others and format is not Format.text:
         named = [pd.DataFrame(_make_table(each, options)) for each in first.each]
@@ -333,6 +344,8 @@ def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
     gaps = fill_gaps(analysis.scores, options.fill)[1]
     report = (f"report: {options.report}",) if options.report is not None else ()
     step = write_next_step(analysis, planning_command(options, analysis.measure))
+    labels = {} if analysis.slices is not None else slices_of(analysis.item_scores)
+    named = next((name for name in labels if 1 < len(set(labels[name])) <= MOST_SLICES), "")
     notes = (
         *analysis.notes,
         *gaps,
@@ -341,6 +354,7 @@ def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
         write_repeats(analysis),
         write_splits(analysis),
         *report,
+        f"To see where they differ: --by {shlex.quote(named)}." if named else "",
         step,
     )
     return tuple(note for note in notes if note)
