@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult, choose_decimals
-from shardwise.analysis.diagnostics import (
-    Remark,
-    check_gaps,
-    check_residuals,
-    check_scores,
-    residual_figures,
-)
+from shardwise.analysis.diagnostics import Remark, check_gaps, check_residuals, check_scores, residual_figures
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
@@ -355,12 +349,7 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            make_result(
-                table,
-                choose_procedure(table, advice.method),
-                advice.alpha,
-                chosen.run_options,
-            )
+            make_result(table, choose_procedure(table, advice.method), advice.alpha, chosen.run_options)
             for advice in trust.list_replacements()
         ),
     )

@@ -427,8 +427,7 @@ def arrange_systems(
         first = _single_systems(base, "base", measure)
         if first.sizes["system"] != 1:
             raise InputError(
-                f"base has {first.sizes['system']} systems",
-                remedy="give the scores of one system",
+                f"base has {first.sizes['system']} systems", remedy="give the scores of one system"
             )
         table, _ = side_by_side(first, second, ("base", "new"))
         names = table.systems
@@ -728,10 +727,7 @@ def gate_sequentially(
     # independent units: items, or clusters by their means
     gaps = bounded.scores[:, 0] - bounded.scores[:, 1]
     known = np.isfinite(gaps)
-    units, gaps = (
-        [str(name) for name in np.array(two.topics, dtype=object)[known]],
-        gaps[known],
-    )
+    units, gaps = ([str(name) for name in np.array(two.topics, dtype=object)[known]], gaps[known])
     if two.clusters is not None:
         labels, code = np.unique(two.clusters.astype(str)[known], return_inverse=True)
         units, gaps = [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)

@@ -35,7 +35,6 @@ from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
 from shardwise.writing.answer import (
     FEW_NAMED,
-    describe_lift,
     write_answer,
     write_contrasts,
     write_measures,
@@ -46,18 +45,10 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.slices import (
-    MARKS,
-    describe_slices,
-    explain_marks,
-    join_pairs,
-    show_slices,
-    slices_latex,
-    write_slices,
-)
+from shardwise.writing.slices import MARKS, explain_marks, join_pairs, show_slices, slices_latex, write_slices
 from shardwise.writing.table import show_columns
 from shardwise.writing.tables import (
-    describe_measures,
+    describe_parts,
     explain_measures,
     list_measures,
     mark_means,
@@ -184,9 +175,7 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
-        **describe_lift(first),
-        **describe_measures(first),
-        **({} if first.slices is None else describe_slices(first.slices)),
+        **describe_parts(first),
     }
     if format is Format.text:
         notes += () if first.slices is None else tuple(str(first.slices).split("\n"))
@@ -539,11 +528,7 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
         names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
         lower_is_better = any(map(is_lower_better, names))
     pairs = compare(
-        total,
-        method,
-        baseline=options.baseline or None,
-        seed=options.seed,
-        lower_is_better=lower_is_better,
+        total, method, baseline=options.baseline or None, seed=options.seed, lower_is_better=lower_is_better
     )
     if options.keeps_moments:
         total.save(options.out)

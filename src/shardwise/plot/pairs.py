@@ -146,11 +146,7 @@ def _list_panels(
 
 
 def rank_chart(
-    comparisons: Comparisons,
-    *,
-    level: float = 0.95,
-    most: int = forms.MOST_ROWS,
-    width: float = WIDTH,
+    comparisons: Comparisons, *, level: float = 0.95, most: int = forms.MOST_ROWS, width: float = WIDTH
 ) -> alt.LayerChart:
     """Draw the rank of each system with the range of ranks that it may have.
 
@@ -203,10 +199,7 @@ def rank_chart(
     return finish_chart(layout.draw_panel(layers, len(ranks), pluralize_noun(word)))
 
 
-INTERVALS = {
-    "mean": "CI",
-    "comparison": "comparison interval: bars that do not overlap differ significantly",
-}
+INTERVALS = {"mean": "CI", "comparison": "comparison interval: bars that do not overlap differ significantly"}
 KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", "comparison": "comparison", "mean": "confidence"}
 MEAN = ("estimate", "lower", "upper")
 MEAN_TIPS = ("estimate:.4f", "lower:.4f", "upper:.4f")

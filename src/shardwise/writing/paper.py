@@ -18,7 +18,7 @@ from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.theme import COLUMN
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
-from shardwise.writing.assets import ReportFile
+from shardwise.writing.assets import ReportFile, make_text_file
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import (
@@ -71,22 +71,15 @@ def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile,
     specification["padding"] = 2
     converter = import_converter()
     pdf, svg = converter.vegalite_to_pdf(specification), converter.vegalite_to_svg(specification)
-
-    def text(name: str, about: str, content: str) -> ReportFile:
-        return ReportFile(name, about, content.encode("utf-8", "backslashreplace"))
-
+    parts = [] if first.slices is None else [first.slices]
     return (
-        text("table.tex", "systems and measures, best in bold", table_latex(first, columns)),
+        make_text_file("table.tex", "systems and measures, best in bold", table_latex(first, columns)),
         ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
-        text("figure.svg", "the same for other uses", svg),
-        *(
-            ()
-            if first.slices is None
-            else (text("slices.tex", f"systems by {first.slices.name}", slices_latex(first.slices)),)
-        ),
-        text("methods.tex", "the methods paragraph", methods_latex(first)),
-        text("refs.bib", "its sources", format_bibliography(first)),
-        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(first)),
+        make_text_file("figure.svg", "the same for other uses", svg),
+        *(make_text_file("slices.tex", f"systems by {part.name}", slices_latex(part)) for part in parts),
+        make_text_file("methods.tex", "the methods paragraph", methods_latex(first)),
+        make_text_file("refs.bib", "its sources", format_bibliography(first)),
+        make_text_file("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(first)),
     )
 
 

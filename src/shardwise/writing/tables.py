@@ -14,6 +14,7 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, list_columns, shorten_name
 from shardwise.writing.answer import (
+    describe_lift,
     join_names,
     write_answer,
     write_byline,
@@ -25,7 +26,7 @@ from shardwise.writing.answer import (
 )
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
-from shardwise.writing.slices import MARKS, explain_verdicts
+from shardwise.writing.slices import MARKS, describe_slices, explain_verdicts
 from shardwise.writing.table import TypedColumn, render_html, show_columns
 
 if TYPE_CHECKING:
@@ -225,6 +226,12 @@ def render_measures(analysis: Analysis) -> str:
     box = '<div class="scroll" tabindex="0" role="region" aria-label="Table by measure">'
     marks = f"<p>{escape(escape_controls(explain_measures(analysis)))}</p>"
     return f"{box}{render_html(list_measures(analysis))}</div>{marks}"
+
+
+def describe_parts(analysis: Analysis) -> dict[str, Any]:
+    """Return what programs read of a lift, of further measures and of slices, where there are such."""
+    slices = {} if analysis.slices is None else describe_slices(analysis.slices)
+    return {**describe_lift(analysis), **describe_measures(analysis), **slices}
 
 
 def describe_measures(analysis: Analysis) -> dict[str, Any]:
