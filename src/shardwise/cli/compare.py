@@ -300,7 +300,9 @@ def _name_systems(table: Table, noun: str, options: Options) -> Table:
     """Put the user's word above the systems for people; programs find them under one name."""
     if options.chosen_format in (Format.csv, Format.json):
         return table
-    return {noun if name == "system" else name: values for name, values in list_columns(table).items()}
+    columns = list_columns(table)
+    head = "system" if noun in columns else noun
+    return {head if name == "system" else name: values for name, values in columns.items()}
 
 
 def _write_title(analysis: Analysis, options: Options) -> str:

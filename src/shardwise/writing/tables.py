@@ -162,7 +162,7 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
     table, digits = board.table, board.decimals[board.measure]
     ends, labels = list(zip(table["lower"], table["upper"], strict=True)), label_systems(board.result)
     columns = [
-        TypedColumn(board.noun, list(table["system"])),
+        TypedColumn("system" if board.noun in ("rank", "group") else board.noun, list(table["system"])),
         TypedColumn(board.measure, list(table["mean"]), "number", digits),
         TypedColumn(f"{format_percent(board.level)} CI", ends, "interval", digits),
         TypedColumn("rank", format_ranks(table)),

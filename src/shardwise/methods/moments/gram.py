@@ -156,8 +156,6 @@ def merge_moments(first: Gram, second: Gram) -> Gram:
     >>> a, b = compute_gram(np.array([[1.0, 3.0]])), compute_gram(np.array([[8.0]]))
     >>> merge_moments(a, b).mean.tolist(), merge_moments(a, b).cross.tolist()
     ([4.0], [[26.0]])
-    >>> merge_moments(a.margins, b.margins).squares.tolist()
-    [26.0]
     """
     if not first.n or not second.n:
         return first if second.n == 0 else second
