@@ -149,14 +149,16 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
     format = options.chosen_format
     title, notes = _write_title(first, options), _list_notes(first, options)
     where = [] if first.slices is None else write_slices(first.slices)
-    if format is Format.text and options.out is None:
-        marks = [explain_measures(first)] if not options.quiet else []
-        shown = Result((title,), _make_table(first, options), (*marks, *notes))
+    beside = format is Format.markdown and bool(first.others) and not options.table
+    if beside or (format is Format.text and options.out is None):
+        marks = () if options.quiet else (explain_measures(first),)
+        said = "\n".join([write_answer(first), *write_measures(first)]) if beside else title
+        table: Table = show_columns(list_measures(first)) if beside else _make_table(first, options)
         if first.slices is None:
-            return [shown]
+            return [Result((said,), table, (*marks, *notes))]
         explained = (explain_marks(first.slices), *notes)
         return [
-            replace(shown, notes=tuple(marks)),
+            Result((said,), table, marks),
             Result(("\n".join(["", *where]),), show_slices(first.slices), explained),
         ]
     contrasts, tie = _compute_contrasts(first, options), first.open_tie()
@@ -181,23 +183,12 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
         notes += () if first.slices is None else tuple(str(first.slices).split("\n"))
     else:
         title = "\n".join([write_answer(first), *write_measures(first), *where])
-    if first.others and not options.table:
-        if format is Format.latex:
-            # Loaded here, since it draws too.
-            from shardwise.writing.paper import table_latex
+    if first.others and not options.table and format is Format.latex:
+        # Loaded here, since it draws too.
+        from shardwise.writing.paper import table_latex
 
-            by_slice = [] if first.slices is None else [slices_latex(first.slices)]
-            return [Result(page="\n".join([table_latex(first), *by_slice]))]
-        if format is Format.markdown:
-            said = "\n".join([write_answer(first), *write_measures(first)])
-            marks, shown = explain_measures(first), show_columns(list_measures(first))
-            if first.slices is None:
-                return [Result((said,), shown, (marks, *notes))]
-            explained = (explain_marks(first.slices), *notes)
-            return [
-                Result((said,), shown, (marks,)),
-                Result(("", *where), show_slices(first.slices), explained),
-            ]
+        by_slice = [] if first.slices is None else [slices_latex(first.slices)]
+        return [Result(page="\n".join([table_latex(first), *by_slice]))]
     table = _make_table(first, options)
     if first.others and format is not Format.text:
         named = [pd.DataFrame(_make_table(each, options)) for each in first.each]
