@@ -23,14 +23,14 @@ from shardwise.methods.names import list_procedures
 WEIGHTS = {
     "compare": 10, "leaderboard": 6, "gate": 6, "paper": 2, "calibrate": 2, "stability": 3, "score": 4, "simulate": 1,
     "design power": 4, "design interval": 3, "design table": 2, "design pools": 1, "design budget": 2,
-    "design repeats": 2, "design equivalence": 2, "design loop": 2,
+    "design repeats": 2, "design equivalence": 2, "design loop": 2, "design shards": 0.2,
     "replicate s14": 0.2, "replicate v17": 0.2, "replicate f19": 0.2,
 }  # fmt: skip
 """Commands and how often they are tried."""
 LEFT_OUT = {
     "demo": "runs for seconds and takes no input", "serve": "does not end", "repeat": "tried by changes",
     "replicate ff21": "takes minutes", "replicate j15": "takes minutes", "replicate open-questions": "takes minutes",
-    "replicate all": "takes minutes",
+    "replicate all": "takes minutes", "replicate study": "takes minutes",
 }  # fmt: skip
 Values = Callable[[random.Random, Given], Sequence[str]]
 BASE = "--baseline"
@@ -68,6 +68,7 @@ CHOICES: dict[str, Values] = {
     "repeats": _any("seeds", "samples"),
     "range": _any("0,1", "-1,2"),
     "exclude": _system,
+    "joint": lambda g, given: [""],
     "lower-is-better": lambda g, given: [""],
     "higher-is-better": lambda g, given: [""],
     "margin": _any("0.01", "0.1", "0.5"),

@@ -104,8 +104,8 @@ def test_open_ends_are_printed_as_such() -> None:
         frame = pairs.to_frame()
         if ((frame["lower"] == 0.0) & pairs.reject()).any():
             shown = show_table(tabulate_baselines(pairs, ["a"], 0.05), 0.05, 3)
-            assert any(cell.startswith(">0 to") for cell in shown["95% CI"])
-            assert not any(cell.startswith("0.000") for cell in shown["95% CI"])
+            assert any(text.startswith(">0 to") for text in shown["95% CI"])
+            assert not any(text.startswith("0.000") for text in shown["95% CI"])
             return
     pytest.fail("no open end in 40 tables")
 

@@ -12,12 +12,12 @@ PACKAGE = Path(__file__).parents[2] / "src" / "shardwise"
 # They are raised only for a capability that was agreed on, by the options and lines that it was given, and the commit
 # says which; code that merely got longer makes room somewhere else.
 LIMITS = {
-    "lines of code": 49_665,
-    "modules": 284,
-    "classes": 299,
-    "functions per thousand lines": 69.7,
-    "options": 64,
-    "options of all commands": 466,
+    "lines of code": 48_500,
+    "modules": 283,
+    "classes": 295,
+    "functions per thousand lines": 70.1,
+    "options": 65,
+    "options of all commands": 493,
     "public names": 45,
     "public names in namespaces": 115,
 }

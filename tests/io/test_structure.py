@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from command_line import shardwise
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.errors import InputError
 from shardwise.io.scores import read_scores
@@ -112,8 +113,11 @@ def test_a_second_factor_is_joined_to_the_systems_or_is_their_repeat(tmp_path: P
     text = "\n".join(["dataset,method,diagram,loss", *rows])
     with pytest.raises(InputError, match="has several scores of one method on one dataset") as refused:
         read_text(tmp_path, text)
-    repeat, joined = (parse_columns([str(choice)]) for choice in refused.value.choices)
+    repeat, part, joined = (parse_columns([str(choice)]) for choice in refused.value.choices)
     assert dict(read_text(tmp_path, text, columns=repeat).sizes) == {"topic": 6, "system": 2, "instance": 2}
+    parts = read_text(tmp_path, text, columns=part)
+    assert dict(parts.sizes) == {"topic": 12, "system": 2}
+    assert sorted(set(parts["cluster"].values.tolist())) == [f"d{d}" for d in range(6)]
     assert read_text(tmp_path, text, columns=joined)["system"].values.tolist() == ["a x", "a y", "b x", "b y"]
 
 
@@ -199,3 +203,52 @@ def test_numbers_that_describe_the_systems_are_no_items(tmp_path: Path) -> None:
         read_text(tmp_path, text)
     named = {"item": "Params (B)", "system": "method"}
     assert dict(read_text(tmp_path, text, columns=named).sizes) == {"topic": 5, "system": 2}
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("id,y_true,y_pred_rf,y_pred_svm", "y_pred_rf, y_pred_svm may be predictions of 'y_true'"),
+        ("id,label,prob_bert,prob_lstm", "prob_bert, prob_lstm may be predictions of 'label'"),
+        ("id,gold,bm25,dense", "bm25, dense may be predictions of 'gold'"),
+        ("id,steps,pred_rf,pred_svm", "pred_rf, pred_svm may be predictions rather than scores"),
+    ],
+)
+def test_predictions_are_no_scores(tmp_path: Path, header: str, message: str) -> None:
+    rows = [f"{k},{k % 2},{(k * 7 % 10) / 10},{(k * 3 % 10) / 10}" for k in range(30)]
+    text = "\n".join([header, *rows])
+    with pytest.raises(InputError, match=message) as refused:
+        read_text(tmp_path, text)
+    (choice,) = refused.value.choices
+    assert dict(read_text(tmp_path, text, columns=parse_columns([str(choice)])).sizes) == {
+        "topic": 30,
+        "system": 2,
+    }
+
+
+def test_problem_instances_are_items_where_nothing_else_names_any(tmp_path: Path) -> None:
+    rows = [
+        f"p{k:02d}.mps,{solver},OPTIMAL,{k + 3 * j}.5" for k in range(12) for j, solver in enumerate("ab")
+    ]
+    scores = read_text(tmp_path, "\n".join(["instance,solver,status,time", *rows]))
+    assert dict(scores.sizes) == {"topic": 12, "system": 2}
+    rows = [f"q{k},{s},{r},.{k}{r}" for k in range(9) for s in "ab" for r in (1, 2)]
+    scores = read_text(tmp_path, "\n".join(["question,model,instance,score", *rows]))
+    assert dict(scores.sizes) == {"topic": 9, "system": 2, "instance": 2}
+
+
+def test_a_column_of_one_date_is_left_out(tmp_path: Path) -> None:
+    rows = [f"s{k},2024-01-01,{k / 9:.3f},{k * k % 7 / 7:.3f}" for k in range(12)]
+    assert dict(read_text(tmp_path, "\n".join(["series,cutoff,naive,ets", *rows])).sizes)["system"] == 2
+
+
+@pytest.mark.parametrize("group", ["test group", "group", "experiment_group"])
+def test_the_table_of_groups_shows_their_names(tmp_path: Path, group: str) -> None:
+    rows = [f"{k},{'ad' if k % 3 else 'control'},{int(k * 7 % 11 < 5)}" for k in range(60)]
+    path = tmp_path / "ab.csv"
+    path.write_text("\n".join([f"user id,{group},converted", *rows]))
+    lines = shardwise("compare", path).stdout.splitlines()
+    assert {line.split("  ")[0] for line in lines if line.startswith(("ad  ", "control  "))} == {
+        "ad",
+        "control",
+    }

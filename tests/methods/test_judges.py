@@ -55,8 +55,8 @@ def test_compare_takes_the_estimates_and_says_what_labels_bought(judged: xr.Data
     for _, row in gold.iterrows():
         ours = by_pair.get((row["a"], row["b"]), -by_pair.get((row["b"], row["a"]), np.nan))
         assert ours == pytest.approx(row["estimate"], abs=1e-9)
-    assert found.notes[0].startswith("judge plus 40 labels by people, of 120 items: worth")
-    assert found.notes[1].startswith("80 labels: intervals ")
+    assert found.notes[0].startswith("judge plus 40 labels by people, of 120 items")
+    assert found.notes[1].startswith("80 labels: intervals 9% narrower")
     worth = sw.judges.labels_worth(judged)
     gaps = {}
     for name, table in (("people", judged["human"]), ("judge", judged)):
@@ -247,7 +247,7 @@ def test_on_the_command_line(items: pd.DataFrame, tmp_path: Path) -> None:
     items[items["labelled"] == 1][["item", "a", "b"]].to_csv(human, index=False)
     text = shardwise("compare", judge, "--human", human).stdout
     assert "Prediction-powered paired t-test" in text
-    assert "judge plus 40 labels by people, of 120 items: worth" in text
+    assert "judge plus 40 labels by people, of 120 items" in text
     refused = shardwise("compare", judge, "--human", human, "--method", "bootstrap")
     assert "--human has no effect with --method bootstrap" in refused.stderr
     assert refused.returncode == 2

@@ -41,6 +41,7 @@ NOT_DRAWN = {
     "Means",
     "InstanceRuns",
     "Measure",
+    "Study",
     "Model",
     "Procedure",
     "Repeats",

@@ -1,6 +1,6 @@
 """A gate for loops: one hold-out, hundreds of candidates, and one error rate for all of them together.
 
-Only PASS or FAIL is revealed of each candidate, which is tested at the level of `stats.loops`. A ledger, a file that
+Only PASS or FAIL is revealed of each candidate, tested at a level of `stats.sequential`. A ledger, a file that
 lines are added to, records the hold-out, every candidate, and what was revealed.
 
 Of several measures all must pass, each at that level: a candidate that is not better by one of them passes its test

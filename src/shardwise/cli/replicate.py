@@ -189,7 +189,7 @@ def _read_list(path: Path) -> dict[str, dict[str, Any]]:
     for name, entry in tables.items():
         where = f"{path}: {name}"
         if not isinstance(entry, dict) or not entry.get("files"):
-            raise InputError("has no files", where=where, remedy=f'write [{name}] and files = ["scores.csv"]')
+            raise InputError("has no files", where=where, remedy=f"list files below [{name}]")
         for key, value in entry.items():
             if key not in LISTED:
                 raise refuse_unknown("key", key, tuple(LISTED), what="key of a collection").add_location(

@@ -49,7 +49,7 @@ class Calibration(Drawn):
 
     ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised
     error rate in the scenario ``null``, where it is worst: tilt, vine or margins or normal, permute, flip) and interval
-    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.cases`), each with what is shown of it
+    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.trial`), each with what is shown of it
     (``status``, ``intervals``); ``level`` at which false alarms would be as rare as promised; ``best``, how often the
     top group holds the best; and ``power``.
 

@@ -52,7 +52,7 @@ def write_items(items: Items, decimals: int = 3) -> list[str]:
     >>> scores = as_scores({"new": new, "old": old})
     >>> for line in write_items(list_items(scores, "new", "old")): print(line)
     new is better than old on 2 topics, worse on 0, equal on 2 of 4 (difference +0.500).
-    1 topic carries half of the difference: p.
+    1 topic makes up half of the gap: p.
     All systems fail 1 topic: r.
     All systems solve 1 topic: q.
     """

@@ -190,7 +190,8 @@ def _may_pair(facts: Facts, item: Column, system: Column, values: Sequence[str])
         return False
     forced = system.name in facts.taken
     known = "system" in system.roles or forced
-    if set(names) >= set(values) or item.roles[:1] == ("instance",):
+    repeats = item.roles[:1] == ("instance",) and (item.is_numeric or "topic" not in item.roles)
+    if set(names) >= set(values) or repeats:
         return False
     if system.roles[:1] == ("instance",) and not known:
         return False

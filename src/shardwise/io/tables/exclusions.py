@@ -11,7 +11,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.tables import signs, words
-from shardwise.io.tables.facts import FEW, Doubt, Reading
+from shardwise.io.tables.facts import FEW, Doubt, Reading, list_some
 from shardwise.io.tables.sheet import ENDS_IN_ID, Column, Sheet
 
 MARKS = ("_", "/", ".", ":", "|", " ", "-")  # between a system and what is measured
@@ -38,6 +38,7 @@ def choose_systems(
     named
         Whether rows have names, so that columns may be measures of one system.
     """
+    _refuse_predictions(sheet, rest, numbers)
     omitted = {name: sheet.columns[name].kind for name in rest if name not in numbers}
     for name in omitted:
         _refuse_lost_system(sheet, sheet.columns[name], after=rest.index(name) > rest.index(numbers[0]))
@@ -61,6 +62,23 @@ def choose_systems(
     return tuple(kept), omitted, {}
 
 
+def _refuse_predictions(sheet: Sheet, rest: Sequence[str], numbers: Sequence[str]) -> None:
+    """Refuse numbers that are predictions by their names, or stand beside the truth: high ones are not good ones."""
+    truths = [name for name in rest if sheet.columns[name].header in words.TRUTHS]
+    truths = [name for name in truths if sheet.columns[name].is_numeric]
+    plain = [name for name in numbers if name not in truths and not words.is_score(name)]
+    called = [name for name in plain if not words.PREDICTIONS.isdisjoint(words.split_words(name))]
+    systems = called or [name for name in plain if not sheet.columns[name].is_beside]
+    if len(systems) > 1 and (truths or 2 * len(called) > len(plain)):
+        beside = f" of {truths[0]!r}" if truths else ""
+        raise Doubt(
+            f"{list_some(systems)} may be predictions{beside} rather than scores",
+            [{"system": systems}],
+            mend="give scores, such as 1 where a prediction is right and 0 where it is wrong",
+            say="if they are scores, say ",
+        )
+
+
 def _refuse_lost_system(sheet: Sheet, column: Column, *, after: bool) -> None:
     """Refuse a column without scores that may be a system, by its place and by what its cells are."""
     if column.is_wordy or column.is_beside or words.list_roles(column.name):
@@ -69,7 +87,7 @@ def _refuse_lost_system(sheet: Sheet, column: Column, *, after: bool) -> None:
     if set(column.words) == {"=…"}:
         problem = "formulas that were never computed"
         mend = "open the workbook in a spreadsheet program and save it"
-    elif column.dates:
+    elif column.dates and not column.constant:
         problem = f"dates where scores should be, such as {(column.words or column.labels.names)[0]!r}"
         mend = "format the cells as numbers"
     elif after and not column.blank and column.distinct <= 3 and sheet.rows >= FEW:

@@ -32,7 +32,7 @@ SLICE = "a slice"
 OWN_MEANING = (("task",), ("cluster",), ("topic",), ("system",))
 """First roles of headers that naming a column for slices does not change."""
 MOST_NAMED = 8  # columns that the words of a reading list
-MOST_OFFERED = 2  # readings that a refusal offers
+MOST_OFFERED = 2  # readings that a refusal offers, unless it says of each what it means
 MOST_LISTED = 12  # columns that a refusal describes
 FEW = 5  # rows from which a constant column says something
 
@@ -330,7 +330,8 @@ def write_refusal(
     for k, roles in enumerate(doubt.choices):
         choice = spell_choice(sheet, roles)
         implied = any(earlier.items() <= choice.items() for earlier in choices)
-        if len(choices) == MOST_OFFERED or implied or not reads(choice, ()):
+        full = isinstance(doubt.say, str) and len(choices) == MOST_OFFERED
+        if full or implied or not reads(choice, ()):
             continue
         choices.append(choice)
         lead = doubt.say if isinstance(doubt.say, str) else doubt.say[k]

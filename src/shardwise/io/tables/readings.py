@@ -127,7 +127,8 @@ def _gather_facts(
     for role in ("topic", "system", "instance"):
         names = named.get(role, ())
         if len(names) > 1 and (role != "system" or not any(sheet.columns[n].is_numeric for n in names)):
-            sheet, joined = join_columns(sheet, names)
+            others = {name for other, theirs in named.items() if other != role for name in theirs}
+            sheet, joined = join_columns(sheet, names, others)
             named = named | {role: (joined,)}
     return Facts(sheet, named, measure, single), notes
 
@@ -421,12 +422,13 @@ def _settle_unpaired(facts: Facts, reading: Reading) -> dict[str, str]:
 
 def _doubt_factor(facts: Facts, reading: Reading) -> Doubt:
     """Return the refusal of several scores of a cell that a column of another name tells apart."""
-    name, system = str(reading.factor), str(reading.system)
-    nouns = [clean_noun(simplify_header(column or "")) for column in (system, reading.item)]
+    name, system, item = str(reading.factor), str(reading.system), str(reading.item)
+    nouns = [clean_noun(simplify_header(column)) or "item" for column in (system, item)]
+    parts = [f"if {name!r} is a part of the {noun}, say " for noun in nouns]
     return Doubt(
-        f"has several scores of one {nouns[0]} on one {nouns[1] or 'item'}",
-        [{"repeat": name}, {"system": [system, name]}],
-        say=[f"if {name!r} identifies the repeats, say ", f"if {name!r} is a part of the {nouns[0]}, say "],
+        f"has several scores of one {nouns[0]} on one {nouns[1]}",
+        [{"repeat": name}, {"item": [item, name], "cluster": item}, {"system": [system, name]}],
+        say=[f"if {name!r} identifies the repeats, say ", parts[1], parts[0]],
     )
 
 

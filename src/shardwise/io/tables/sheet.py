@@ -4,7 +4,7 @@ it: what every kind of table becomes, by numpy alone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -456,7 +456,7 @@ def exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
     )
 
 
-def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
+def join_columns(sheet: Sheet, names: Sequence[str], kept: Collection[str] = ()) -> tuple[Sheet, str]:
     """Return the table with one column in place of several, whose labels say what all of them say; and its name.
 
     Parameters
@@ -465,6 +465,8 @@ def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
         The table.
     names
         Columns of labels.
+    kept
+        Those that stay beside it, as they have a role of their own.
     """
     parts = [sheet.columns[name].labels for name in names]
     keys, codes = np.unique(np.column_stack([part.codes for part in parts]), axis=0, return_inverse=True)
@@ -472,7 +474,7 @@ def join_columns(sheet: Sheet, names: Sequence[str]) -> tuple[Sheet, str]:
         " ".join(part.names[k] for part, k in zip(parts, key, strict=True)).strip() for key in keys.tolist()
     ]
     joined = "+".join(names)
-    columns = {name: column for name, column in sheet.columns.items() if name not in names}
+    columns = {name: column for name, column in sheet.columns.items() if name in kept or name not in names}
     cells = Labels(codes.ravel().astype(np.int32), labels)
     return replace(sheet, columns={joined: Column(joined, cells), **columns}), joined
 

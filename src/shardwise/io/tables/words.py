@@ -56,6 +56,8 @@ VALUES, OUTCOMES, HEADLINES = _get_set("values"), _get_set("outcomes"), tuple(LI
 PARTS_OF_DATA, _AROUND = _get_set("parts_of_data"), _get_set("around_measures")
 BOOKKEEPING, TEXTS = _get_set("bookkeeping"), _get_set("texts")
 """Parts of headers of numbers and of text that are kept beside scores."""
+TRUTHS, PREDICTIONS = _get_set("truths"), _get_set("predictions")
+"""Headers of what is true of items, and parts of headers of what systems say of them: neither is a score."""
 SUMMARIES = _get_set("means", "sums", "spreads", "order_statistics", "counts", "wholes")
 """Words for a mean, and for a row or column that sums up others."""
 MEANS = _get_set("means")
