@@ -17,9 +17,9 @@ from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.names import parse_procedure
+from shardwise.methods.splits import remaining_share, removable_share, satterthwaite_df, splits_enough
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.corrections import quantile_p
-from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")
 
@@ -165,7 +165,7 @@ def test_rules_keep_their_level_and_the_mean_finds_most(share: float) -> None:
         assert rate < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_best_two_of_trec_covid_are_told_alike_by_any_splits(data: Path, covid_runs: Path) -> None:
     """One split is a lottery; with as many as are said to be enough, 20 sets of splits agree within a factor 2."""
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
