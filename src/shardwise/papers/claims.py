@@ -240,8 +240,8 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
 
 def list_parts(figures: Figures, name: str, only: Sequence[Any] = (), part: str = "") -> Parts:
     """Return all figures of a name, or those that are of some things, by what they are of; ``part`` names one alone."""
-    found = [key for key in figures if key[0] == name and set(only) <= set(key)]
-    return {" ".join(map(str, key[1:])) or part: figures[key] for key in found or [(name, *only)]}
+    keys = [key for key in figures if key[0] == name and set(only) <= set(key)]
+    return {" ".join(map(str, key[1:])) or part: figures[key] for key in keys or [(name, *only)]}
 
 
 def compare(

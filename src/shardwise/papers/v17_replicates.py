@@ -298,8 +298,8 @@ class V17(PaperExperiment):
                 signs = read_signs(means[:count], cut[:count])
                 # of all splits together, then without each of them
                 total = np.concatenate([signs.sum(axis=0)[None], signs.sum(axis=0) - signs])
-                found = np.abs(signs)
-                active = np.concatenate([found.sum(axis=0)[None], found.sum(axis=0) - found])
+                decided = np.abs(signs)
+                active = np.concatenate([decided.sum(axis=0)[None], decided.sum(axis=0) - decided])
                 sizes = np.array([count, *[count - 1] * count])[:, None]
                 agreed.append((np.abs(total) == sizes).sum(axis=1).astype(float))
                 divided.append(((active > 0) & (active < sizes)).mean(axis=1))
@@ -476,8 +476,11 @@ def relate_figures(
         fits_of_part = fit_models(tables[:, :, places], weights, MODELS)
         own_pairs, own_cuts = find_cuts(fits_of_part, rules)
         for key in rules:
-            for condition, some, found in (("across", fits, pairs), ("within", fits_of_part, own_pairs)):
-                each = [some.trim_width(key[0], found[key])] * len(places)
+            for condition, some, pair_counts in (
+                ("across", fits, pairs),
+                ("within", fits_of_part, own_pairs),
+            ):
+                each = [some.trim_width(key[0], pair_counts[key])] * len(places)
                 widths.setdefault((condition, key[0]), []).extend(each)
         across = read_signs(fits.means[:, :, places], cuts[rules[1]])
         within = read_signs(fits_of_part.means, own_cuts[rules[1]])

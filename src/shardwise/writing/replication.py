@@ -249,11 +249,11 @@ def list_columns(table: pd.DataFrame) -> list[TypedColumn]:
 def write_latex(replications: Sequence[Replication]) -> str:
     """Return all tables in LaTeX with booktabs, headings spanning their columns."""
     tables = []
-    for one in replications:
-        for exhibit in one.exhibits:
+    for paper in replications:
+        for exhibit in paper.exhibits:
             if not exhibit.is_figure:
-                caption = f"{exhibit.label} of {one.paper}: {exhibit.title}"
-                lines = set_tabular(list_columns(lay_out_exhibit(exhibit, one.paper)), escape_heads=True)
+                caption = f"{exhibit.label} of {paper.paper}: {exhibit.title}"
+                lines = set_tabular(list_columns(lay_out_exhibit(exhibit, paper.paper)), escape_heads=True)
                 caption = escape_tex(caption, 8 * len(caption))
                 tables.append(set_float("table", r"\centering\small", caption, "", lines))
     return "\n".join(tables)
