@@ -23,8 +23,11 @@ SCALES = ((1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 10
 ERROR, AMOUNT, SPEED = "error", "amount", "speed"
 """Kinds of measures by name: shares of errors, and losses, times and costs, of which less is better; and speeds."""
 KINDS = {
-    ERROR: "wer cer ter mer eer der error errors misclassification brier ece fpr fnr failure failures fid levenshtein",
-    AMOUNT: """loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
+    ERROR: """wer cer ter mer eer der error errors misclassification brier ece fpr fnr failure failures fid levenshtein
+        mistake mistakes violation violations collision collisions toxicity hallucination hallucinations churn churned
+        bounce bounced""",
+    AMOUNT: """memory mem rss ram vram footprint energy emissions co2 hausdorff hd95 assd mpjpe epe lpips fvd niqe rtf bpb
+        bpc nme wape wmape pinball loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
         cost costs price prices time times latency latencies duration durations runtime runtimes walltime elapsed delay
         makespan ttft tpot seconds secs sec milliseconds millisecond msec ms""",
     SPEED: "speed speedup throughput qps rps tps fps",
@@ -32,6 +35,7 @@ KINDS = {
 """The word of a name that decides, by the kind of measure it stands for."""
 PHRASES = {
     **dict.fromkeys(("edit distance", "hamming distance", "levenshtein distance"), ERROR),
+    **dict.fromkeys(("optimality gap", "duality gap"), AMOUNT),
     **dict.fromkeys(("cross entropy", "bits per", "neg log likelihood", "negative log likelihood"), AMOUNT),
     "wall clock": AMOUNT,
 }
@@ -40,7 +44,8 @@ DROPPED = frozenset({
     "ms", "us", "ns", "s", "sec", "secs", "msec", "usd", "eur", "dollars", "percent", "pct", "rate", "ratio",
     "count", "number", "num", "mean", "avg", "average", "median", "geomean", "total", "sum", "overall", "min",
     "max", "std", "norm", "normalized", "normalised", "weighted", "macro", "micro", "test", "train", "val",
-    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used",
+    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used", "b", "kb", "mb",
+    "gb", "kib", "mib", "gib", "bytes", "cm", "mm", "deg", "px", "kg", "j", "wh", "kwh", "joules", "peak",
 })  # fmt: skip
 """Units and statistics, which decide only where a name has nothing else."""
 ENDS = frozenset({"per", "to", "in", "on", "at", "for", "by"})
@@ -85,8 +90,11 @@ def classify_measure(name: str) -> str:
 
     >>> [classify_measure(name) for name in ("wer", "test_time_ms", "tokens_per_second", "cost_per_query", "accuracy")]
     ['error', 'amount', 'speed', 'amount', '']
+    >>> [classify_measure(name) for name in ("peak_rss_mb", "trans_err_cm", "ERR@20", "nERR")]
+    ['amount', 'error', '', '']
     """
-    tokens = [token.lower() for token in _TOKEN.findall(name)]
+    written = _TOKEN.findall(name)
+    tokens = [token.lower() for token in written]
     text = f" {' '.join(tokens)} "
     if kind := next((kind for phrase, kind in PHRASES.items() if f" {phrase} " in text), ""):
         return kind
@@ -98,6 +106,9 @@ def classify_measure(name: str) -> str:
     if any(_WORDS.get(token) == SPEED for token in tokens):
         return SPEED
     words = [token for token in tokens[:end] if token not in DROPPED] or tokens[:end]
+    if words[-1] == "err" and len(words) > 1 and words[-2] != "n" and "ERR" not in written:
+        # top1_err is an error, nERR and ERR are gains
+        return ERROR
     if words[-1] == "score" and len(words) > 1 and _WORDS.get(words[-2]) == ERROR:
         return ERROR
     of_clock = tokens[end : end + 1] == ["per"] and set(tokens[end + 1 :]) & CLOCK
