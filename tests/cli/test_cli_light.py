@@ -135,7 +135,7 @@ def test_a_small_table_loads_what_its_answer_needs(tmp_path: Path) -> None:
     )
     names = set(json.loads(done.stderr.splitlines()[-1])[1])
     ours = {name for name in names if name.startswith("shardwise")}
-    assert len(ours) <= 124
+    assert len(ours) <= 122
     rooms = {name.split(".")[1] for name in ours if "." in name}
     assert rooms == {
         "analysis",

@@ -15,6 +15,8 @@ from shardwise.methods.names import list_procedures, parse_procedure
 from shardwise.methods.tables import TABLE
 
 SIZES = [(topics, systems) for topics in range(1, 6) for systems in range(1, 4)]
+SOME = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (5, 3)]
+"""Sizes of which each is refused or answered for a reason of its own."""
 METHODS = {
     procedure.method.name: procedure.name
     for procedure in map(parse_procedure, list_procedures())
@@ -82,12 +84,16 @@ def test_every_method_answers_or_refuses_in_one_line(method: str) -> None:
     assert not any("\n" in text for text in refusals)
 
 
+@pytest.mark.parametrize("sizes", [SOME, pytest.param(SIZES, marks=pytest.mark.full)], ids=["some", "all"])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_output_answers_or_refuses_in_one_line(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...],
+    sizes: list[tuple[int, int]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command, *options = words
-    for topics, systems in SIZES:
+    for topics, systems in sizes:
         folder = tmp_path / f"{topics}x{systems}"
         folder.mkdir()
         monkeypatch.chdir(folder)

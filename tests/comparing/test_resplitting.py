@@ -165,7 +165,7 @@ def test_rules_keep_their_level_and_the_mean_finds_most(share: float) -> None:
         assert rate < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_best_two_of_trec_covid_are_told_alike_by_any_splits(data: Path, covid_runs: Path) -> None:
     """One split is a lottery; with as many as are said to be enough, 20 sets of splits agree within a factor 2."""
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import shardwise as sw
+from shardwise.papers import EXPERIMENTS
 
 
 @pytest.fixture(scope="package")
@@ -23,3 +24,11 @@ def runs(data: Path, covid_runs: Path, teams: dict[str, list[str]]) -> sw.Collec
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
     files = [covid_runs / name for own in teams.values() for name in own]
     return sw.read_collection(files, qrels, missing="zero", topics="judged", names="file")
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tries a command, and no verdict: claims are decided by 4 splits and 5 resamples where none are named."""
+    for experiment in EXPERIMENTS.values():
+        monkeypatch.setitem(experiment.__init__.__kwdefaults__, "claim_resamples", 5)
+        monkeypatch.setitem(experiment.__init__.__kwdefaults__, "claim_splits", 4)

@@ -311,6 +311,7 @@ def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tm
     assert (tmp_path / "v17.html").read_text().count("<svg") == 5
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_commands(tmp_path: Path, trec3: Path) -> None:
     made = sw.simulate.collection(
         topics=12, systems=5, depth=60, corpus=3000, relevant=20, pool_depth=30, seed=3

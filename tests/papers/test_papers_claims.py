@@ -581,6 +581,7 @@ def test_resamples_bring_the_least_and_the_largest_width(poor: sw.Collection) ->
     assert {"min", "max"} <= set(seventeen["Table 3"].lay_out("V17").columns.get_level_values(-1))
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_the_measure_of_the_command_line_names_the_scores_of_a_table(data: Path, tmp_path: Path) -> None:
     done = shardwise("replicate", "f19", data / "trec8" / "adhoc8_ap.csv", "-m", "AP", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -590,6 +591,7 @@ def test_the_measure_of_the_command_line_names_the_scores_of_a_table(data: Path,
     assert cells["printed"].tolist() == [0.3991, 3423, 4833, 7]
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_all_papers_by_one_command(tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     rng = np.random.default_rng(2)
@@ -605,6 +607,7 @@ def test_all_papers_by_one_command(tmp_path: Path) -> None:
     assert "J15 compares systems with repeats" in done.stdout.replace("\n", " ")
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_runs_with_seeds_give_j15(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     docs = [f"d{k}" for k in range(30)]

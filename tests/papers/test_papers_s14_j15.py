@@ -238,6 +238,7 @@ def test_what_j15_refuses(seeds: xr.DataArray) -> None:
         sw.papers.j15(baseline="all")
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_both_by_command(trec3: Path, seeds: xr.DataArray, tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     # two systems on twelve topics: every claim is measured on a hundred resamples of the topics

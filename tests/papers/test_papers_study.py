@@ -13,7 +13,6 @@ from command_line import shardwise
 from shardwise.papers.claims import FAILS, HOLDS, UNDECIDED, UNKNOWN
 from shardwise.papers.paper_study import (
     PAPERS,
-    SHARDED,
     SIMULATIONS,
     choose_approaches,
     count_collections,
@@ -21,6 +20,8 @@ from shardwise.papers.paper_study import (
 )
 
 SMALL = {"repetitions": 20, "claim_splits": 3, "claim_resamples": 5, "shards": (1, 3), "jobs": 1}
+FEW = ("MD3 hsd", "MD6 bh", "moderated holm these", "moderated")
+"""Approaches of each aim and kind of error; bootstrap ANOVA takes ten times as long."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,12 @@ def seeds() -> pd.DataFrame:
 def made(runs: sw.Collection, seeds: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple:  # type: ignore[type-arg]
     folder = tmp_path_factory.mktemp("study")
     data = {"runs": runs, "questions": sw.read_scores(seeds)}
-    return sw.papers.study(data, folder=folder, **SMALL), data, folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shardwise.papers.paper_study.SHARDED", FEW)
+        patch.setattr("shardwise.papers.paper_study.WHOLE", ("MD1 hsd topic", "t bh", "moderated"))
+        # of J15's simulations
+        patch.setitem(PAPERS["J15"].__init__.__kwdefaults__, "repetitions", 50)
+        return sw.papers.study(data, folder=folder, **SMALL), data, folder
 
 
 def test_verdicts_are_those_of_each_paper(made) -> None:  # type: ignore[no-untyped-def]
@@ -64,14 +70,14 @@ def test_verdicts_are_those_of_each_paper(made) -> None:  # type: ignore[no-unty
 def test_rates_and_power_are_those_of_the_laboratory(made, runs: sw.Collection) -> None:  # type: ignore[no-untyped-def]
     study, _, _ = made
     rows = study["Approaches, exactly these topics"].data
-    assert rows["approach"].tolist() == list(SHARDED)
+    assert rows["approach"].tolist() == list(FEW)
     whole = sw.score(runs, "AP")["AP"].transpose("topic", "system")
     pair = [float(whole[:, a].values.var(ddof=1) + whole[:, b].values.var(ddof=1)
                   - 2 * np.cov(whole[:, a], whole[:, b])[0, 1]) for a in range(4) for b in range(a)]  # fmt: skip
     largest = 4.0 * np.sqrt(np.mean(pair) / 10)
     scores = sw.score(runs, "AP", sw.split(runs, 3, kind="even", seed=0, unlisted="add"))["AP"]
     three = sw.fill_undefined(scores.isel(split=0, drop=True), "zero")
-    found = sw.calibrate(three, SHARDED, claims=[()], repetitions=20, largest=largest, jobs=1).table
+    found = sw.calibrate(three, FEW, claims=[()], repetitions=20, largest=largest, jobs=1).table
     np.testing.assert_allclose(rows["rate"], found["rate"])
     np.testing.assert_allclose(rows["power"], found["power"], atol=1e-12)
     assert set(study["Approaches, new topics"].data["collection"]) == {"runs", "questions"}
@@ -114,9 +120,17 @@ def test_power_counts_only_where_error_rates_are_kept() -> None:
     assert "every approach has more" in discovery
 
 
-def test_a_file_lists_the_collections(seeds: pd.DataFrame, tmp_path: Path, trec3: Path) -> None:
+@pytest.mark.usefixtures("few_resamples")
+def test_a_file_lists_the_collections(
+    seeds: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of the file and of the command line; what is measured there is tried above."""
+    monkeypatch.setattr("shardwise.papers.paper_study.WHOLE", ("t bh",))
+    monkeypatch.setattr(PAPERS["J15"], "_simulate_figures", lambda *_: None)
     seeds.to_csv(tmp_path / "q.csv", index=False)
-    (tmp_path / "list.toml").write_text('["TREC-3"]\nfiles = ["%s"]\nmeasure = "AP"\n' % trec3.as_posix())  # noqa: UP031
+    wide = pd.DataFrame(np.random.default_rng(2).random((12, 4)), columns=list("abcd")).rename_axis("topic")
+    wide.to_csv(tmp_path / "ap.csv")
+    (tmp_path / "list.toml").write_text('["TREC-3"]\nfiles = ["ap.csv"]\nmeasure = "AP"\n')
     small = ("--repetitions", 20, "--jobs", 1, "--out", tmp_path / "out")
     done = shardwise(
         "replicate", "study", tmp_path / "list.toml", "--also", f"LLM={tmp_path / 'q.csv'}", *small

@@ -12,13 +12,7 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze, join_measures
-from shardwise.cli.inputs import (
-    InputReader,
-    Read,
-    parse_bootstrap,
-    parse_fill,
-    parse_model,
-)
+from shardwise.cli.inputs import InputReader, Read, parse_bootstrap, parse_fill, parse_model
 from shardwise.cli.options import parse_words
 from shardwise.cli.output import show_progress
 from shardwise.cli.parsing import Options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tempfile
@@ -51,14 +50,15 @@ def repeat_report(options: Options) -> Result:
             arguments = ["--out", folder, "--quiet"]
         else:
             paths = _locate_inputs(before, str(report), inputs)
-            _move_files(table, paths, str(report))
+            files = _take_files(table, paths, str(report))
             if not quiet:
                 # What will be read and written is said before anything is.
                 listed = list(paths.values())
                 more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
                 line = f"reads {', '.join(listed[:5])}{more}; writes {'no file' if out is None else out}"
                 sys.stderr.write(f"{escape_controls(line)}\n")
-            arguments = ["--report", str(made), "--out", str(Path(folder) / "result.txt"), "--quiet"]
+            result = str(Path(folder) / "result.txt")
+            arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
         arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
@@ -167,30 +167,31 @@ def _list_candidates(path: Path, folder: Path | None, report_folder: Path) -> It
                 yield candidate
 
 
-def _move_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> None:
-    """Put the files of an analysis where they are now; it may name none that is not an input of the report."""
+def _take_files(table: dict[str, Any], paths: Mapping[str, str], where: str) -> list[str]:
+    """Take the files out of an analysis, as arguments that name where they are now; it may name no others."""
 
     def move(path: Any) -> str:
         if not isinstance(path, str) or path not in paths:
             raise InputError(
                 f"{path!r} is not an input of the report", where=where, remedy="make the report again"
             )
-        return os.path.abspath(paths[path])
+        return f"./{paths[path]}" if paths[path].startswith("-") else paths[path]
 
-    def move_option(key: str, value: Any) -> Any:
+    def move_option(key: str, value: Any) -> str:
         before, start, name = re.split("(topical:|intents=|$)", str(value), maxsplit=1)
         if key in ("kind", "read"):
             file, comma, rest = (name, "", "") if name in paths else name.partition(",")
-            return f"{before}{start}{move(file)}{comma}{rest}" if start else value
+            return f"{before}{start}{move(file)}{comma}{rest}" if start else str(value)
         # A size of the corpus and a pattern of names are not files.
         is_file = value in paths or (key != "instances" and not str(value).isdecimal())
-        return move(value) if is_file else value
+        return move(value) if is_file else str(value)
 
-    for key in table.keys() & {"scores", "qrels", "runs", *NAMED_FILES}:
-        several = isinstance(table[key], list)
-        values = table[key] if several else [table[key]]
-        moved = [move_option(key, value) if key in NAMED_FILES else move(value) for value in values]
-        table[key] = moved if several else moved[0]
+    arguments = []
+    for key in ("scores", "qrels", "runs", *NAMED_FILES):
+        value = table.pop(key, [])
+        for item in value if isinstance(value, list) else [value]:
+            arguments += [f"--{key}", move_option(key, item)] if key in NAMED_FILES else [move(item)]
+    return arguments
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:

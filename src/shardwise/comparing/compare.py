@@ -53,7 +53,7 @@ def choose_default(scores: Scores) -> str:
         return OF_VOTES
     dims = scores.dims
     if dims in (TABLE, INSTANCES) and scores.unpaired:
-        return OF_UNPAIRED
+        return OF_UNPAIRED[scores.sizes["system"] == 2]
     if dims not in DEFAULTS:
         raise InputError(
             f"scores by {', '.join(dims)} have no default method",

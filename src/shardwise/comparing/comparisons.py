@@ -320,7 +320,7 @@ class Comparisons(Drawn):
         Certainty
             (P,) entries; se and df are NaN where a test has none.
         """
-        if "friedman" in self.procedure.split():
+        if self.estimates.of_ranks:
             raise InputError(
                 "a margin is one of scores, and Friedman's tests compare mean ranks",
                 remedy="choose another method",

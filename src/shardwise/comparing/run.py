@@ -235,6 +235,9 @@ def make_tables(
             rows[fixed] = np.fmax.reduce(rows[fixed], axis=-1)[..., None]
             scores = scores.with_values(y)
         y = scores.require_complete(least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+    if method.of_ranks and not scores.measure.lower_is_better:
+        # mean ranks count from the best, as Demšar's do
+        y, options["lower_is_better"] = -y, True
     systems = y.shape[dims.index("system")]
     resamples = method.default_resamples(systems) if n_resamples is None else n_resamples
     return Tables.one(y, dims, seed=validate_count(seed, "seed", least=0), n_resamples=resamples, **options)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy
 from scipy import special
 
 from shardwise.core.arguments import Progress, map_parallel, validate_count
@@ -189,11 +188,11 @@ def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
     n = p.size
     if n == 0:
         return Rate(np.nan, np.nan, np.nan, 0)
-    ranks = (
-        np.floor(alpha * n),
-        scipy.stats.binom.ppf(tail, n, alpha),
-        scipy.stats.binom.isf(tail, n, alpha),
-    )
+    counts = np.arange(n + 1)
+    # the smallest counts that the binomial distribution reaches with the tail, and exceeds with no more than it
+    least = np.argmax(special.bdtr(counts, n, alpha) >= tail)
+    most = np.argmax(special.bdtrc(counts, n, alpha) <= tail)
+    ranks = (np.floor(alpha * n), least, most)
     # the largest p-value that at most so many of them reach; resampled p-values tie
     under = [int(np.searchsorted(p, p[min(int(rank), n - 1)])) for rank in ranks]
     value, low, high = (float(p[k - 1]) if k else 0.0 for k in under)

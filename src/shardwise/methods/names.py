@@ -342,8 +342,8 @@ OF_PEOPLE = "ppi holm"
 """The default where people scored some items beside a judge."""
 OF_VOTES = "bradley-terry"
 """The default for votes on pairs of systems."""
-OF_UNPAIRED = "games-howell"
-"""The default where no item has scores of two systems."""
+OF_UNPAIRED = {True: "welch holm", False: "games-howell"}
+"""The default where no item has scores of two systems, by whether there are only two."""
 PLAIN = {"friedman": "friedman nemenyi"}
 """Names that stand for a method of more words."""
 _ADDED: list[Method] = []

@@ -330,6 +330,7 @@ class Means:
     posterior: Callable[[str, str, int, int], Any] | None = None
     win_share: WinShare | None = None
     lower_is_better: bool = False
+    of_ranks: bool = False
 
     @property
     def size(self) -> int:

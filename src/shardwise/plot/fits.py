@@ -136,7 +136,7 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     Chart
         The chart, an altair object.
     """
-    fitted = np.asarray(fit.fitted.values, np.float64)
+    fitted = np.asarray(fit.fit_values(), np.float64)
     residuals = np.asarray(fit.scores.values, np.float64) - fitted
     finite = np.isfinite(residuals)
     fitted, residuals = fitted[finite], residuals[finite]

@@ -175,7 +175,7 @@ def estimate_means(tables: Tables, claim: Claim = TOPICS) -> Means:
 
 
 def rank_means(test: str, tables: Tables, claim: Claim) -> Means:
-    """Estimate mean ranks of the systems over topics, 1 for the lowest score of a topic, with their variance."""
+    """Estimate mean ranks of the systems over topics, from 1, with their variance."""
     ranks = np.asarray(scipy.stats.rankdata(tables.topic_means(), axis=2), np.float64)
     variance, df = paired.rank_variance(ranks, test)
     sd, count = ranks.std(axis=1, ddof=1), np.full((len(ranks), tables.systems), float(tables.topics))
@@ -189,7 +189,8 @@ def rank_means(test: str, tables: Tables, claim: Claim) -> Means:
         own_count=count,
         mean_se=sd / np.sqrt(count),
         mean_df=count - 1.0,
-        notes=("means and differences are those of ranks, 1 for the lowest score of a topic",),
+        notes=("Means and differences are those of ranks: 1 is best.",),
+        of_ranks=True,
     )
 
 

@@ -24,6 +24,8 @@ from shardwise.stats.stepdown import TIE
 from shardwise.stats.units import cluster_variance
 
 PERMUTATIONS = 1_999
+LEAST_SHARE = 0.005
+"""Share of the variance below which a covariate gains nothing."""
 MANY_EVENTS = 100
 """Scores other than the commonest one from which on Welch's t is left alone."""
 
@@ -167,13 +169,13 @@ def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
     return y - slope * (x - centre), min(share, 1.0)
 
 
-def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
-    """Take out of unpaired scores what a covariate from before explains (CUPED).
+def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, str]:
+    """Take out of unpaired scores what a covariate from before explains (CUPED), and say how much that was.
 
     >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
     >>> x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])
-    >>> float(adjust_scores(y, x)[1])
-    1.0
+    >>> adjust_scores(y, x)[1]
+    'CUPED: score explains 100% of the variance of score; removed'
     """
     table, before = as_scores(scores), as_scores(covariate)
     if not table.unpaired:
@@ -196,7 +198,9 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
     values = np.where(np.isfinite(y), x, 0.0).sum(axis=1)
     adjusted, share = adjust_for_covariate(y, values)
     measure = replace(table.measure, range=None, range_from="")
-    return replace(table, values=adjusted, measure=measure), share
+    explained = f"CUPED: {before.measure.name} explains {share:.0%} of the variance of {measure.name}"
+    gain = "removed" if share >= LEAST_SHARE else "no gain"
+    return replace(table, values=adjusted, measure=measure), f"{explained}; {gain}"
 
 
 def measure_groups(tables: Tables) -> GroupMeans:
