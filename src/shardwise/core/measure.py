@@ -26,8 +26,9 @@ KINDS = {
     ERROR: """wer cer ter mer eer der error errors misclassification brier ece fpr fnr failure failures fid levenshtein
         mistake mistakes violation violations collision collisions toxicity hallucination hallucinations churn churned
         bounce bounced""",
-    AMOUNT: """memory mem rss ram vram footprint energy emissions co2 hausdorff hd95 assd mpjpe epe lpips fvd niqe rtf bpb
-        bpc nme wape wmape pinball loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
+    AMOUNT: """memory mem rss ram vram footprint energy emissions co2 hausdorff hd95 assd mpjpe epe lpips fvd niqe rtf
+        bpb bpc nme wape wmape pinball
+        loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
         cost costs price prices time times latency latencies duration durations runtime runtimes walltime elapsed delay
         makespan ttft tpot seconds secs sec milliseconds millisecond msec ms""",
     SPEED: "speed speedup throughput qps rps tps fps",
@@ -44,8 +45,8 @@ DROPPED = frozenset({
     "ms", "us", "ns", "s", "sec", "secs", "msec", "usd", "eur", "dollars", "percent", "pct", "rate", "ratio",
     "count", "number", "num", "mean", "avg", "average", "median", "geomean", "total", "sum", "overall", "min",
     "max", "std", "norm", "normalized", "normalised", "weighted", "macro", "micro", "test", "train", "val",
-    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used", "b", "kb", "mb",
-    "gb", "kib", "mib", "gib", "bytes", "cm", "mm", "deg", "px", "kg", "j", "wh", "kwh", "joules", "peak",
+    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used", "b", "kb",
+    "mb", "gb", "kib", "mib", "gib", "bytes", "cm", "mm", "deg", "px", "kg", "j", "wh", "kwh", "joules", "peak",
 })  # fmt: skip
 """Units and statistics, which decide only where a name has nothing else."""
 ENDS = frozenset({"per", "to", "in", "on", "at", "for", "by"})
