@@ -265,7 +265,7 @@ def test_the_table_of_groups_shows_their_names(tmp_path: Path, group: str) -> No
         # a table of ratings with the limits of their intervals
         ("Model,Elo,95% CI low,95% CI high,Votes", "m{k},10{k},90{k},12{k},5{k}", "contains only aggregate means"),
         # codes of a protocol
-        ("ts,variant,status,load,duration_ms", "17000{k:02d},v{j},200,3.{k},1.{k}", "load.*duration_ms"),
+        ("ts,variant,status,bytes,duration_ms", "17000{k:02d},v{j},200,3.{k},1.{k}", "bytes.*duration_ms"),
         ("algorithm,environment,seed_0,seed_1,seed_2", "a{j},e{h},.1{k},.2{k},.3{k}", "has repeats side by side"),
     ],
 )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,39 +24,13 @@ SCALES = ((1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 10
 
 ERROR, AMOUNT, SPEED = "error", "amount", "speed"
 """Kinds of measures by name: shares of errors, and losses, times and costs, of which less is better; and speeds."""
-KINDS = {
-    ERROR: """wer cer ter mer eer der error errors misclassification brier ece fpr fnr failure failures fid levenshtein
-        mistake mistakes violation violations collision collisions toxicity hallucination hallucinations churn churned
-        bounce bounced""",
-    AMOUNT: """memory mem rss ram vram footprint energy emissions co2 hausdorff hd95 assd mpjpe epe lpips fvd niqe rtf
-        bpb bpc nme wape wmape pinball
-        loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
-        cost costs price prices time times latency latencies duration durations runtime runtimes walltime elapsed delay
-        makespan ttft tpot seconds secs sec milliseconds millisecond msec ms""",
-    SPEED: "speed speedup throughput qps rps tps fps",
-}
-"""The word of a name that decides, by the kind of measure it stands for."""
-PHRASES = {
-    **dict.fromkeys(("edit distance", "hamming distance", "levenshtein distance"), ERROR),
-    **dict.fromkeys(("optimality gap", "duality gap"), AMOUNT),
-    **dict.fromkeys(("cross entropy", "bits per", "neg log likelihood", "negative log likelihood"), AMOUNT),
-    "wall clock": AMOUNT,
-}
-"""Words that decide together, wherever they stand."""
-DROPPED = frozenset({
-    "ms", "us", "ns", "s", "sec", "secs", "msec", "usd", "eur", "dollars", "percent", "pct", "rate", "ratio",
-    "count", "number", "num", "mean", "avg", "average", "median", "geomean", "total", "sum", "overall", "min",
-    "max", "std", "norm", "normalized", "normalised", "weighted", "macro", "micro", "test", "train", "val",
-    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used", "b", "kb",
-    "mb", "gb", "kib", "mib", "gib", "bytes", "cm", "mm", "deg", "px", "kg", "j", "wh", "kwh", "joules", "peak",
-})  # fmt: skip
-"""Units and statistics, which decide only where a name has nothing else."""
-ENDS = frozenset({"per", "to", "in", "on", "at", "for", "by"})
-"""Words after which a name says no more of the measure: cost *per query*, time *to first token*."""
-CLOCK = frozenset({"second", "seconds", "sec", "s", "minute", "min", "hour", "ms"})
-NEGATIONS = frozenset({"no", "non", "not", "without", "neg", "negative"})
-MEANS = frozenset({"avg", "mean", "average", "median"})
-_WORDS = {word: kind for kind, words in KINDS.items() for word in words.split()}
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+"""Words by which measures and dimensions are known."""
+PHRASES = {phrase: kind for kind, phrases in WORDS["phrases"].items() for phrase in phrases}
+DROPPED, ENDS, CLOCK, NEGATIONS, MEANS = (
+    frozenset(WORDS["parts"][name].split()) for name in ("dropped", "ends", "clock", "negations", "means")
+)
+_WORDS = {word: kind for kind, words in WORDS["kinds"].items() for word in words.split()}
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]")
 
 
