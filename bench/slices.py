@@ -1,8 +1,9 @@
-"""Family-wise error and power of the table of slices, measured on simulated scores: docs/bench/slices.md.
+"""Family-wise error and power of the table of slices, and of several measures as one family: docs/bench/slices.md.
 
 A cell has a number of slices, equal or unequal sizes, right/wrong or graded scores, and a number of systems; either
 none differs, or the last system is worse on the first slice alone. An error is a pair of a slice that is called
-significant and does not differ. ``python -m bench.slices --out docs/bench/slices.md``
+significant and does not differ. ``python -m bench.slices --out slices.txt``; ``--joint`` measures all pairs of several
+measures as one family instead, of which none differs or the last system on the first measure alone.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.analysis.slices import compare_slices
-from shardwise.comparing.run import run_procedure
+from shardwise.comparing.compare import run_procedure
 from shardwise.core.scores import as_scores
-from shardwise.methods.moderated.joint import resample_topics
+from shardwise.methods.moderated.method import resample_together, resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.names import parse_procedure
 from shardwise.stats.corrections import holm
@@ -58,6 +59,86 @@ CELLS = (
     Cell(20, "unequal", "right/wrong", 2, "one"),
     Cell(20, "equal", "graded", 10, "one"),
 )
+
+
+class JointCell(NamedTuple):
+    """A simulated setting of several measures of the same items."""
+
+    measures: int
+    alike: float
+    scores: str
+    systems: int
+    differs: str
+
+
+ITEMS = 60
+JOINT_CELLS = (
+    JointCell(2, 0.0, "graded", 2, "none"),
+    JointCell(2, 0.9, "graded", 5, "none"),
+    JointCell(2, 0.5, "right/wrong", 5, "none"),
+    JointCell(3, 0.5, "mixed", 3, "none"),
+    JointCell(3, 0.9, "mixed", 10, "none"),
+    JointCell(5, 0.0, "graded", 3, "none"),
+    JointCell(5, 0.9, "right/wrong", 2, "none"),
+    JointCell(5, 0.5, "mixed", 5, "none"),
+    JointCell(2, 0.9, "graded", 3, "one"),
+    JointCell(2, 0.5, "right/wrong", 10, "one"),
+    JointCell(3, 0.0, "mixed", 5, "one"),
+    JointCell(5, 0.5, "mixed", 3, "one"),
+)
+
+
+def draw_measures(cell: JointCell, rng: np.random.Generator) -> list[np.ndarray]:
+    """(items, systems) scores by each measure, whose latent scores share a part of their variance."""
+    shape = (ITEMS, cell.systems)
+    shared, tables = rng.normal(size=shape), []
+    noise = np.ones(cell.systems)
+    noise[0] = 2.0
+    hard = rng.normal(size=(ITEMS, 1))
+    for k in range(cell.measures):
+        own = rng.normal(size=shape)
+        rest = cell.alike**0.5 * shared + (1.0 - cell.alike) ** 0.5 * own
+        graded = cell.scores == "graded" or (cell.scores == "mixed" and k % 2 == 0)
+        latent = hard + (noise * rest if graded else rest)
+        if cell.differs == "one" and k == 0:
+            latent[:, -1] -= 0.8
+        tables.append(1.0 / (1.0 + np.exp(-latent)) if graded else (latent > 0.0).astype(float))
+    return tables
+
+
+def measure_joint(job: tuple[JointCell, int]) -> tuple[bool, float, float]:
+    """Whether a pair that does not differ was called so, and the shares found together and by Holm over all."""
+    cell, seed = job
+    tables = draw_measures(cell, np.random.default_rng([49, *map(hash_text, map(str, cell)), seed]))
+    ia, ib = np.triu_indices(cell.systems, 1)
+    found = [moderated_statistics(y, ia, ib) for y in tables]
+    drawn = resample_together(
+        [(y, ia, ib, each.t) for y, each in zip(tables, found, strict=True)], key_of(seed), RESAMPLES
+    )
+    least = least_two_sided(np.full(ia.size, float(ITEMS)))
+    floors = [np.where((each.se == 0.0) & (each.difference != 0.0), least, 0.0) for each in found]
+    significant = np.maximum(drawn.p_adjusted, np.concatenate(floors)) <= ALPHA
+    true = np.zeros((cell.measures, ia.size), dtype=bool)
+    if cell.differs == "one":
+        true[0] = (ia == cell.systems - 1) | (ib == cell.systems - 1)
+    held = true.ravel()
+    flat = holm(np.concatenate([each.p for each in found])) <= ALPHA
+    shares = [float(each[held].mean()) if held.any() else np.nan for each in (significant, flat)]
+    return bool(significant[~held].any()), shares[0], shares[1]
+
+
+def measure_joint_cell(cell: JointCell, repetitions: int, workers: int, first: int) -> str:
+    """Return the line of one cell."""
+    jobs = [(cell, first + k) for k in range(repetitions)]
+    with ProcessPoolExecutor(workers) as pool:
+        errors, shares, flat = zip(*pool.map(measure_joint, jobs, chunksize=10), strict=True)
+    known = cell.differs == "one"
+    power = [f"{100 * float(np.mean(each)):.1f}%" if known else "–" for each in (shares, flat)]
+    limit = 100 * (ALPHA + 2 * (ALPHA * (1 - ALPHA) / repetitions) ** 0.5)
+    return (
+        f"| {cell.measures} | {cell.alike:g} | {cell.scores} | {cell.systems} | {cell.differs} |"
+        f" {100 * float(np.mean(errors)):.1f}% | {limit:.1f}% | {power[0]} | {power[1]} |"
+    )
 
 
 def draw_table(cell: Cell, rng: np.random.Generator) -> tuple[xr.DataArray, np.ndarray]:
@@ -173,8 +254,17 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--cells", type=int, nargs="*", help="numbers of cells from 0, all without")
+    parser.add_argument("--joint", action="store_true", help="measures as one family instead of slices")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.joint:
+        chosen = range(len(JOINT_CELLS)) if given.cells is None else given.cells
+        for k in chosen:
+            print(
+                measure_joint_cell(JOINT_CELLS[k], given.repetitions, given.workers, given.first), flush=True
+            )
+        return
     lines = [
         "# The table of slices: family-wise error",
         "",
@@ -187,7 +277,8 @@ def main() -> None:
         "| slices | sizes | scores | systems | differs | error | limit | power | flat Holm | interaction |",
         "|---:|---|---|---:|---|---:|---:|---:|---:|---:|",
     ]
-    for cell in CELLS:
+    for k in range(len(CELLS)) if given.cells is None else given.cells:
+        cell = CELLS[k]
         row = measure_cell(cell, given.repetitions, given.workers, given.first)
         shown = {
             name: "–" if row[name] != row[name] else f"{100 * row[name]:.1f}%"

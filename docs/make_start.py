@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import shlex
 import sys
@@ -63,6 +64,8 @@ def prepare(folder: Path) -> None:
         (folder / f"{name}.csv").write_text(
             "\n".join([head, *(line for line in lines if f",{model}," in line)])
         )
+    write_experiment(folder / "ab.csv")
+    (folder / "datasets.csv").write_text((DOCS / "notebooks" / "datasets.csv").read_text())
     (folder / "logs").mkdir()
     for model in dict.fromkeys(row["model"] for row in rows):
         samples = [
@@ -82,6 +85,26 @@ def prepare(folder: Path) -> None:
             "samples": samples,
         }
         (folder / "logs" / f"{model}.json").write_text(json.dumps(log))
+
+
+def write_experiment(path: Path) -> None:
+    """Write what the users of two variants paid during a test, and before it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+    rng = random.Random(7)
+    with path.open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["user", "variant", "country", "revenue", "before"])
+        for user in range(3_000):
+            variant, country = rng.choice("AB"), rng.choice(("DE", "FR", "US"))
+            taste = rng.gammavariate(4.0, 1.0)
+            before, revenue = (taste * rng.gammavariate(4.0, 0.5) for _ in range(2))
+            gain = 1.05 if variant == "B" else 1.0
+            out.writerow([f"u{user}", variant, country, f"{gain * revenue:.2f}", f"{before:.2f}"])
 
 
 def sections(page: str) -> dict[str, str]:

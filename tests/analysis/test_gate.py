@@ -385,3 +385,34 @@ def test_a_sequential_gate_says_that_a_loss_within_the_margin_is_significant(tmp
     assert "significantly worse, but by less than the margin" in str(look)
     even = look_again(tmp_path / "even.json", batch(0, 200), 0.05)
     assert "significantly" not in str(even)
+
+
+def test_scores_by_item_are_one_system() -> None:
+    rng = np.random.default_rng(3)
+    old = {f"q{k}": float(score) for k, score in enumerate(rng.normal(0.5, 0.1, 40))}
+    new = {item: score + 0.02 * (-1) ** k for k, (item, score) in enumerate(reversed(old.items()))}
+    found = sw.gate(old, new, margin=0.05)
+    table = pd.DataFrame({"old": old, "new": new}).rename_axis("item")
+    expected = sw.gate("old", "new", scores=table, margin=0.05)
+    assert (found.verdict, found.lower, found.items) == (expected.verdict, expected.lower, 40)
+
+
+def test_no_rare_failures_is_declared_by_measure() -> None:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        [(f"q{k}", name, *rng.normal(0.5, 0.05, 2).clip(0, 1)) for k in range(60) for name in ("old", "new")],
+        columns=["item", "system", "AP", "nDCG"],
+    )
+
+    def judge(declared: bool | str | list[str]) -> list[str]:
+        margin = {"AP": 0.03, "nDCG": 0.03}
+        gates = sw.gate("old", "new", scores=table, margin=margin, no_rare_failures=declared)
+        return [gate.to_sentence() for gate in gates.each]
+
+    none, every, first = judge(False), judge(True), judge("AP")
+    assert none[0] != every[0]
+    assert none[1] != every[1]
+    assert first == [every[0], none[1]]
+    assert judge(["AP", "nDCG"]) == every
+    with pytest.raises(sw.InputError, match="MRR"):
+        judge("MRR")

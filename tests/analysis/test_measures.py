@@ -218,3 +218,40 @@ def test_best_bold_and_ties_underlined(file: Path) -> None:
             assert rf"\underline{{{mean}}}" in text
     ties = any(len(each.lead.best_set) > 1 for each in found.each)
     assert ("tied with it underlined" in text) is ties
+
+
+@pytest.mark.parametrize(
+    ("format", "heads"),
+    [
+        ("markdown", ("| model | quality | cost |", "| kind | n | a | b | c | d |")),
+        ("latex", (r"\label{tab:sw}", r"\label{tab:slices}")),
+    ],
+)
+def test_measures_and_slices_are_two_tables_of_one_file(
+    file: Path, format: str, heads: tuple[str, str]
+) -> None:
+    done = shardwise(
+        "compare",
+        file,
+        "-m",
+        "quality",
+        "-m",
+        "cost",
+        "--by",
+        "kind",
+        "--format",
+        format,
+        "--resamples",
+        "999",
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = (done.stdout.index(head) for head in heads)
+    assert first < second
+
+
+def test_a_measure_that_is_shown_is_not_left_out(file: Path) -> None:
+    done = shardwise("compare", file, "-m", "quality", "-m", "cost", "--resamples", "999")
+    (read_as,) = [line for line in done.stdout.splitlines() if line.startswith("read as")]
+    assert "scores: quality, cost" in read_as
+    assert "cost (" not in read_as
+    assert read_as.endswith("lower is better: cost")

@@ -11,6 +11,9 @@ import scipy
 
 import shardwise as sw
 from command_line import shardwise
+from gold import ranks_posthocs
+from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
+from shardwise.writing.remarks import explain_choice
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -52,6 +55,83 @@ def test_conover_by_hand() -> None:
     assert set(pairs.df) == {52.0}
 
 
+def read_gold(name: str) -> pd.DataFrame:
+    return pd.read_csv(GOLD / f"{name}.csv", comment="#")
+
+
+@pytest.mark.parametrize("table", ["demsar", "plain", "ties", "many"])
+@pytest.mark.parametrize(
+    ("column", "method"),
+    [
+        ("nemenyi", "friedman nemenyi"),
+        ("conover", "friedman conover none"),
+        ("conover_holm", "friedman conover holm"),
+    ],
+)
+def test_p_values_are_those_of_scikit_posthocs(table: str, column: str, method: str) -> None:
+    gold = read_gold("ranks_posthocs").query("table == @table")
+    y = (
+        read_gold("ranks_demsar").set_index("data set").to_numpy()
+        if table == "demsar"
+        else ranks_posthocs.draw_table(*ranks_posthocs.TABLES[table])
+    )
+    frame = sw.compare(y, method).to_frame()
+    found = {frozenset(map(int, pair)): p for *pair, p in frame[["a", "b", "p_adjusted"]].to_numpy()}
+    ours = [found[frozenset((a, b))] for a, b in zip(gold["a"], gold["b"], strict=True)]
+    # scipy's studentized range of infinite degrees of freedom is good to about 1e-7
+    np.testing.assert_allclose(ours, gold[column], rtol=1e-6, atol=1e-6)
+
+
+def test_demsars_example_is_as_printed() -> None:
+    table = read_gold("ranks_demsar").set_index("data set")
+    pairs = sw.compare(table, "friedman nemenyi")
+    means = dict(zip(pairs.estimates.labels, pairs.means, strict=True))
+    printed = {"C4.5": 3.143, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5+m+cf": 1.964}
+    assert {name: round(mean, 3) for name, mean in means.items()} == printed
+    assert pairs.critical_difference() == pytest.approx(1.25, abs=0.005)
+    assert pairs.critical_difference(0.10) == pytest.approx(1.12, abs=0.005)
+    # his statistic is not corrected for ties
+    squares = sum(mean**2 for mean in means.values())
+    statistic = 12 * 14 / (4 * 5) * (squares - 4 * 5**2 / 4)
+    assert statistic == pytest.approx(9.28, abs=0.005)
+    tested = sw.rankings.friedman_test(table)
+    assert tested["statistic"] == pytest.approx(scipy.stats.friedmanchisquare(*table.to_numpy().T).statistic)
+    assert tested["statistic"] > statistic
+
+
+def test_the_example_of_r() -> None:
+    table = read_gold("ranks_rounding").set_index("player")
+    tested = sw.rankings.friedman_test(table)
+    assert tested["statistic"] == pytest.approx(11.143, abs=5e-4)
+    assert scipy.stats.chi2.sf(tested["statistic"], 2) == pytest.approx(0.003805, abs=5e-7)
+
+
+def test_data_sets_have_a_paragraph_on_friedman(tmp_path: Path) -> None:
+    """The paragraph and the box for reviewers say what Friedman's test would find, and why it does not decide."""
+    path = tmp_path / "scores.csv"
+    table = read_gold("ranks_demsar").rename(columns={"data set": "dataset"})
+    table.to_csv(path, index=False)
+    found = sw.analyze(str(path), n_resamples=999)
+    ranked = sw.analyze(str(path), method="friedman")
+    text = methods_text(found)
+    assert "We prefer this test to Friedman's" in text
+    test = sw.rankings.friedman_test(table.set_index("dataset"))
+    figures = f"χ² = {test['statistic']:.2f} on 3 degrees of freedom"
+    assert figures in text
+    assert figures in methods_text(ranked)
+    assert "We prefer" not in methods_text(ranked)
+    assert f"finds {ranked.lead.n_significant} of 6 pairs by Nemenyi's comparisons" in text
+    assert r"$\chi^2$" in methods_latex(found)
+    assert "Benavoli" in format_bibliography(found)
+    box = explain_choice(found)
+    assert box is not None
+    assert box["title"].endswith("or Friedman’s test?")
+    assert [row["significant"] for row in box["rows"]][-1] == ranked.lead.n_significant
+    # elsewhere nobody asks
+    table.rename(columns={"dataset": "question"}).to_csv(path, index=False)
+    assert "Friedman" not in methods_text(sw.analyze(str(path), n_resamples=999))
+
+
 def test_nemenyis_critical_values_are_those_of_the_published_table() -> None:
     gold = pd.read_csv(GOLD / "ranks_nemenyi.csv", comment="#").set_index("systems")
     for systems, row in gold.iterrows():
@@ -69,7 +149,9 @@ def test_friedman_is_a_method_at_every_door(lower_is_better: bool, tmp_path: Pat
     assert pairs.procedure == "friedman nemenyi"
     assert pairs.names[0] == ("0" if lower_is_better else "4")
     assert (pairs.gain >= 0).all()
-    ranks = scipy.stats.rankdata(y, axis=1).mean(axis=0)
+    assert pairs.lower_is_better
+    # 1 is the best score of a data set
+    ranks = scipy.stats.rankdata(y if lower_is_better else -y, axis=1).mean(axis=0)
     np.testing.assert_allclose(sorted(pairs.means), sorted(ranks))
     # PMCMRplus::frdAllPairsNemenyiTest: ptukey(|R_i - R_j| / sqrt(k(k + 1) / (6n)) · sqrt(2), k, Inf)
     q = np.abs(pairs.difference) / np.sqrt(5 * 6 / (6 * 14)) * np.sqrt(2)

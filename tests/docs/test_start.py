@@ -21,6 +21,8 @@ NEEDED = {
     "organiser": ["board.html"],
     "builder": ["budget.html"],
     "llm": [],  # the answer and the exit code themselves
+    "ab": [],
+    "datasets": ["cd.pdf"],
 }
 """The files that each reader needs, by the anchor of the section."""
 

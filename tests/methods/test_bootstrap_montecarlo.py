@@ -104,7 +104,7 @@ def test_refitting_resampled_scores_gives_the_same_distribution(model: Model) ->
         distribution = ideal.effect_distribution(str(j))
         assert stats.kstest(effects[:, j], distribution.cdf).pvalue > 1e-4
     spread = (effects - fit.effects["system"].to_numpy()).var()
-    assert spread == pytest.approx(ideal.draws.subtract_mean(4).variance, rel=0.15)
+    assert spread == pytest.approx(ideal.draws.contrast("marginal", 4).variance, rel=0.15)
 
 
 def test_replicates_depend_on_seed_and_number_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +195,42 @@ def test_equal_variants_are_seldom_different(how: str) -> None:
     """300 tables of bench/unpaired.py: 5% plus three standard errors at most."""
     (rate,) = measure_alarms("normal", "small group varies most", how, 300, 0, ("games-howell",))
     assert rate <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_cuped_is_the_same_in_python_and_on_the_command_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    taste = rng.gamma(4.0, size=200)
+    users = pd.DataFrame({"user": [f"u{k}" for k in range(200)], "variant": rng.choice(["A", "B"], 200)})
+    users["revenue"] = (taste * rng.gamma(9.0, size=200)).round(3)
+    users["before"] = (taste * rng.gamma(9.0, size=200)).round(3)
+    users.to_csv(tmp_path / "users.csv", index=False)
+    found = sw.analyze(users, measure="revenue", columns={"pre": "before"})
+    plain = sw.analyze(users, measure="revenue")
+    row, whole = (each.comparisons.to_frame().iloc[0] for each in (found, plain))
+    assert row["se"] < 0.9 * whole["se"]
+    assert any(note.startswith("CUPED: before explains") for note in found.notes)
+    words = (
+        "compare",
+        tmp_path / "users.csv",
+        "-m",
+        "revenue",
+        "--columns",
+        "pre=before",
+        "--format",
+        "json",
+    )
+    told = json.loads(shardwise(*words).stdout)
+    assert told["rows"][0]["difference"] == pytest.approx(row["difference"])
+    lift = found.measure_lift()
+    assert lift is not None
+    assert (told["lift"], told["lift_lower"], told["lift_upper"]) == pytest.approx(tuple(lift))
+    assert told["ratio_p"] == pytest.approx(found.ratio_p)
+    assert f"lift {100 * lift.share:+.1f}%".replace("-", "−") in told["answer"]
+    assert "Welch's unpaired t-test." in told["scope"]
+
+
+def test_three_groups_are_compared_by_games_and_howell() -> None:
+    rng = np.random.default_rng(2)
+    users = pd.DataFrame({"user": range(90), "variant": list("ABC") * 30, "revenue": rng.normal(size=90)})
+    assert sw.analyze(users).procedure.name == "games-howell"
+    assert sw.analyze(users[users["variant"] != "C"]).procedure.name == "welch holm"

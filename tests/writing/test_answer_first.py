@@ -313,7 +313,7 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
         assert (mean, highest) == (round(100 * rates.mean, 1), round(100 * rates.highest, 1))
         assert exceeding == rates.exceeding
         shown[key] = (
-            f"{mean}% on average, up to {highest}%; above 5% in {exceeding:g} of {rates.designs} designs"
+            f"{mean}% on average, up to {highest}%; 5% ruled out (at 1%) in {exceeding:g} of {rates.designs} designs"
         )
     analysis = analysed("plain 12")
     box = explain_choice(analysis)
@@ -329,7 +329,15 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     ]
     assert "Why not t-tests with Bonferroni" in render_report(analysis)
     assert explain_choice(analysed("plain 2")) is None
-    assert explain_choice(analysed("baseline")) is None
+    against = explain_choice(analysed("baseline"))
+    assert against is not None
+    assert against["title"] == "Why not t-tests with Bonferroni or Dunnett’s test?"
+    assert against["head"] == "Against the baseline"
+    (base,) = analysed("baseline").baselines
+    for row, name in zip(against["rows"][1:], ("t bonferroni", "MD1 dunnett topic"), strict=True):
+        pairs = sw.compare(analysed("baseline").analysed, name, baseline=base)
+        better, worse = (int((pairs.reject(0.05) & (sign * pairs.gain > 0)).sum()) for sign in (1, -1))
+        assert row["best"] == f"{better} better, {worse} worse"
 
 
 @pytest.mark.parametrize("layout", ["plain 2", "seeds 2", "samples 2", "clusters 2"])

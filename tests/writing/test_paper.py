@@ -137,6 +137,41 @@ def test_numbers_have_names() -> None:
     told = holm(scores(4), list(combinations(found[0].systems, 2)))
     assert said["found/AP"] == str(sum(map(abs, told.values())))
     assert {"p/run003/run000/AP", "difference/run003/run000/AP", "ranks/run001/nDCG@10"} <= set(said)
+    # every difference, either way round, as the text of the answer has it
+    frame = found[0].comparisons.to_frame()
+    d = found[0].decimals
+    for row in frame.itertuples():
+        for a, b, sign in ((row.a, row.b, 1.0), (row.b, row.a, -1.0)):
+            shown = re.sub(r"\\ensuremath\{(.*?)\}", r"\1", said[f"difference/{a}/{b}/AP"])
+            assert float(shown) == pytest.approx(sign * row.difference, abs=0.51 * 10**-d)
+            ends = re.sub(r"\\ensuremath\{(.*?)\}", r"\1", said[f"interval/{a}/{b}/AP"]).split(" to ")
+            limits = sorted([sign * row.lower, sign * row.upper])
+            assert [float(end.lstrip("<>")) for end in ends] == pytest.approx(limits, abs=0.51 * 10**-d)
+
+
+def test_of_many_pairs_those_of_the_answer_have_names() -> None:
+    (found,) = analyses(40, 1)
+    text = numbers_latex(found)
+    bases = set(re.findall(r"csname sw@difference/run\d+/(run\d+)/AP", text))
+    lead = found.lead
+    assert bases == {lead.best, next((name for name in lead.names if name not in lead.best_set), lead.best)}
+
+
+def test_the_software_is_cited() -> None:
+    (found,) = analyses(3, 1)
+    files = {
+        file.name: file.content.decode() for file in make_paper(found) if not file.name.startswith("figure")
+    }
+    version = found.versions["shardwise"]
+    assert f"\\texttt{{shardwise}} {version}~\\cite{{shardwise}}." in files["methods.tex"]
+    assert "@misc{shardwise," in files["refs.bib"]
+    assert f"version {version}" in files["refs.bib"]
+    assert re.search(r"difference of [\d.]+ in AP between two systems", files["methods.tex"])
+    assert "corrected for all pairs" in files["methods.tex"]
+    (against,) = analyses(3, 1, baseline="run001")
+    methods = next(file.content.decode() for file in make_paper(against) if file.name == "methods.tex")
+    assert "corrected as for all pairs" in methods
+    assert "all 3 pairs" not in methods
 
 
 def test_numbers_stand_in_text_and_in_mathematics() -> None:

@@ -32,14 +32,17 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.names import Procedure
 from shardwise.methods.repeats.unified import Repeats
+from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.groups import name_group
+from shardwise.stats.lift import Lift, check_ratio, measure_lift
+from shardwise.stats.student import student_critical
 
 if TYPE_CHECKING:
     from shardwise.analysis.items import ItemMatrix, Items
     from shardwise.analysis.leaderboard import Leaderboard
     from shardwise.analysis.provenance import Hashed, Recipe
     from shardwise.analysis.slices import Slices
-    from shardwise.comparing.over_splits import SplitNoise
+    from shardwise.comparing.stability import SplitNoise
 
 
 MOST_GROUPS = 12
@@ -167,7 +170,7 @@ class PairResult(Worded):
     @property
     def decimals(self) -> int:
         """Digits after the point."""
-        return choose_decimals([self.half_widths])
+        return max(choose_decimals([self.half_widths]), 2 * self.pairs.estimates.of_ranks)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -352,8 +355,10 @@ class ClaimResult(PairResult):
 
     @property
     def title(self) -> str:
-        """The method in words."""
-        return self.procedure.plain_title
+        """The method in words; of one pair nothing is corrected."""
+        procedure = self.procedure
+        alone = len(self.pairs) == 1 and procedure.correction in STEPWISE and not procedure.rule
+        return procedure.method.title if alone and self.family is None else procedure.plain_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,7 +481,7 @@ class Analysis(Worded):
     @property
     def decimals(self) -> int:
         """Digits after the point that scores and differences are shown with."""
-        return choose_decimals(result.half_widths for result in self.claims)
+        return max(result.decimals for result in self.claims)
 
     @property
     def nouns(self) -> Mapping[str, str]:
@@ -515,6 +520,37 @@ class Analysis(Worded):
     def shards(self) -> int:
         """Number of shards; 1 for the whole collection."""
         return self.fit.scores.sizes.get("shard", 1)
+
+    def measure_lift(self, result: PairResult | None = None, *, reverse: bool = False) -> Lift | None:
+        """Return the difference of the only two systems, which met different items, as a share of the second mean.
+
+        Parameters
+        ----------
+        result : PairResult, optional
+            The result of one claim; the leading one without it.
+        reverse : bool
+            Whether it is the second system less the first, as a share of the first mean.
+
+        Returns
+        -------
+        Lift or None
+            The share with Fieller's interval; None for paired scores or more than two systems.
+        """
+        result = result or self.lead
+        pairs, errors = result.pairs, result.pairs.estimates.mean_se
+        if not self.analysed.unpaired or errors is None or len(pairs) != 1:
+            return None
+        a, b = (int(pairs.ia[0]), int(pairs.ib[0]))[:: -1 if reverse else 1]
+        means, errors = pairs.means, np.atleast_2d(errors)[0]
+        critical = float(student_critical(result.alpha, pairs.df)[0])
+        return measure_lift(float(means[a]), float(errors[a]), float(means[b]), float(errors[b]), critical)
+
+    @property
+    def ratio_p(self) -> float:
+        """p-value of the test that systems with different items have as many each; NaN where items are the same."""
+        if not self.analysed.unpaired:
+            return float("nan")
+        return check_ratio(np.isfinite(self.analysed.system_rows()).sum(axis=1).astype(np.float64))
 
     @property
     def sizes(self) -> Mapping[str, int]:

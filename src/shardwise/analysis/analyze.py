@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult, choose_decimals
-from shardwise.analysis.diagnostics import (
-    Remark,
-    check_gaps,
-    check_residuals,
-    check_scores,
-    residual_figures,
-)
+from shardwise.analysis.diagnostics import Remark, check_gaps, check_residuals, check_scores, residual_figures
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
+from shardwise.comparing.compare import (
+    choose_procedure,
+    leaves_out_gaps,
+    list_claims_on,
+    refuse_claim,
+    run_procedure,
+)
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
@@ -65,7 +64,8 @@ class AnalysisOptions:
     joint
         Whether the pairs of several measures are one family; each measure is tested at its own level without it.
     columns
-        Which column of a table is what, as `read_scores` takes it.
+        Which column of a table is what, as `read_scores` takes it; "pre" is what was measured of users before an A/B
+        test, whose part in the scores is taken out (CUPED).
     range
         Lowest and highest score there can be, for intervals; by the scores without it (see `as_scores`).
     lower_is_better
@@ -217,13 +217,20 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
     by = (chosen.by,) if isinstance(chosen.by, str) else tuple(chosen.by)
     # of a table, any column may be one of slices
     sliced = {"slice": by} if by and not (isinstance(data, Scores) or is_labelled(data)) else {}
+    columns: dict[str, Any] = {**(chosen.columns or {}), **sliced}
+    before = columns.pop("pre", None)
     original = as_scores(
         data,
         measure=measure or None,
-        columns={**(chosen.columns or {}), **sliced} or None,
+        columns=columns or None,
         range=chosen.range,
         lower_is_better=chosen.lower_is_better,
     )
+    if before is not None:
+        from shardwise.methods.unpaired.method import adjust_scores
+
+        original, note = adjust_scores(original, as_scores(data, measure=before, columns=columns or None))
+        chosen = replace(chosen, notes=(*chosen.notes, note))
     if original.sizes.get("split") == 1:
         original = original.select(split=0)
     given = original
@@ -347,12 +354,7 @@ def _analyze_scores(data: Any, measure: str, chosen: AnalysisOptions, progress: 
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            make_result(
-                table,
-                choose_procedure(table, advice.method),
-                advice.alpha,
-                chosen.run_options,
-            )
+            make_result(table, choose_procedure(table, advice.method), advice.alpha, chosen.run_options)
             for advice in trust.list_replacements()
         ),
     )
@@ -482,8 +484,12 @@ def _summarize_splits(
     table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     # Loaded here, since most tables have no splits.
-    from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
-    from shardwise.comparing.stability import stability_of
+    from shardwise.comparing.stability import (
+        agreement_over_splits,
+        split_noise,
+        stability_of,
+        summary_over_splits,
+    )
 
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
@@ -515,46 +521,54 @@ def _scale_progress(progress: Progress | None, part: int, parts: int, steps: int
     return lambda done, total: progress(part * steps + done, parts * steps)
 
 
-CLASSIC = {
+CLASSIC: dict[tuple[str, ...], tuple[str, ...]] = {
     TABLE: ("t bonferroni", "MD1 hsd topic"),
     SHARDS: ("t bonferroni", "MD6 hsd topic"),
 }
 """t-tests with Bonferroni's correction and Tukey's HSD for new topics, by layout."""
+OF_DATA_SETS, DATA_SETS = "friedman nemenyi", ("dataset", "data set")
+"""The classic method where items are data sets, and what these are called."""
 MOST_PAIRS = 50_000
 """Pairs beyond which they are not run again."""
 
 
 def compare_classic(analysis: Analysis) -> tuple[ClaimResult, ...]:
-    """Compare all pairs by t-tests with Bonferroni's correction and by Tukey's HSD.
+    """Compare the same pairs by t-tests with Bonferroni's correction, and by Tukey's HSD or Dunnett's test.
+
+    On data sets, all pairs also by Friedman's ranks with Nemenyi's test.
 
     Parameters
     ----------
     analysis : Analysis
-        An analysis of all pairs whose claim is about new topics.
+        An analysis of all pairs, or of those with baselines, whose claim is about new topics.
 
     Returns
     -------
     tuple of ClaimResult
-        Empty where the classic methods do not apply: other claims, baselines, people's scores, two systems.
+        Empty where the classic methods do not apply: other claims, chosen pairs, people's scores, two systems.
     """
-    lead, table = analysis.lead, analysis.analysed
-    if "split" in table.dims:
-        table = table.mean("split")
-    names = CLASSIC.get(table.dims, ())
-    applies = lead.procedure.claim == Claim("topic") and lead.pairs.complete
+    lead, bases, table = analysis.lead, analysis.baselines, analysis.analysed
+    names = CLASSIC.get(tuple(name for name in table.dims if name != "split"), ())
+    if bases:
+        names = tuple(name.replace("hsd", "dunnett") for name in names[: 1 + (len(bases) == 1)])
+    elif analysis.item_noun in DATA_SETS and table.dims == TABLE:
+        names += (OF_DATA_SETS,)
+    applies = lead.procedure.claim == Claim("topic") and (lead.pairs.complete or bool(bases))
     if not applies or table.people is not None or not 1 < len(lead.pairs) <= MOST_PAIRS:
         return ()
-    results = []
-    for name in names:
-        procedure = parse_procedure(name)
-        try:
-            pairs = run_procedure(procedure, table, only=analysis.systems)
-        except InputError:
-            # a gap that a classic method cannot take
-            continue
-        results.append(
-            ClaimResult(
-                key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
-            )
-        )
-    return tuple(results)
+    results = (compare_by(analysis, name) for name in names)
+    return tuple(result for result in results if result is not None)
+
+
+def compare_by(analysis: Analysis, name: str) -> ClaimResult | None:
+    """Compare the systems of an analysis by another method; None where it cannot take a gap."""
+    procedure, table = parse_procedure(name), analysis.analysed
+    if "split" in table.dims:
+        table = table.mean("split")
+    try:
+        pairs = run_procedure(procedure, table, only=analysis.systems, baseline=analysis.baselines or None)
+    except InputError:
+        return None
+    return ClaimResult(
+        key="like", procedure=procedure, pairs=pairs, alpha=analysis.alpha, order=analysis.systems
+    )

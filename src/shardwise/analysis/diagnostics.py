@@ -110,7 +110,8 @@ def check_residuals(residuals: Residuals, procedure: Procedure, nouns: Mapping[s
     """Check the residuals against what the leading procedure assumes of them."""
     method = procedure.method
     if abs(residuals.skewness) > SKEWED or residuals.kurtosis > HEAVY:
-        matters = method.normal and not procedure.draws
+        # Welch's test is of many items, and no other one takes them
+        matters = method.normal and not procedure.draws and not method.takes_single_items
         facts = {"skewness": residuals.skewness, "kurtosis": residuals.kurtosis, "procedure": procedure.name}
         yield Remark("non-normal residuals", matters, facts, nouns)
     if residuals.ratio > UNEVEN:

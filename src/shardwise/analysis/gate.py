@@ -16,7 +16,7 @@ from shardwise.analysis.slices import label_items
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arguments import validate_level
+from shardwise.core.arguments import validate_choice, validate_level
 from shardwise.core.arrays import Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
@@ -236,7 +236,7 @@ def gate(
     repeats: str | None = None,
     range: tuple[float, float] | None = None,
     lower_is_better: bool | None = None,
-    no_rare_failures: bool = False,
+    no_rare_failures: bool | str | Sequence[str] = False,
     comparisons: Comparisons | None = None,
     by: str | Sequence[str] = (),
     ledger: str | os.PathLike[str] | None = None,
@@ -254,8 +254,8 @@ def gate(
     ----------
     baseline, new : scores or str
         Scores of the system in use and of the one that may replace it, in any form that `as_scores` takes or as one
-        score an item; with ``scores``, their names there. Several names, or scores of several new systems, are
-        tried at alpha divided by their number.
+        score an item, such as ``{item: score}``; with ``scores``, their names there. Several names, or scores of
+        several new systems, are tried at alpha divided by their number.
     margin : float or mapping of str to float
         The largest loss that does not matter, above 0; of several measures by name, all of which must pass, each at
         alpha (intersection–union).
@@ -271,9 +271,9 @@ def gate(
         Lowest and highest score there can be; without it by the scores, as for `as_scores`.
     lower_is_better : bool, optional
         Whether lower scores are better; without it by the measure's name.
-    no_rare_failures : bool
-        Whether failures rarer or larger than those seen are impossible: the loss is then tested by Student's t, which
-        has more power on scores that vary little.
+    no_rare_failures : bool, str or sequence of str
+        Whether failures rarer or larger than those seen are impossible, or the measures by which they are: the loss is
+        then tested by Student's t, which has more power on scores that vary little.
     comparisons : Comparisons, optional
         Comparisons of the systems with the baseline by another method, to judge by its standard errors in place of the
         default method's.
@@ -305,11 +305,17 @@ def gate(
     >>> gate(ten_right, ten_right).verdict
     'inconclusive'
     """
+    declared = [no_rare_failures] if isinstance(no_rare_failures, str) else no_rare_failures
+    every = None if isinstance(declared, bool) else tuple(declared)
     questions = []
     for measure, loss in (margin if isinstance(margin, Mapping) else {None: margin}).items():
         table, base_name, names = arrange_systems(baseline, new, scores, measure)
         table = table.declare(range=range, lower_is_better=lower_is_better)
-        questions.append(Question(table, loss, alpha, power, repeats, no_rare_failures))
+        seen = no_rare_failures if every is None else table.measure.name in every
+        questions.append(Question(table, loss, alpha, power, repeats, bool(seen)))
+    asked = [question.measure for question in questions]
+    for name in every or ():
+        validate_choice(name, "no_rare_failures", asked)
     columns = (by,) if isinstance(by, str) else tuple(by)
     if ledger is not None:
         # it builds on this module
@@ -421,8 +427,7 @@ def arrange_systems(
         first = _single_systems(base, "base", measure)
         if first.sizes["system"] != 1:
             raise InputError(
-                f"base has {first.sizes['system']} systems",
-                remedy="give the scores of one system",
+                f"base has {first.sizes['system']} systems", remedy="give the scores of one system"
             )
         table, _ = side_by_side(first, second, ("base", "new"))
         names = table.systems
@@ -437,6 +442,11 @@ def arrange_systems(
 
 def _single_systems(data: Any, name: str, measure: str | None) -> Scores:
     """Scores of one system or several; one score an item will do."""
+    if isinstance(data, Mapping) and all(
+        isinstance(score, int | float | np.number) for score in data.values()
+    ):
+        # one score an item
+        data = pd.Series(data)
     if type(data).__name__ == "Series" and data.index.is_unique:
         # not read as a table: any name is a system's, and items without names are numbered as those of an array
         called = name if data.name is None else str(data.name)
@@ -717,10 +727,7 @@ def gate_sequentially(
     # independent units: items, or clusters by their means
     gaps = bounded.scores[:, 0] - bounded.scores[:, 1]
     known = np.isfinite(gaps)
-    units, gaps = (
-        [str(name) for name in np.array(two.topics, dtype=object)[known]],
-        gaps[known],
-    )
+    units, gaps = ([str(name) for name in np.array(two.topics, dtype=object)[known]], gaps[known])
     if two.clusters is not None:
         labels, code = np.unique(two.clusters.astype(str)[known], return_inverse=True)
         units, gaps = [str(label) for label in labels], np.bincount(code, gaps) / np.bincount(code)

@@ -10,6 +10,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from shardwise.analysis.analysis import Analysis, PairResult
+from shardwise.analysis.slices import MOST_SLICES
 from shardwise.cli.analyzing import (
     READ,
     analyze_measures,
@@ -28,7 +29,7 @@ from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.measure import is_lower_better
-from shardwise.core.scores import Scores
+from shardwise.core.scores import Scores, slices_of
 from shardwise.core.text import list_columns, shorten_name
 from shardwise.io.files import write_paths
 from shardwise.methods.pairs import list_baselines
@@ -44,17 +45,10 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
-from shardwise.writing.slices import (
-    MARKS,
-    describe_slices,
-    explain_marks,
-    join_pairs,
-    show_slices,
-    write_slices,
-)
+from shardwise.writing.slices import MARKS, explain_marks, join_pairs, show_slices, slices_latex, write_slices
 from shardwise.writing.table import show_columns
 from shardwise.writing.tables import (
-    describe_measures,
+    describe_parts,
     explain_measures,
     list_measures,
     mark_means,
@@ -155,14 +149,16 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
     format = options.chosen_format
     title, notes = _write_title(first, options), _list_notes(first, options)
     where = [] if first.slices is None else write_slices(first.slices)
-    if format is Format.text and options.out is None:
-        marks = [explain_measures(first)] if not options.quiet else []
-        shown = Result((title,), _make_table(first, options), (*marks, *notes))
+    beside = format is Format.markdown and bool(first.others) and not options.table
+    if beside or (format is Format.text and options.out is None):
+        marks = () if options.quiet else (explain_measures(first),)
+        said = "\n".join([write_answer(first), *write_measures(first)]) if beside else title
+        table: Table = show_columns(list_measures(first)) if beside else _make_table(first, options)
         if first.slices is None:
-            return [shown]
+            return [Result((said,), table, (*marks, *notes))]
         explained = (explain_marks(first.slices), *notes)
         return [
-            replace(shown, notes=tuple(marks)),
+            Result((said,), table, marks),
             Result(("\n".join(["", *where]),), show_slices(first.slices), explained),
         ]
     contrasts, tie = _compute_contrasts(first, options), first.open_tie()
@@ -181,21 +177,18 @@ def _show_result(first: Analysis, options: Options) -> list[Result]:
         **({} if contrasts is None else {"contrasts": contrasts.table.to_dict("records")}),
         **({} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}),
         "anova": first.fit.table.reset_index().to_dict("records"),
-        **describe_measures(first),
-        **({} if first.slices is None else describe_slices(first.slices)),
+        **describe_parts(first),
     }
     if format is Format.text:
         notes += () if first.slices is None else tuple(str(first.slices).split("\n"))
     else:
         title = "\n".join([write_answer(first), *write_measures(first), *where])
-    if first.others and not options.table:
-        if format is Format.latex:
-            # Loaded here, since it draws too.
-            from shardwise.writing.paper import table_latex
+    if first.others and not options.table and format is Format.latex:
+        # Loaded here, since it draws too.
+        from shardwise.writing.paper import table_latex
 
-            return [Result(page=table_latex(first))]
-        if format is Format.markdown:
-            return [Result((title,), show_columns(list_measures(first)), (explain_measures(first), *notes))]
+        by_slice = [] if first.slices is None else [slices_latex(first.slices)]
+        return [Result(page="\n".join([table_latex(first), *by_slice]))]
     table = _make_table(first, options)
     if first.others and format is not Format.text:
         named = [pd.DataFrame(_make_table(each, options)) for each in first.each]
@@ -333,6 +326,8 @@ def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
     gaps = fill_gaps(analysis.scores, options.fill)[1]
     report = (f"report: {options.report}",) if options.report is not None else ()
     step = write_next_step(analysis, planning_command(options, analysis.measure))
+    labels = {} if analysis.slices is not None else slices_of(analysis.item_scores)
+    named = next((name for name in labels if 1 < len(set(labels[name])) <= MOST_SLICES), "")
     notes = (
         *analysis.notes,
         *gaps,
@@ -341,6 +336,7 @@ def _list_notes(analysis: Analysis, options: Options) -> tuple[str, ...]:
         write_repeats(analysis),
         write_splits(analysis),
         *report,
+        f"To see where they differ: --by {shlex.quote(named)}." if named else "",
         step,
     )
     return tuple(note for note in notes if note)
@@ -523,11 +519,7 @@ def compare_streamed(options: Options, reader: InputReader) -> Result:
         names = [*options.measure[:1], column] if options.measure or column else [options.inputs[0].stem]
         lower_is_better = any(map(is_lower_better, names))
     pairs = compare(
-        total,
-        method,
-        baseline=options.baseline or None,
-        seed=options.seed,
-        lower_is_better=lower_is_better,
+        total, method, baseline=options.baseline or None, seed=options.seed, lower_is_better=lower_is_better
     )
     if options.keeps_moments:
         total.save(options.out)

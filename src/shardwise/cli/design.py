@@ -29,11 +29,11 @@ from shardwise.planning.design import (
     topics_for_power,
     variance_for,
 )
-from shardwise.planning.loops import plan_loop
 from shardwise.planning.plans import (
     design_curve,
     design_table,
     plan_equivalence,
+    plan_loop,
     plan_repeats,
     plan_shards,
 )

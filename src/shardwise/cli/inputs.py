@@ -290,11 +290,8 @@ class InputReader:
 
                 covariate, _ = read_tables(files, measure=pre, **(how | {"range": None}))
                 (name, table), *_ = tables.items()
-                tables[name], share = adjust_scores(table, covariate[pre])
-                notes.append(
-                    f"CUPED: {pre} explains {share:.0%} of the variance of {name}"
-                    + ("; removed" if share >= 0.005 else "; no gain")
-                )
+                tables[name], note = adjust_scores(table, covariate[pre])
+                notes.append(note)
             if sampled:
                 from shardwise.scoring.samples import add_sample_measures, describe_samples
 
@@ -304,10 +301,16 @@ class InputReader:
                 notes += [describe_samples(tables[name]) for name in sampled]
         except InputError as error:
             raise error if error.where else error.add_location(where) from error
-        for name in options.measure[1:] and options.measure:
-            if name not in tables:
-                # a column that is a measure only where it is named, such as cost
-                tables |= read_tables(files, measure=name, **how)[0]
+        further = [name for name in options.measure[1:] and options.measure if name not in tables]
+        if further:
+            # columns that are measures only where they are named, such as cost
+            try:
+                named_columns = {**columns, **sliced, "score": list(options.measure)}
+                tables, _ = read_tables(files, measure=None, **(how | {"columns": named_columns}))
+                notes[:1] = [next(iter(tables.values())).read_as]
+            except InputError:
+                for name in further:
+                    tables |= read_tables(files, measure=name, **how)[0]
         known = tuple(tables)
         if not options.measure and primary and len(known) > 1:
             notes.append(

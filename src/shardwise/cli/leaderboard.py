@@ -25,8 +25,7 @@ from shardwise.core.libraries import pd
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.answer import write_answer, write_measures, write_range, write_scope
 from shardwise.writing.paper import write_paper
-from shardwise.writing.slices import describe_slices
-from shardwise.writing.tables import answer_leaderboard, describe_measures, explain_leaderboard
+from shardwise.writing.tables import answer_leaderboard, describe_parts, explain_leaderboard
 
 
 def rank_systems(options: Options) -> Result:
@@ -82,11 +81,9 @@ def rank_systems(options: Options) -> Result:
     }
     explained = () if whole else sentences
     if board.analysis is not None:
-        facts |= describe_measures(board.analysis)
-    slices = None if board.analysis is None else board.analysis.slices
-    if slices is not None:
-        facts |= describe_slices(slices)
-        explained += () if whole else tuple(str(slices).split("\n"))
+        facts |= describe_parts(board.analysis)
+        if board.analysis.slices is not None and not whole:
+            explained += tuple(str(board.analysis.slices).split("\n"))
     frame = board.to_frame() if whole else board.format_table()
     if whole and board.margin is not None:
         facts["margin"] = board.margin

@@ -146,11 +146,7 @@ def _list_panels(
 
 
 def rank_chart(
-    comparisons: Comparisons,
-    *,
-    level: float = 0.95,
-    most: int = forms.MOST_ROWS,
-    width: float = WIDTH,
+    comparisons: Comparisons, *, level: float = 0.95, most: int = forms.MOST_ROWS, width: float = WIDTH
 ) -> alt.LayerChart:
     """Draw the rank of each system with the range of ranks that it may have.
 
@@ -203,10 +199,7 @@ def rank_chart(
     return finish_chart(layout.draw_panel(layers, len(ranks), pluralize_noun(word)))
 
 
-INTERVALS = {
-    "mean": "CI",
-    "comparison": "comparison interval: bars that do not overlap differ significantly",
-}
+INTERVALS = {"mean": "CI", "comparison": "comparison interval: bars that do not overlap differ significantly"}
 KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", "comparison": "comparison", "mean": "confidence"}
 MEAN = ("estimate", "lower", "upper")
 MEAN_TIPS = ("estimate:.4f", "lower:.4f", "upper:.4f")
@@ -494,9 +487,15 @@ def critical_chart(
         bars.append({"bar": BAR * (j + 1), "from": min(means), "to": max(means)})
         dots += [{"bar": BAR * (j + 1), "mean": mean[system], "system": labels[system]} for system in group]
     deepest = max(row["depth"] for row in rows)
+    critical = comparisons.critical_difference(alpha)
+    legend = f"joined by a bar: tied at {alpha:g}" + f"; critical difference {critical:.3g}" * (
+        critical > 0.0
+    )
+    # the left end, which is the last one where the scale is turned
+    placed = {"titleAnchor": "end" if turned else "start", "titleAlign": "left"}
     across: forms.Channel = {
-        "title": f"{label_measure(measure, turned)}; joined by a bar: tied at {alpha:g}",
-        "axis": {"orient": "top", "grid": False, "titleAnchor": "start", "tickCount": 6, "labelFlush": True},
+        "title": [label_measure(measure, turned), legend],
+        "axis": {"orient": "top", "grid": False, "tickCount": 6, "labelFlush": True, **placed},
         "scale": {"domain": [low - room, high + room], "nice": False, "zero": False, "reverse": turned},
     }
     down: forms.Channel = {

@@ -21,7 +21,6 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
-from shardwise.stats.student import student_critical
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import (
     equate_p,
@@ -132,15 +131,7 @@ def _answer_pair(result: PairResult, setting: Setting) -> str:
 
 def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[str]:
     """The difference of two systems that met different items as a share of the second mean, with its interval."""
-    estimates = result.pairs.estimates
-    if not (isinstance(setting, Analysis) and setting.analysed.unpaired) or estimates.mean_se is None:
-        return []
-    from shardwise.stats.lift import measure_lift
-
-    k = [int(result.pairs.ia[0]), int(result.pairs.ib[0])][:: -1 if reverse else 1]
-    means, errors = result.pairs.means[k], np.atleast_2d(estimates.mean_se)[0][k]
-    critical = float(student_critical(result.alpha, result.pairs.df)[0])
-    lift = measure_lift(float(means[0]), float(errors[0]), float(means[1]), float(errors[1]), critical)
+    lift = setting.measure_lift(result, reverse=reverse) if isinstance(setting, Analysis) else None
     if lift is None:
         return []
     bounded = np.isfinite(lift.lower) and np.isfinite(lift.upper)
@@ -149,17 +140,23 @@ def _write_lift(result: PairResult, setting: Setting, *, reverse: bool) -> list[
     return [f"lift {share}, {format_percent(1.0 - result.alpha)} CI {limits}"]
 
 
+def describe_lift(analysis: Analysis) -> dict[str, float | None]:
+    """Return what programs read of the lift of a over b, and of the numbers of items; nothing for paired scores."""
+    if not analysis.analysed.unpaired:
+        return {}
+    lift = analysis.measure_lift()
+    figures = zip(("lift", "lift_lower", "lift_upper"), lift or (), strict=False)
+    known = {name: value if np.isfinite(value) else None for name, value in figures}
+    return {**known, "ratio_p": analysis.ratio_p}
+
+
 def _write_ratio(analysis: Analysis) -> list[str]:
     """A warning where systems with different items differ in their numbers by more than chance (p < .001)."""
-    if not analysis.analysed.unpaired:
+    p = analysis.ratio_p
+    if not p < UNLIKELY:
         return []
-    from shardwise.stats.lift import check_ratio
-
-    counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1).astype(np.float64)
-    p = check_ratio(counts)
-    if p >= UNLIKELY:
-        return []
-    named = ", ".join(f"{n:,.0f}" for n in counts)
+    counts = np.isfinite(analysis.analysed.system_rows()).sum(axis=1)
+    named = ", ".join(f"{n:,}" for n in counts)
     return [
         f"Check the assignment: shares of {analysis.nouns_for('topic')} differ from equal ones ({named}; χ² test,"
         f" {equate_p(format_p(p))}). If they were meant to be equal, the comparison may be invalid."

@@ -166,3 +166,14 @@ class ReportFile:
     about: str
     content: bytes
     kind: str = ""
+
+
+KINDS = {"csv": "text/csv", "tex": "text/x-tex", "bib": "text/x-bibtex", "json": "application/json",
+         "svg": "image/svg+xml"}  # fmt: skip
+"""Media types by the end of a name."""
+
+
+def make_text_file(name: str, about: str, text: str) -> ReportFile:
+    """Return a file of text; its media type goes by its name."""
+    kind = KINDS[name.rpartition(".")[2]]
+    return ReportFile(name, about, text.encode("utf-8", "backslashreplace"), kind)

@@ -15,8 +15,8 @@ from shardwise.analysis.power import POWER
 from shardwise.core.arrays import Floats
 from shardwise.core.libraries import pd
 from shardwise.core.text import list_columns, write_csv
-from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
-from shardwise.writing.assets import ReportFile
+from shardwise.writing.answer import describe_lift, write_answer, write_next_step, write_scope, write_title
+from shardwise.writing.assets import ReportFile, make_text_file
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.methods import format_bibliography, methods_latex, methods_text
 from shardwise.writing.paper import render_latex
@@ -30,44 +30,24 @@ MOST_PAIRS = 100_000  # that are listed one by one
 def list_downloads(content: Analysis) -> tuple[ReportFile, ...]:
     """All files of a report."""
     pdf, svg = interval_figure(content)
-
-    def text(name: str, kind: str, about: str, body: str) -> ReportFile:
-        return ReportFile(name, about, body.encode("utf-8", "backslashreplace"), kind)
-
+    about = f"{content.nouns_for('system')} with means, intervals and groups"
+    files = [make_text_file("systems.csv", about, _format_csv(systems_frame(content)))]
+    if len(content.comparisons) <= MOST_PAIRS:
+        files.append(
+            make_text_file("pairs.csv", "all pairs, for each claim", _format_csv(pairs_frame(content)))
+        )
+    if content.slices is not None:
+        body = _format_csv(join_pairs(content.slices, content.comparisons))
+        files.append(make_text_file("slices.csv", f"all pairs by {content.slices.name}", body))
     return (
-        text(
-            "systems.csv",
-            "text/csv",
-            f"{content.nouns_for('system')} with means, intervals and groups",
-            _format_csv(systems_frame(content)),
-        ),
-        *(
-            (text("pairs.csv", "text/csv", "all pairs, for each claim", _format_csv(pairs_frame(content))),)
-            if len(content.comparisons) <= MOST_PAIRS
-            else ()
-        ),
-        *(
-            ()
-            if content.slices is None
-            else (
-                text(
-                    "slices.csv",
-                    "text/csv",
-                    f"all pairs by {content.slices.name}",
-                    _format_csv(join_pairs(content.slices, content.comparisons)),
-                ),
-            )
-        ),
-        text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),
+        *files,
+        make_text_file("tables.tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),
         ReportFile("intervals.pdf", "the figure that tables.tex includes", pdf, "application/pdf"),
-        text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
-        text("methods.tex", "text/x-tex", "the methods paragraph for LaTeX", methods_latex(content)),
-        text("references.bib", "text/x-bibtex", "its sources for BibTeX", format_bibliography(content)),
-        text(
-            "report.json",
-            "application/json",
-            "everything in this report, for programs",
-            dump_json(report_json(content)),
+        make_text_file("intervals.svg", "the same figure for other uses", svg),
+        make_text_file("methods.tex", "the methods paragraph for LaTeX", methods_latex(content)),
+        make_text_file("references.bib", "its sources for BibTeX", format_bibliography(content)),
+        make_text_file(
+            "report.json", "everything in this report, for programs", dump_json(report_json(content))
         ),
     )
 
@@ -97,9 +77,7 @@ def pairs_frame(content: Analysis) -> pd.DataFrame:
     """All pairs of all claims: `claim`, the columns of `to_frame()`, and `differs`."""
     frames = []
     for claim in content.claims:
-        frame = claim.pairs.to_frame(1.0 - content.alpha).assign(
-            differs=claim.pairs.reject(content.alpha),
-        )
+        frame = claim.pairs.to_frame(1.0 - content.alpha).assign(differs=claim.pairs.reject(content.alpha))
         frame.insert(0, "claim", claim.claim)
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
@@ -118,6 +96,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "instead": [
             {**_describe_claim(claim), "decisions": _describe_pairs(claim, c)} for claim in c.instead
         ],
+        **_simplify_value(describe_lift(c)),
         **({"measures": _simplify_value(describe_measures(c))} if c.others else {}),
         **({} if c.slices is None else {"slices": _simplify_value(describe_slices(c.slices))}),
         "unsupported": c.unsupported or None,

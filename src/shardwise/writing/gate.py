@@ -18,18 +18,7 @@ WITHIN_MARGIN = "significantly worse, but by less than the margin"
 
 
 def write_verdict(gate: Gate) -> str:
-    """Write what may be claimed, in one or two sentences.
-
-    Parameters
-    ----------
-    gate : Gate
-        The verdict on one new system.
-
-    Returns
-    -------
-    str
-        The verdict, and what would help where there is none.
-    """
+    """Write what may be claimed, in one or two sentences."""
     new, base = shorten_names((gate.new, gate.base)).values()
     margin = f"{gate.margin:g}"
     confidence = f"{format_percent(1.0 - gate.alpha)} confidence"
@@ -75,18 +64,7 @@ def _write_advice(gate: Gate) -> str:
 
 
 def write_gate(gate: Gate) -> str:
-    """Write the verdict of a gate in two lines: the answer, then the figures, the method and the scope.
-
-    Parameters
-    ----------
-    gate : Gate
-        The verdict on one new system.
-
-    Returns
-    -------
-    str
-        Two lines.
-    """
+    """Write the verdict of a gate in two lines: the answer, then the figures, the method and the scope."""
     digits = max(3, 1 - int(np.floor(np.log10(gate.margin))))
     word = "PASS" if gate.passes else "FAIL" if gate.verdict == "worse" else "INCONCLUSIVE"
     mark = "✅" if gate.passes else "❌"
@@ -108,18 +86,7 @@ def write_gate(gate: Gate) -> str:
 
 
 def write_sequential_gate(gate: SequentialGate) -> str:
-    """Write the verdict of a sequential gate so far.
-
-    Parameters
-    ----------
-    gate : SequentialGate
-        The verdict so far.
-
-    Returns
-    -------
-    str
-        One line.
-    """
+    """Write the verdict of a sequential gate so far."""
     new, base = shorten_names((gate.new, gate.base)).values()
     units = format_count(gate.state.units, gate.noun)
     loss = f"; it is {WITHIN_MARGIN}" if "worse" in gate.state.shown else ""
@@ -137,18 +104,7 @@ def write_sequential_gate(gate: SequentialGate) -> str:
 
 
 def write_ledger_gate(gate: LedgerGate) -> str:
-    """Write the verdict on one candidate of a loop, what the hold-out can still show, and what was revealed.
-
-    Parameters
-    ----------
-    gate : LedgerGate
-        The verdict.
-
-    Returns
-    -------
-    str
-        Two lines; more where figures were revealed.
-    """
+    """Write the verdict on one candidate of a loop, what the hold-out can still show, and what was revealed."""
     new, base = shorten_names((gate.new, gate.base)).values()
     parts = [
         ("better" if asked.margin == 0.0 else f"at most {asked.margin:g} worse")
@@ -222,20 +178,7 @@ def _describe_left(gate: LedgerGate) -> str:
 
 
 def write_ledger(ledger: Ledger, power: float) -> list[str]:
-    """Write what a ledger is about and how much of its error rate is used, above the plan.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger.
-    power : float
-        Probability with which gains are detected.
-
-    Returns
-    -------
-    list of str
-        Two lines.
-    """
+    """Write what a ledger is about and how much of its error rate is used, above the plan."""
     head = ledger.head
     of = f" of {head['declared']:,} declared" if head["declared"] else ""
     earlier = f" Follows {head['after']['ledger']}." if head["after"] else ""
@@ -249,18 +192,7 @@ def write_ledger(ledger: Ledger, power: float) -> list[str]:
 
 
 def write_gates(gates: Gates) -> str:
-    """Write one verdict on several requirements, those that fail by name, and the figures of each measure.
-
-    Parameters
-    ----------
-    gates : Gates
-        Verdicts that must all pass.
-
-    Returns
-    -------
-    str
-        The verdict, two lines a system and measure, and a line on slices.
-    """
+    """Write one verdict on several requirements, those that fail by name, and the figures of each measure."""
     failed = [gate for gate in gates.each if not gate.passes]
     total = f"{len(gates.each):,} requirements"
     several_systems, several = (

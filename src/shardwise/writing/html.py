@@ -32,13 +32,7 @@ from shardwise.writing.methods import (
     methods_latex,
     methods_text,
 )
-from shardwise.writing.numbers import (
-    format_interval,
-    format_p,
-    format_percent,
-    format_ranks,
-    format_signed,
-)
+from shardwise.writing.numbers import format_interval, format_p, format_percent, format_ranks, format_signed
 from shardwise.writing.remarks import (
     describe_finding,
     explain_choice,

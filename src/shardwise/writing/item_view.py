@@ -266,10 +266,4 @@ def pack_numbers(values: Floats, width: int = 4) -> dict[str, Any]:
     size = next(n for n in (1, 2, 4) if most < 256**n - 1)
     codes = np.where(known, integers, 256.0**size - 1).astype(f"<u{size}")
     planes = codes.reshape(-1, 1).view(np.uint8).T
-    return {
-        "packed": pack_bytes(planes.tobytes()),
-        "bytes": size,
-        "low": low,
-        "scale": scale,
-        "same": same,
-    }
+    return {"packed": pack_bytes(planes.tobytes()), "bytes": size, "low": low, "scale": scale, "same": same}

@@ -37,7 +37,7 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
         The id of the element, with which links to it begin.
     """
     script = read_asset("leaderboard.js")
-    axis = _make_axis(board.table)
+    axis = make_axis(board.table[["mean", "lower", "upper"]], 3)
     answer, scope, step = answer_leaderboard(board)
     title, byline = head_leaderboard(board)
     view = render_items(board.analysis, f"{name}-items") if board.analysis else None
@@ -73,10 +73,6 @@ def render_leaderboard(board: Leaderboard, *, page: bool = True, name: str = "le
         .get_template("leaderboard-page.html")
         .render(title=title, board=Markup(drawn), scripts=[hash_script(text) for text in scripts])
     )
-
-
-def _make_axis(table: pd.DataFrame) -> Axis:
-    return make_axis(table[["mean", "lower", "upper"]], 3)
 
 
 def _list_rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:

@@ -10,12 +10,14 @@ from importlib import resources
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.analyze import DATA_SETS, OF_DATA_SETS, compare_by
+from shardwise.comparing.rankings import friedman_test
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.text import shorten_name
 from shardwise.methods.names import Procedure, list_methods
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
-from shardwise.writing.answer import FEW_NAMED, capitalize_sentence, describe_claim, join_names
+from shardwise.writing.answer import FEW_NAMED, NAMELESS, capitalize_sentence, describe_claim, join_names
 from shardwise.writing.names import escape_tex, label_systems
 from shardwise.writing.numbers import (
     equate_p,
@@ -55,7 +57,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
 def explain_test(result: ClaimResult, analysis: Analysis) -> str:
     """Write how the differences of a claim were tested, as a sentence."""
     if result.procedure.method.model is not None and result.pairs.pairs.critical is None:
-        return f"{capitalize_sentence(result.procedure.plain_title)}; error term: {_describe_error(result)}."
+        return f"{capitalize_sentence(result.title)}; error term: {_describe_error(result)}."
     return f"{capitalize_sentence(describe_test(result, analysis)[0])}."
 
 
@@ -97,17 +99,52 @@ def list_sentences(first: Analysis) -> list[Sentence]:
         sentences += [
             (f"The same pairs differ significantly{measure} for {result.claim}", ()) for result in same
         ]
+        sentences += _describe_ranks(analysis, measure)
     if first.power is not None:
         power = first.power
-        corrected = ", all pairs corrected" * (power.systems > 2)
+        whole = "" if first.lead.pairs.complete else " as"
+        corrected = f", corrected{whole} for all pairs" * (power.systems > 2)
+        named = "" if first.measure in NAMELESS else f" in {shorten_name(first.measure)}"
+        topics, systems = first.format_count(power.topics, "topic"), first.nouns_for("system")
         sentences.append(
             (
-                f"{first.format_count(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
-                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; assuming normal scores)",
+                f"{topics} detect a difference of {power.detectable:.2g}{named} between two {systems} with 80% power"
+                f" (moderated test{corrected}; assuming normal scores)",
                 (),
             )
         )
     return sentences
+
+
+def _describe_ranks(analysis: Analysis, measure: str) -> list[Sentence]:
+    """What Friedman's test says of systems on data sets, and why it does not decide."""
+    if analysis.item_noun not in DATA_SETS or not analysis.lead.pairs.complete or len(analysis.systems) < 3:
+        return []
+    ranked = compare_by(analysis, OF_DATA_SETS)
+    if ranked is None:
+        return []
+    test = friedman_test(analysis.analysed.select_systems(analysis.systems))
+    figures = (
+        f"χ² = {test['statistic']:.2f} on {len(analysis.systems) - 1} degrees of freedom; Iman and Davenport's F,"
+        f" {equate_p(format_p(float(test['p'])))}"
+    )
+    if analysis.procedure.method.of_ranks:
+        return [(f"Friedman's test{measure}: {figures}", ("Demsar2006",))]
+    lead, systems = analysis.lead, analysis.nouns_for("system")
+    more, fewer = ranked.found_beyond(lead), lead.found_beyond(ranked)
+    changes = [f"{n:,} {word}" for n, word in ((more, "more"), (fewer, "fewer")) if n]
+    found = f"{ranked.n_significant:,} of {format_count(len(lead.pairs), 'pair')} by Nemenyi's comparisons"
+    return [
+        (
+            f"We prefer this test to Friedman's, which looks at the ranks of the {systems} alone and whose verdict on"
+            f" two {systems} depends on which others take part",
+            ("BenavoliEtAl2016",),
+        ),
+        (
+            f"Friedman's test{measure} ({figures}) finds {found}, {' and '.join(changes) or 'the same ones'}",
+            ("Demsar2006",),
+        ),
+    ]
 
 
 def _describe_scores(first: Analysis) -> Sentence:
@@ -266,14 +303,15 @@ def methods_latex(analysis: Analysis) -> str:
         quoted = text.replace("“", "``").replace("”", "''")
         sentences.append(f"{escape_tex(quoted, most=len(quoted) * 8)}{cite}.")
     version = analysis.versions["shardwise"]
-    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
+    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}~\\cite{{{SOFTWARE.key}}}.")
     return "\n".join(sentences) + "\n"
 
 
 def format_bibliography(analysis: Analysis) -> str:
-    """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
+    """Return BibTeX entries of what the paragraph cites, in the order of first mention; the software comes last."""
     keys = dict.fromkeys(key for _, keys in list_sentences(analysis) for key in keys)
-    return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"
+    software = SOFTWARE.bibtex.replace("VERSION", analysis.versions["shardwise"])
+    return "\n\n".join([*(find_source(key).bibtex for key in keys), software]) + "\n"
 
 
 def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -335,9 +373,8 @@ class Reference:
         >>> [SOURCES[key].citation for key in ("Scheffe1953", "FerroSanderson2019", "VoorheesEtAl2017")]
         ['Scheffé, 1953', 'Ferro & Sanderson, 2019', 'Voorhees et al., 2017']
         """
-        fields = dict(
-            re.findall(r"^  (\w+) += \{(.*)\},?$", self.bibtex.replace(r"{\'e}", "é"), re.MULTILINE)
-        )
+        plain = self.bibtex.replace(r"{\'e}", "é").replace(r"{\v{s}}", "š")
+        fields = dict(re.findall(r"^  (\w+) += \{(.*)\},?$", plain, re.MULTILINE))
         names = [name.split()[-1] for name in fields["author"].split(" and ")]
         who = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
         return f"{who}, {fields['year']}"
@@ -345,6 +382,8 @@ class Reference:
 
 _ENTRIES = resources.files("shardwise.writing").joinpath("sources.bib").read_text(encoding="utf-8")
 SOURCES = {source.key: source for source in map(Reference, _ENTRIES.strip().split("\n\n"))}
+SOFTWARE = SOURCES["shardwise"]
+"""The package's own entry."""
 
 
 def find_source(key: str) -> Reference:

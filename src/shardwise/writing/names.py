@@ -44,6 +44,7 @@ TEX = {
     "→": r"$\to$",
     "▲": r"$\bigtriangleup$",  # the filled ones need amssymb
     "▼": r"$\bigtriangledown$",
+    "χ": r"$\chi$",
     "\u00a0": "~",
 }
 ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")

@@ -18,10 +18,17 @@ from shardwise.plot.saving import import_converter, specify_chart
 from shardwise.plot.theme import COLUMN
 from shardwise.stats.groups import name_group
 from shardwise.writing import answer
-from shardwise.writing.assets import ReportFile
+from shardwise.writing.assets import ReportFile, make_text_file
 from shardwise.writing.methods import format_bibliography, methods_latex
 from shardwise.writing.names import escape_tex, label_systems
-from shardwise.writing.numbers import equate_p, format_number, format_p, format_percent, format_ranks
+from shardwise.writing.numbers import (
+    equate_p,
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_ranks,
+)
 from shardwise.writing.slices import slices_latex
 from shardwise.writing.table import TypedColumn, format_math, set_float, set_table, set_tabular
 from shardwise.writing.words import explain_bars, explain_term, shorten_letters
@@ -34,24 +41,14 @@ MOST_DRAWN = 42  # rows of the figure, which fit on a page
 NARROW, PAGE = 229.0, 345.0
 # points at \footnotesize: a digit, a capital, a superscript, the space between columns, a name
 DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
+MOST_MACROS = 500  # pairs whose differences all have names
 PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
 
 
 def write_paper(
     folder: str | os.PathLike[str], analysis: Analysis, columns: int | None = None
 ) -> tuple[ReportFile, ...]:
-    """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
-
-    Parameters
-    ----------
-    folder
-        Where to; it is made where it is missing.
-    analysis
-        An analysis of one measure or several; the first one orders the systems. Where all were compared with baselines,
-        superscripts say which of these each system beats.
-    columns
-        1 for a table of one column, 2 for one across the page (``table*``); by the width that it needs without it.
-    """
+    """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder."""
     files = make_paper(analysis, columns)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for file in files:
@@ -60,13 +57,7 @@ def write_paper(
 
 
 def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile, ...]:
-    """Return the files of a paper.
-
-    Parameters
-    ----------
-    first, columns
-        As for `write_paper`.
-    """
+    """Return the files of a paper."""
     if columns not in (None, 1, 2):
         raise InputError(
             f"a table cannot have {columns} columns",
@@ -80,33 +71,20 @@ def make_paper(first: Analysis, columns: int | None = None) -> tuple[ReportFile,
     specification["padding"] = 2
     converter = import_converter()
     pdf, svg = converter.vegalite_to_pdf(specification), converter.vegalite_to_svg(specification)
-
-    def text(name: str, about: str, content: str) -> ReportFile:
-        return ReportFile(name, about, content.encode("utf-8", "backslashreplace"))
-
+    parts = [] if first.slices is None else [first.slices]
     return (
-        text("table.tex", "systems and measures, best in bold", table_latex(first, columns)),
+        make_text_file("table.tex", "systems and measures, best in bold", table_latex(first, columns)),
         ReportFile("figure.pdf", "the differences with their confidence intervals, 8 cm wide", pdf),
-        text("figure.svg", "the same for other uses", svg),
-        *(
-            ()
-            if first.slices is None
-            else (text("slices.tex", f"systems by {first.slices.name}", slices_latex(first.slices)),)
-        ),
-        text("methods.tex", "the methods paragraph", methods_latex(first)),
-        text("refs.bib", "its sources", format_bibliography(first)),
-        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(first)),
+        make_text_file("figure.svg", "the same for other uses", svg),
+        *(make_text_file("slices.tex", f"systems by {part.name}", slices_latex(part)) for part in parts),
+        make_text_file("methods.tex", "the methods paragraph", methods_latex(first)),
+        make_text_file("refs.bib", "its sources", format_bibliography(first)),
+        make_text_file("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(first)),
     )
 
 
 def table_latex(first: Analysis, columns: int | None = None) -> str:
-    """The table of systems and measures, in as many panels and floats as it takes.
-
-    Parameters
-    ----------
-    first, columns
-        As for `write_paper`.
-    """
+    """The table of systems and measures, in as many panels and floats as it takes."""
     analyses, names = first.each, first.systems
     # the systems that have a letter: the baselines, or all of few
     marked = first.baselines or (names if len(names) <= LETTERED else ())
@@ -193,7 +171,7 @@ def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
         if first.lead.family is None
         else "all measures together"
     )
-    test = escape_tex(first.procedure.plain_title, 120)
+    test = escape_tex(first.lead.title, 120)
     level = rf"$p < {first.alpha:g}$"
     tied = (
         ", those tied with it underlined" if any(len(each.lead.best_set) > 1 for each in first.each) else ""
@@ -216,13 +194,7 @@ def _write_caption(first: Analysis, marked: Sequence[str]) -> str:
 
 
 def numbers_latex(first: Analysis) -> str:
-    r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
-
-    Parameters
-    ----------
-    first
-        As for `write_paper`.
-    """
+    r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap."""
     lead = first.lead
     values = {
         "topics": format_math(f"{first.topics:,}"),
@@ -242,14 +214,21 @@ def numbers_latex(first: Analysis) -> str:
             ranks = result.pairs.ranks(1.0 - analysis.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
                 values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": format_math(may)}
-        for base in analysis.baselines or (result.best,):
+        for base in _list_bases(analysis):
             for name, row in tabulate_against(result.pairs, base, analysis.alpha).iterrows():
-                values[f"difference/{name}/{base}/{m}"] = format_math(
-                    format_number(float(row["difference"]), d)
-                )
+                pair, ends = f"{name}/{base}/{m}", (float(row["lower"]), float(row["upper"]))
+                values[f"difference/{pair}"] = format_math(format_number(float(row["difference"]), d))
+                if np.isfinite(ends).all():
+                    limits = format_interval(*ends, d, significant=row["verdict"] != "tied")
+                    values[f"interval/{pair}"] = " to ".join(map(format_math, limits.split(" to ")))
+                    numbers = (format_math(format_number(end, d)) for end in ends)
+                    values |= zip((f"lower/{pair}", f"upper/{pair}"), numbers, strict=True)
                 p = format_p(float(row["p_adjusted"]), result.resolution)
-                values[f"p/{name}/{base}/{m}"] = format_math(equate_p(p))
-                values[f"pvalue/{name}/{base}/{m}"] = format_math(p)
+                values |= {f"p/{pair}": format_math(equate_p(p)), f"pvalue/{pair}": format_math(p)}
+        if (lift := analysis.measure_lift(result)) is not None:
+            shares = zip(("lift", "liftlower", "liftupper"), lift, strict=True)
+            known = {key: format_number(100.0 * share, 1) for key, share in shares if np.isfinite(share)}
+            values |= {f"{key}/{m}": format_math(text) + r"\%" for key, text in known.items()}
     lines = [
         rf"\expandafter\def\csname sw@{_format_key(key)}\endcsname{{{text}}}" for key, text in values.items()
     ]
@@ -261,6 +240,17 @@ def numbers_latex(first: Analysis) -> str:
             "",
         ]
     )
+
+
+def _list_bases(analysis: Analysis) -> tuple[str, ...]:
+    """The systems whose differences from others have a name: all of few, else those that the answer speaks of."""
+    lead = analysis.lead
+    if analysis.baselines or not lead.pairs.complete:
+        return analysis.baselines or (lead.best,)
+    if len(lead.pairs) <= MOST_MACROS:
+        return lead.names
+    runner_up = next((name for name in lead.names if name not in lead.best_set), lead.best)
+    return tuple(dict.fromkeys((lead.best, runner_up)))
 
 
 def _format_key(text: str) -> str:
@@ -334,9 +324,7 @@ def _systems_caption(content: Analysis, lettered: bool) -> str:
 
 def _join_titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
-    return escape_tex(
-        "; ".join(dict.fromkeys(result.procedure.plain_title for result in content.distinct_results)), 200
-    )
+    return escape_tex("; ".join(dict.fromkeys(result.title for result in content.distinct_results)), 200)
 
 
 def _format_level(content: Analysis) -> str:

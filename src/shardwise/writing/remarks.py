@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.analyze import compare_classic
+from shardwise.analysis.analyze import OF_DATA_SETS, compare_classic
 from shardwise.analysis.diagnostics import Remark
 from shardwise.analysis.trust import Finding, list_findings
 from shardwise.core.claim import format_count, pluralize_noun
@@ -293,33 +293,45 @@ def explain_missing_items(analysis: Analysis, inputs: str = "") -> str:
 
 RECORDED = {"hsd": "MD1 hsd topic", "bonferroni": "t holm"}
 """Recorded procedures by the correction of a classic one; Holm's and Bonferroni's are alike where no systems differ."""
+ASKED = {
+    "bonferroni": "t-tests with Bonferroni",
+    "hsd": "Tukey’s HSD",
+    "dunnett": "Dunnett’s test",
+    OF_DATA_SETS: "Friedman’s test",
+}
+"""Classic methods by their correction or name, as reviewers ask for them."""
 MOST_BEST = 4
 """Systems of a best set that the table names."""
 
 
 def explain_choice(analysis: Analysis) -> dict[str, Any] | None:
-    """Return the box "Why not t-tests with Bonferroni, or Tukey's HSD?"; None where these do not apply.
+    """Return the box "Why not t-tests with Bonferroni or Tukey's HSD?"; None where these do not apply.
 
     Parameters
     ----------
     analysis : Analysis
-        An analysis of all pairs.
+        An analysis of all pairs, or of those with baselines.
 
     Returns
     -------
     dict or None
-        ``change``: a sentence on what the classic methods change on these data; ``rows``: what each method finds, and
-        its measured error rate, that of the report first; ``reasons``: sentences on their error rates.
+        ``title``: the question; ``change``: what the classic methods change on these data; ``rows``: what each method
+        finds, and its measured error rate, that of the report first; ``reasons``: sentences on their error rates.
     """
     lead, systems, topics = analysis.lead, analysis.nouns_for("system"), analysis.nouns_for("topic")
     classic = [result for result in compare_classic(analysis) if result.procedure != lead.procedure]
     if not classic:
         return None
-    rows, changes = [], []
+    rows, changes, names = [], [], list(analysis.systems)
     for result in (lead, *classic):
         labels = label_systems(result)
-        names = [labels[name] for name in result.best_set]
-        rates = recorded_rates(RECORDED.get(result.procedure.correction, result.procedure.name))
+        best = [labels[name] for name in result.best_set]
+        shown = join_names(best) if 0 < len(best) <= MOST_BEST else f"{len(best):,} {systems}"
+        if analysis.baselines:
+            verdicts = result.judge_systems(names, analysis.baselines)
+            shown = f"{verdicts.count('better'):,} better, {verdicts.count('worse'):,} worse"
+        name, correction = result.procedure.name, result.procedure.correction
+        rates = None if name == OF_DATA_SETS else recorded_rates(RECORDED.get(correction, name))
         # significant pairs that the method of the report does not have, and those of it that this one does not have
         gained, lost = result.found_beyond(lead), lead.found_beyond(result)
         rows.append(
@@ -328,28 +340,44 @@ def explain_choice(analysis: Analysis) -> dict[str, Any] | None:
                 "significant": result.n_significant,
                 "gained": gained,
                 "lost": lost,
-                "best": join_names(names) if len(names) <= MOST_BEST else f"{len(names):,} {systems}",
+                "best": shown,
                 "measured": ""
                 if rates is None
-                else f"{100 * rates.mean:.1f}% on average, up to {100 * rates.highest:.1f}%; above 5% in"
-                f" {rates.exceeding} of {rates.designs} designs",
+                else f"{100 * rates.mean:.1f}% on average, up to {100 * rates.highest:.1f}%; 5% ruled out"
+                f" (at 1%) in {rates.exceeding} of {rates.designs} designs",
             }
         )
         parts = [f"adds {format_count(gained, 'pair')}"] if gained else []
         parts += [f"loses {format_count(lost, 'pair')}"] if lost else []
         changes.append(f"{result.title} {' and '.join(parts) or 'gives the same significant pairs'}")
+    asked = [
+        ASKED.get(result.procedure.name, ASKED.get(result.procedure.correction, "")) for result in classic
+    ]
+    common = next((name for name in asked if name in (ASKED["hsd"], ASKED["dunnett"])), "")
     reasons = [
-        f"Tukey's HSD assumes that all {systems} are equally variable; where they are not, its family-wise error"
-        f" exceeds the nominal {format_percent(0.05)}.",
+        f"{common} assumes that all {systems} are equally variable; where they are not, its family-wise error"
+        f" exceeds the nominal {format_percent(0.05)}."
+        if common
+        else "",
         f"t-tests with Bonferroni's correction estimate each pair's variance from few {topics}, which is unreliable for"
         " skewed scores, and ignore that pairs are correlated, which costs power.",
         "The moderated test shrinks each pair's variance towards the pooled variance and takes the joint distribution"
-        f" of all pairs from resampled {topics}.",
+        f" of {'these' if analysis.baselines else 'all'} pairs from resampled {topics}.",
+        f"Friedman's test looks at ranks alone, not at how large differences are, and Nemenyi's verdict on two"
+        f" {systems} depends on which others take part (Benavoli et al., 2016)."
+        if ASKED[OF_DATA_SETS] in asked
+        else "",
     ]
     if (rates := recorded_rates("moderated")) is not None:
         collections = join_names(list(rates.collections))
         reasons.append(
-            f"Error rates: measured with equal {systems} on simulated data like {collections}"
+            f"Error rates: of all pairs, measured with equal {systems} on simulated data like {collections}"
             f" ({rates.designs} designs)."
         )
-    return {"change": f"On these data, {'; '.join(changes[1:])}.", "rows": rows, "reasons": reasons}
+    return {
+        "title": f"Why not {join_names(list(dict.fromkeys(filter(None, asked))), 'or')}?",
+        "head": "Against the baseline" if analysis.baselines else "Best set",
+        "change": f"On these data, {'; '.join(changes[1:])}.",
+        "rows": rows,
+        "reasons": list(filter(None, reasons)),
+    }

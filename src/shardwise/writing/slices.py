@@ -36,18 +36,7 @@ MOST_COLUMNS = 8
 
 
 def write_slices(slices: Slices) -> list[str]:
-    """Write which slices differ, whether differences depend on the slice, and what was not tested.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-
-    Returns
-    -------
-    list of str
-        Sentences, the one on the slices that differ first.
-    """
+    """Write which slices differ, whether differences depend on the slice, and what was not tested."""
     labels = shorten_names(slices.systems)
     few = len(slices.interactions) == 1 or (bool(slices.baselines) and len(slices.interactions) <= FEW_NAMED)
     significant = (
@@ -155,18 +144,7 @@ def _join_some(names: Sequence[str]) -> str:
 
 
 def explain_marks(slices: Slices) -> str:
-    """Write what the marks of the table mean, and which error rate they have.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-
-    Returns
-    -------
-    str
-        One sentence.
-    """
+    """Write what the marks of the table mean, and which error rate they have."""
     if not slices.tested:
         return ""
     two = len(slices.interactions) == 1
@@ -186,18 +164,7 @@ def explain_verdicts(baselines: Sequence[str], two: bool) -> str:
 
 
 def list_columns(slices: Slices) -> list[TypedColumn]:
-    """Return the table of systems and slices: means with marks, and of two systems the difference too.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-
-    Returns
-    -------
-    list of TypedColumn
-        One row a slice; one row a system where these are many and slices few.
-    """
+    """Return the table of systems and slices: means with marks, and of two systems the difference too."""
     names, systems, means = slices.labels, slices.systems, slices.means
     items = means.drop_duplicates("slice")["items"].tolist()
     texts = [
@@ -230,18 +197,7 @@ def list_columns(slices: Slices) -> list[TypedColumn]:
 
 
 def show_slices(slices: Slices) -> pd.DataFrame:
-    """Return the table of systems and slices as people read it.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-
-    Returns
-    -------
-    DataFrame
-        Texts.
-    """
+    """Return the table of systems and slices as people read it."""
     return show_columns(list_columns(slices))
 
 
@@ -252,38 +208,14 @@ def summarize_slices(slices: Slices) -> str:
 
 
 def describe_slices(slices: Slices) -> dict[str, Any]:
-    """Return what programs read of slices: sentences, and all figures as rows.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-
-    Returns
-    -------
-    dict
-        `by`, `by_slice`, `slices`, `slice_pairs`, `interactions`.
-    """
+    """Return what programs read of slices: sentences, and all figures as rows."""
     frames = {"slices": slices.means, "slice_pairs": slices.pairs, "interactions": slices.interactions}
     rows = {name: frame.to_dict("records") for name, frame in frames.items()}
     return {"by": list(slices.by), "by_slice": write_slices(slices), **rows}
 
 
 def join_pairs(slices: Slices, whole: Comparisons) -> pd.DataFrame:
-    """Return the pairs on all items, and those of each slice below them, as one table.
-
-    Parameters
-    ----------
-    slices : Slices
-        The answer by slices.
-    whole : Comparisons
-        The pairs on all items.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `Slices.pairs`; the rows of all items have `ALL` for the slice.
-    """
+    """Return the pairs on all items, and those of each slice below them, as one table."""
     frame = whole.to_frame(1.0 - slices.alpha)
     items = int(slices.means.drop_duplicates("slice")["items"].sum())
     words = [VERDICTS[sign] for sign in whole.directions(slices.alpha).tolist()]

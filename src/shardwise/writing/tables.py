@@ -14,6 +14,7 @@ from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, list_columns, shorten_name
 from shardwise.writing.answer import (
+    describe_lift,
     join_names,
     write_answer,
     write_byline,
@@ -25,7 +26,7 @@ from shardwise.writing.answer import (
 )
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
-from shardwise.writing.slices import MARKS, explain_verdicts
+from shardwise.writing.slices import MARKS, describe_slices, explain_verdicts
 from shardwise.writing.table import TypedColumn, render_html, show_columns
 
 if TYPE_CHECKING:
@@ -35,20 +36,7 @@ KINDS = {"mean": "number", "difference": "signed"}
 
 
 def tabulate_systems(pairs: Comparisons, alpha: float) -> dict[str, list[Any]]:
-    """Return the systems, best first: `system, mean, lower, upper`, and `rank_best, rank_worst, group` of all pairs.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        What was compared.
-    alpha : float
-        Significance level.
-
-    Returns
-    -------
-    dict
-        The columns, one value a system; without groups where there are more than twelve.
-    """
+    """Return the systems, best first: `system, mean, lower, upper`, and `rank_best, rank_worst, group` of all pairs."""
     columns = {
         "mean" if name == "estimate" else name: list(values)
         for name, values in pairs.list_systems(alpha).items()
@@ -59,23 +47,7 @@ def tabulate_systems(pairs: Comparisons, alpha: float) -> dict[str, list[Any]]:
 
 
 def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: float) -> pd.DataFrame:
-    """Return the systems against baselines: `system, mean, difference, lower, upper, p_adjusted, verdict`.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        Comparisons with one or several baselines.
-    baselines : iterable of str
-        Their names.
-    alpha : float
-        Significance level.
-
-    Returns
-    -------
-    DataFrame
-        One row a system and baseline; `baseline` comes first where there are several. Strengths fitted to votes have
-        `win_rate, win_lower, win_upper` too: the expected share of wins against the baseline, ties counting half.
-    """
+    """Return the systems against baselines: `system, mean, difference, lower, upper, p_adjusted, verdict`."""
     from shardwise.analysis.leaderboard import tabulate_against
 
     bases = list(baselines)
@@ -101,24 +73,7 @@ def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: floa
 def show_table(
     table: Mapping[str, Sequence[Any]] | pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0
 ) -> dict[str, list[str]]:
-    """Return a table of systems as people read it: one column for an interval, one for a rank range.
-
-    Parameters
-    ----------
-    table : DataFrame or dict of columns
-        As `tabulate_systems` or `tabulate_baselines` make it.
-    alpha : float
-        One less the level of the intervals.
-    decimals : int
-        Digits after the point.
-    resolution : float
-        Smallest p-value that resamples can show.
-
-    Returns
-    -------
-    dict
-        Columns of texts.
-    """
+    """Return a table of systems as people read it: one column for an interval, one for a rank range."""
     frame = list_columns(table)
     # only differences have a verdict
     verdicts = frame.get("verdict", [""] * len(frame["system"]))
@@ -147,18 +102,7 @@ def show_table(
 
 
 def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
-    """Return a leaderboard as people read it.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        What to show.
-
-    Returns
-    -------
-    DataFrame
-        Texts: rank, rank range, system, mean, interval, group, further measures, baselines.
-    """
+    """Return a leaderboard as people read it."""
     table, digits = board.table, board.decimals[board.measure]
     ends, labels = list(zip(table["lower"], table["upper"], strict=True)), label_systems(board.result)
     columns = [
@@ -184,20 +128,7 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
 
 
 def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str, str]:
-    """Return the answer of a leaderboard, what it applies to, and the next step.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        What is shown.
-    command : str
-        The command that plans with these data.
-
-    Returns
-    -------
-    tuple of str
-        Answer, scope, and next step, which may be empty.
-    """
+    """Return the answer of a leaderboard, what it applies to, and the next step."""
     analysis = board.analysis
     setting = analysis or board.result
     step = "" if analysis is None else write_next_step(analysis, command)
@@ -205,36 +136,14 @@ def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str,
 
 
 def head_leaderboard(board: Leaderboard) -> tuple[str, str]:
-    """Return the title of a leaderboard, and the line with its files, sizes and date.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        What is shown.
-
-    Returns
-    -------
-    tuple of str
-        Title and byline.
-    """
+    """Return the title of a leaderboard, and the line with its files, sizes and date."""
     if board.analysis is not None:
         return write_title(board.analysis), write_byline(board.analysis)
     return f"{board.measure}: {format_count(len(board), board.noun)}", write_date()
 
 
 def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
-    """Write what the columns of a leaderboard mean, a sentence each.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        What is shown.
-
-    Returns
-    -------
-    tuple of str
-        Sentences.
-    """
+    """Write what the columns of a leaderboard mean, a sentence each."""
     level, alpha, systems = format_percent(board.level), board.result.alpha, pluralize_noun(board.noun)
     sentences = [
         explain_ranks(board.result, systems),
@@ -268,18 +177,7 @@ def explain_ranks(result: PairResult, systems: str) -> str:
 
 
 def write_leaderboard(board: Leaderboard) -> str:
-    """Write a leaderboard as plain text: the answer, its scope, the table, and what its columns mean.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        What to write.
-
-    Returns
-    -------
-    str
-        Lines.
-    """
+    """Write a leaderboard as plain text: the answer, its scope, the table, and what its columns mean."""
     answer, scope, step = answer_leaderboard(board)
     table = show_leaderboard(board).to_string(index=False)
     lines = [answer, scope, table, *explain_leaderboard(board), step]
@@ -287,18 +185,7 @@ def write_leaderboard(board: Leaderboard) -> str:
 
 
 def list_measures(analysis: Analysis) -> list[TypedColumn]:
-    """Return the table of systems and measures: means with marks, the best of each measure in bold.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        An analysis of several measures.
-
-    Returns
-    -------
-    list of TypedColumn
-        One row a system, one column a measure.
-    """
+    """Return the table of systems and measures: means with marks, the best of each measure in bold."""
     labels = label_systems(analysis.lead)
     columns = [TypedColumn(analysis.noun_for("system"), [labels[name] for name in analysis.systems])]
     for each in analysis.each:
@@ -339,6 +226,12 @@ def render_measures(analysis: Analysis) -> str:
     box = '<div class="scroll" tabindex="0" role="region" aria-label="Table by measure">'
     marks = f"<p>{escape(escape_controls(explain_measures(analysis)))}</p>"
     return f"{box}{render_html(list_measures(analysis))}</div>{marks}"
+
+
+def describe_parts(analysis: Analysis) -> dict[str, Any]:
+    """Return what programs read of a lift, of further measures and of slices, where there are such."""
+    slices = {} if analysis.slices is None else describe_slices(analysis.slices)
+    return {**describe_lift(analysis), **describe_measures(analysis), **slices}
 
 
 def describe_measures(analysis: Analysis) -> dict[str, Any]:

@@ -16,14 +16,16 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores, as_scores
-from shardwise.methods.method import TOPICS, Method
+from shardwise.methods.method import read_methods
 from shardwise.methods.pairs import Means, Pairs, student_pairs
-from shardwise.methods.tables import INSTANCES, TABLE, Tables
+from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.stepdown import TIE
 from shardwise.stats.units import cluster_variance
 
 PERMUTATIONS = 1_999
+LEAST_SHARE = 0.005
+"""Share of the variance below which a covariate gains nothing."""
 MANY_EVENTS = 100
 """Scores other than the commonest one from which on Welch's t is left alone."""
 
@@ -167,13 +169,13 @@ def adjust_for_covariate(y: Floats, covariate: Floats) -> tuple[Floats, float]:
     return y - slope * (x - centre), min(share, 1.0)
 
 
-def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
-    """Take out of unpaired scores what a covariate from before explains (CUPED).
+def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, str]:
+    """Take out of unpaired scores what a covariate from before explains (CUPED), and say how much that was.
 
     >>> y = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 4.0], [np.nan, 6.0]])
     >>> x = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 1.0], [np.nan, 3.0]])
-    >>> float(adjust_scores(y, x)[1])
-    1.0
+    >>> adjust_scores(y, x)[1]
+    'CUPED: score explains 100% of the variance of score; removed'
     """
     table, before = as_scores(scores), as_scores(covariate)
     if not table.unpaired:
@@ -196,7 +198,9 @@ def adjust_scores(scores: Any, covariate: Any) -> tuple[Scores, float]:
     values = np.where(np.isfinite(y), x, 0.0).sum(axis=1)
     adjusted, share = adjust_for_covariate(y, values)
     measure = replace(table.measure, range=None, range_from="")
-    return replace(table, values=adjusted, measure=measure), share
+    explained = f"CUPED: {before.measure.name} explains {share:.0%} of the variance of {measure.name}"
+    gain = "removed" if share >= LEAST_SHARE else "no gain"
+    return replace(table, values=adjusted, measure=measure), f"{explained}; {gain}"
 
 
 def measure_groups(tables: Tables) -> GroupMeans:
@@ -248,32 +252,4 @@ def unpaired_means(tables: Tables, claim: Claim) -> Means:
     )
 
 
-FACTS: dict[str, Any] = {
-    "layouts_by_claim": ((TOPICS, (TABLE, INSTANCES)),),
-    "means": unpaired_means,
-    "pairs": welch_pairs,
-    "takes_gaps": True,
-    "takes_single_items": True,
-    "limits": "Loses much power where systems share their items: use the default there.",
-    "reason": "each {system} has {topics} and a variance of its own",
-}
-METHODS: tuple[Method, ...] = (
-    Method(
-        name="welch",
-        title="Welch's unpaired t-test",
-        text="Welch's t-tests of unpaired scores, each {system} with a variance of its own",
-        citations=("Welch1947",),
-        equation="t = d/√(s²_a/n_a + s²_b/n_b), Welch's df; clusters: CR2 variances",
-        **FACTS,
-    ),
-    Method(
-        name="games-howell",
-        title="Games–Howell test of unpaired scores",
-        text="Games and Howell's test of unpaired scores, each {system} with a variance of its own",
-        citations=("GamesHowell1976",),
-        equation="P(q_{R,df} > |t|√2), t and df as Welch's; clusters: CR2 variances",
-        simultaneous=("hsd",),
-        stepwise=False,
-        **FACTS,
-    ),
-)
+METHODS = read_methods("unpaired", {"welch": welch_pairs, "games-howell": welch_pairs}, means=unpaired_means)
