@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import over_splits, unanimous
+from shardwise.comparing.stability import over_splits, unanimous
 from shardwise.core.model import MD3, MD6, Model
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import bootstrap_anova

@@ -24,8 +24,8 @@ import xarray as xr
 from bench.statements import error, tables
 from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import rank_pairs
+from shardwise.comparing.compare import run_procedure
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import run_procedure
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores

@@ -30,7 +30,7 @@ from scipy import special
 from shardwise.analysis.ledger import load_ledger
 from shardwise.cli.main import run_command
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.stats.loops import DISAGREEMENT, Answers, answers_p, differences_p, look_level, sign_p
+from shardwise.stats.sequential import DISAGREEMENT, Answers, answers_p, differences_p, look_level, sign_p
 from shardwise.stats.student import student_critical
 
 OUT = Path(__file__).parent.parent / "docs" / "bench"

@@ -24,7 +24,7 @@ from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
-from shardwise.methods.moderated.joint import resample_topics
+from shardwise.methods.moderated.method import resample_topics
 from shardwise.methods.moderated.statistics import (
     SHARDS,
     Noise,

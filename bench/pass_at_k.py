@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.run import run_procedure
+from shardwise.comparing.compare import run_procedure
 from shardwise.core.arrays import Floats
 from shardwise.core.scores import as_scores
 from shardwise.methods.names import parse_procedure

@@ -18,9 +18,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.analysis.slices import compare_slices
-from shardwise.comparing.run import run_procedure
+from shardwise.comparing.compare import run_procedure
 from shardwise.core.scores import as_scores
-from shardwise.methods.moderated.joint import resample_together, resample_topics
+from shardwise.methods.moderated.method import resample_together, resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.names import parse_procedure
 from shardwise.stats.corrections import holm

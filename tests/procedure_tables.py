@@ -17,6 +17,12 @@ from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import Dims, Tables
 from shardwise.stats.evidence import follow_test
 
+COLUMNS = (
+    *("a", "b", "difference", "lower", "upper"),
+    *("se", "df", "statistic", "p", "p_adjusted", "effect_size"),
+)
+"""Columns of a table of pairs."""
+
 ALPHA = 0.1
 
 

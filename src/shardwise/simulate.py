@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shardwise.lab.cases import ScenarioKind as ScenarioKind
-from shardwise.lab.cases import register_scenario as register_scenario
 from shardwise.lab.scenarios.base import Scenario as Scenario
 from shardwise.lab.scenarios.j15 import j15_scenario as j15_scenario
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
@@ -11,7 +9,9 @@ from shardwise.lab.simulate_collection import simulate_collection as collection
 from shardwise.lab.simulate_scores import simulate_scores as scores
 from shardwise.lab.statements import StatementCheck as StatementCheck
 from shardwise.lab.statements import check_statements as check_statements
+from shardwise.lab.trial import ScenarioKind as ScenarioKind
 from shardwise.lab.trial import p_values as p_values
+from shardwise.lab.trial import register_scenario as register_scenario
 
 __all__ = [
     "Scenario",

@@ -16,9 +16,8 @@ from shardwise.analysis.analyze import analyze
 from shardwise.analysis.diagnostics import identical_systems
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import hash_files, scores_hash
-from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import over_splits, unanimous
-from shardwise.comparing.run import run_procedure
+from shardwise.comparing.compare import compare, run_procedure
+from shardwise.comparing.stability import over_splits, unanimous
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
 from shardwise.core.scores import as_scores

@@ -18,7 +18,7 @@ import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.trust import default_budget, find_record, list_findings, trust_in
-from shardwise.comparing.run import make_tables, run_procedure
+from shardwise.comparing.compare import make_tables, run_procedure
 from shardwise.core.scores import as_scores
 from shardwise.lab import recorded
 from shardwise.lab.recorded import recorded_rates

@@ -14,7 +14,7 @@ import shardwise as sw
 from shardwise.analysis.ledger import LedgerGate, load_ledger
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.stats.loops import Answers, answers_p, differences_p, look_level, sign_p
+from shardwise.stats.sequential import Answers, answers_p, differences_p, look_level, sign_p
 
 RNG = np.random.default_rng(11)
 BASE = (RNG.random(400) < 0.6).astype(float)

@@ -150,7 +150,7 @@ def test_a_small_table_loads_what_its_answer_needs(tmp_path: Path) -> None:
         "writing",
     }
     may_load = {"lab.recorded", "planning.design", "methods.mixed.balanced", "comparing.comparisons"}
-    may_load |= {"comparing.compare", "comparing.run"}
+    may_load |= {"comparing.compare"}
     for room in ("lab", "planning", "methods.mixed", "comparing"):
         inside = {name.removeprefix("shardwise.") for name in ours if name.startswith(f"shardwise.{room}.")}
         assert inside <= may_load

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from procedure_tables import COLUMNS
 from shardwise.comparing.compare import compare
-from shardwise.comparing.comparisons import COLUMNS, Comparisons
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.methods.intervals import estimate_own_variances

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
-from shardwise.methods.moderated.joint import resample_topics
+from shardwise.methods.moderated.method import resample_topics
 from shardwise.methods.moderated.statistics import FEWEST_COMMON, moderated_statistics, pairs_of
 from shardwise.stats.resampling import key_of, topic_counts
 from shardwise.writing.tables import show_table, tabulate_baselines

@@ -14,8 +14,8 @@ from scipy import stats
 
 import instance_results as tests
 from instance_results import compare_instances
+from procedure_tables import COLUMNS
 from shardwise.comparing.compare import paired_tests
-from shardwise.comparing.comparisons import COLUMNS
 from shardwise.comparing.instances import single_instance_tests
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError

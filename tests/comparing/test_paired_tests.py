@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from procedure_tables import decide_all
+from procedure_tables import COLUMNS, decide_all
 from shardwise.comparing.compare import paired_tests
-from shardwise.comparing.comparisons import COLUMNS
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.paired.kernels import sign_flips

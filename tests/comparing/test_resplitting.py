@@ -17,9 +17,9 @@ from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.names import parse_procedure
+from shardwise.methods.splits import remaining_share, removable_share, satterthwaite_df, splits_enough
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.corrections import quantile_p
-from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")
 

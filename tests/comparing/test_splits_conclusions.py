@@ -15,7 +15,7 @@ from scipy import stats
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import (
+from shardwise.comparing.stability import (
     agreement_matrix,
     agreement_over_splits,
     combined_p,
@@ -25,8 +25,8 @@ from shardwise.comparing.over_splits import (
     over_splits,
     summary_over_splits,
     unanimous,
+    within_across,
 )
-from shardwise.comparing.stability import within_across
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova

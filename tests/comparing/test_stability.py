@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import half_width, over_splits
 from shardwise.comparing.stability import (
     FIGURES,
     agreement,
+    half_width,
+    over_splits,
     stability,
     stability_of,
     stability_of_fills,

@@ -16,10 +16,9 @@ import shardwise as sw
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
-from shardwise.lab.cases import SCENARIOS, plan_effects
 from shardwise.lab.holdout import split_half
 from shardwise.lab.scenarios.base import normal_scenario
-from shardwise.lab.trial import Truth
+from shardwise.lab.trial import SCENARIOS, Truth, plan_effects
 
 SHARDS = ("topic", "system", "shard")
 TOPIC = ("topic",)

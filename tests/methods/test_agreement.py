@@ -12,7 +12,7 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.errors import InputError
-from shardwise.methods.judges.agreement import tabulate_agreement
+from shardwise.methods.judges.method import tabulate_agreement
 from shardwise.stats.agreement import Metric, cohen_kappa, krippendorff_alpha
 
 GOLD = Path(__file__).parents[1] / "gold"

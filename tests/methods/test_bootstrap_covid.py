@@ -11,8 +11,13 @@ import pytest
 import xarray as xr
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import found_over_splits, over_splits, summary_over_splits, unanimous
-from shardwise.comparing.stability import stability_of_fills
+from shardwise.comparing.stability import (
+    found_over_splits,
+    over_splits,
+    stability_of_fills,
+    summary_over_splits,
+    unanimous,
+)
 from shardwise.core.model import MD6, Model
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection

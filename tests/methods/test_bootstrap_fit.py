@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from shardwise.comparing.compare import compare
-from shardwise.comparing.over_splits import voorhees_bh
+from shardwise.comparing.stability import voorhees_bh
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova

@@ -167,7 +167,7 @@ def test_quantiles_invert_the_distribution_and_moments_are_right(
     seed: int, n: int, size: int, systems: int, p: float
 ) -> None:
     mean = Draws(Pool.from_values(skewed(size, seed)), np.array([1.0 / n]), np.array([float(n)]))
-    for draws in (mean.subtract_mean(systems), mean.difference_of_two()):
+    for draws in (mean.contrast("marginal", systems), mean.contrast("difference", systems)):
         distribution = ideal_distribution(draws)
         q = find_quantiles(distribution, np.array([p]))
         if isinstance(distribution, Inverted):
@@ -190,7 +190,7 @@ def test_quantiles_invert_the_distribution_and_moments_are_right(
 
 
 def test_enumeration_and_inversion_agree_where_both_can_be_had() -> None:
-    draws = Draws(Pool.from_values(skewed(12)), np.array([0.25]), np.array([4.0])).difference_of_two()
+    draws = Draws(Pool.from_values(skewed(12)), np.array([0.25]), np.array([4.0])).contrast("difference", 2)
     atoms = enumerate_sums(Draws(draws.pool, draws.weights[:1], draws.counts[:1]))
     assert atoms is not None
     values = np.subtract.outer(atoms.values, atoms.values).ravel()

@@ -67,6 +67,7 @@ def test_tasks_count_alike() -> None:
 
 
 def test_ranges_are_mapped() -> None:
-    scores = BoundedScores.map_scores(np.array([[10.0, 0.0], [5.0, 5.0]]), Range(0.0, 10.0, True))
+    bounds = Range(0.0, 10.0, True)
+    scores = BoundedScores(bounds.map_scores(np.array([[10.0, 0.0], [5.0, 5.0]])), bounds)
     assert scores.scores.tolist() == [[0.0, 1.0], [0.5, 0.5]]
     assert scores.sum_pairs(np.array([0]), np.array([1])).mean.tolist() == [-0.5]

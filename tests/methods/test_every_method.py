@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
+from shardwise.comparing.compare import make_tables, run_procedure
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores

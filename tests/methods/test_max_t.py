@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from procedure_tables import ALPHA, assert_same, decide_all, each, labelled, seeds_of, tables
+from procedure_tables import ALPHA, COLUMNS, assert_same, decide_all, each, labelled, seeds_of, tables
 from shardwise.comparing.compare import paired_tests
-from shardwise.comparing.comparisons import COLUMNS, Comparisons
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.paired import statistics as paired

@@ -13,7 +13,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.methods.mixed import reml
 from shardwise.methods.mixed.fit import MixedFit, mixed
-from shardwise.methods.mixed.restricted import fixed_covariance
+from shardwise.methods.mixed.reml import fixed_covariance
 
 GOLD = Path(__file__).parent.parent / "gold"
 FITS = pd.read_csv(GOLD / "mixed_fits.csv", index_col="case")

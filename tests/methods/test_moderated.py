@@ -15,7 +15,8 @@ from scipy import stats
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints
-from shardwise.methods.moderated.joint import BLOCK, ResampledDistribution, resample_single, resample_topics
+from shardwise.methods.moderated.draws import BLOCK_SIZE as BLOCK
+from shardwise.methods.moderated.method import ResampledDistribution, resample_single, resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
 from shardwise.stats.moderation import PRIOR_DF as D0
 from shardwise.stats.resampling import key_of, topic_counts

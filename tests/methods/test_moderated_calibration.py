@@ -11,7 +11,7 @@ from bench.moderated_grid import similar_systems
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.lab.scenarios.from_scores import tilted_scenario
-from shardwise.methods.moderated.joint import ResampledDistribution, resample_topics
+from shardwise.methods.moderated.method import ResampledDistribution, resample_topics
 from shardwise.methods.moderated.statistics import (
     Noise,
     cell_statistics,

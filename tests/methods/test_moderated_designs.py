@@ -13,7 +13,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.moderated.draws import draw_noise
-from shardwise.methods.moderated.joint import gram_statistics, normal_limit, resample_topics
+from shardwise.methods.moderated.method import gram_statistics, normal_limit, resample_topics
 from shardwise.methods.moderated.statistics import (
     Noise,
     cell_residuals,

@@ -13,7 +13,7 @@ from procedure_tables import ALPHA, Answer, answer, assert_same, decide_all, eac
 from shardwise.comparing.compare import compare, paired_tests
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.instances import compare_instances
-from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
+from shardwise.comparing.stability import combined_p, majority, over_splits, unanimous
 from shardwise.core.arrays import Floats
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import READINGS, USUAL_READINGS, bootstrap_anova

@@ -13,8 +13,8 @@ import pytest
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.claim import Claim
-from shardwise.lab import cases
-from shardwise.lab.cases import SimulationSource
+from shardwise.lab import trial
+from shardwise.lab.trial import SimulationSource
 from shardwise.methods import names
 from shardwise.methods.method import Method
 from shardwise.methods.paired.method import estimate_means
@@ -148,4 +148,4 @@ def test_a_scenario_of_ones_own_is_tried_by_its_name(table: Path) -> None:
         with pytest.raises(sw.InputError, match="already"):
             sw.simulate.register_scenario("flip", kind)
     finally:
-        cases.SCENARIOS.pop("heavy-tails")
+        trial.SCENARIOS.pop("heavy-tails")

@@ -13,7 +13,7 @@ from scipy import stats
 
 import shardwise as sw
 from shardwise.methods.clusters import by_units
-from shardwise.methods.moderated.joint import resample_topics
+from shardwise.methods.moderated.method import resample_topics
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables

@@ -9,8 +9,13 @@ import pytest
 
 from chart_rows import rows_with, titles
 from report_pages import simulated
-from shardwise.comparing.over_splits import agreement_matrix, agreement_over_splits, over_splits
-from shardwise.comparing.stability import stability, within_across
+from shardwise.comparing.stability import (
+    agreement_matrix,
+    agreement_over_splits,
+    over_splits,
+    stability,
+    within_across,
+)
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD3
 from shardwise.plot.matrix import agreement_chart, stability_chart, width_chart

@@ -46,7 +46,6 @@ NOT_DRAWN = {
     "Procedure",
     "Repeats",
     "ScoreMoments",
-    "SplitNoise",
     "Replication",
     "PaperExperiment",
     "PaperData",

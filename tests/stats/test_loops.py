@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from shardwise.stats.loops import (
+from shardwise.stats.sequential import (
     Answers,
     answers_p,
     count_candidates,

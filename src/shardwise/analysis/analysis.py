@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
     from shardwise.analysis.provenance import Hashed, Recipe
     from shardwise.analysis.slices import Slices
-    from shardwise.comparing.over_splits import SplitNoise
+    from shardwise.comparing.stability import SplitNoise
 
 
 MOST_GROUPS = 12

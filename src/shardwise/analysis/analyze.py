@@ -16,9 +16,14 @@ from shardwise.analysis.diagnostics import Remark, check_gaps, check_residuals, 
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hash_files, list_versions, scores_hash
 from shardwise.analysis.trust import list_findings, trust_in
-from shardwise.comparing.compare import choose_procedure, list_claims_on, refuse_claim
+from shardwise.comparing.compare import (
+    choose_procedure,
+    leaves_out_gaps,
+    list_claims_on,
+    refuse_claim,
+    run_procedure,
+)
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.core.arguments import Progress, lend_executor
 from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
@@ -479,8 +484,12 @@ def _summarize_splits(
     table: Scores, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     # Loaded here, since most tables have no splits.
-    from shardwise.comparing.over_splits import agreement_over_splits, split_noise, summary_over_splits
-    from shardwise.comparing.stability import stability_of
+    from shardwise.comparing.stability import (
+        agreement_over_splits,
+        split_noise,
+        stability_of,
+        summary_over_splits,
+    )
 
     each: list[Comparisons] = []
     total, procedure = table.sizes["split"], claim.procedure.on_one_split

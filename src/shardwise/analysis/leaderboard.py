@@ -12,8 +12,8 @@ import numpy as np
 
 from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.analysis.slices import VERDICTS
+from shardwise.comparing.compare import run_procedure
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd

@@ -1,6 +1,6 @@
 """A gate for loops: one hold-out, hundreds of candidates, and one error rate for all of them together.
 
-Only PASS or FAIL is revealed of each candidate, which is tested at the level of `stats.loops`. A ledger, a file that
+Only PASS or FAIL is revealed of each candidate, tested at a level of `stats.sequential`. A ledger, a file that
 lines are added to, records the hold-out, every candidate, and what was revealed.
 
 Of several measures all must pass, each at that level: a candidate that is not better by one of them passes its test
@@ -31,7 +31,7 @@ from shardwise.io.journal import Journal, open_journal, read_journal
 from shardwise.methods.intervals import bound_scores
 from shardwise.stats import intervals
 from shardwise.stats.intervals import Range
-from shardwise.stats.loops import Answers, answers_p, detect_gain, differences_p, look_level
+from shardwise.stats.sequential import Answers, answers_p, detect_gain, differences_p, look_level
 from shardwise.stats.student import student_critical
 
 FORMAT = "shardwise ledger 1"

@@ -11,7 +11,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, Family
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd
-from shardwise.methods.moderated.joint import ResampledDistribution, resample_together
+from shardwise.methods.moderated.method import ResampledDistribution, resample_together
 from shardwise.methods.pairs import JOINT, JointDraws
 from shardwise.stats.slices import adjust_across
 

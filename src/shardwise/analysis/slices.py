@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from shardwise.comparing.compare import run_procedure
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import pluralize_noun

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import IO, Any
 
-from shardwise.core.limits import limit_memory
+from shardwise.core.processes import limit_memory
 
 CHARTS = 1 << 30  # bytes that the engine of the charts sets aside, of which it uses few
 OFTEN = 0.1  # seconds between two reports of progress

@@ -23,7 +23,7 @@ from shardwise.core.errors import InputError, Option, Part, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.methods.names import Procedure
-from shardwise.stats.corrections import check_correction, correction_title
+from shardwise.stats.corrections import CORRECTIONS, check_correction
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -255,7 +255,7 @@ def bootstrap_procedure(words: Mapping[str, Any], options: Options, dims: Collec
     correction = check_correction(words["correction"])
     if correction not in fit.corrections:
         raise InputError(
-            f"{correction_title(correction)} needs a t-distribution, which a bootstrap does not use",
+            f"{CORRECTIONS[correction].title} needs a t-distribution, which a bootstrap does not use",
             remedy=f"choose one of {', '.join(fit.corrections)}",
         )
     refuse_generalize(Claim.of(options.generalize or ()))

@@ -11,13 +11,15 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.options import Format
 from shardwise.cli.output import Result, show_progress
 from shardwise.cli.parsing import Options
-from shardwise.comparing.over_splits import (
+from shardwise.comparing.stability import (
     agreement_over_splits,
     found_over_splits,
     over_splits,
+    stability_of,
+    stability_of_fills,
+    stability_of_methods,
     summary_over_splits,
 )
-from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option

@@ -29,8 +29,14 @@ from shardwise.planning.design import (
     topics_for_power,
     variance_for,
 )
-from shardwise.planning.loops import plan_loop
-from shardwise.planning.plans import design_curve, design_table, plan_equivalence, plan_repeats, plan_shards
+from shardwise.planning.plans import (
+    design_curve,
+    design_table,
+    plan_equivalence,
+    plan_loop,
+    plan_repeats,
+    plan_shards,
+)
 from shardwise.planning.plans import plan_budget as split_budget
 from shardwise.planning.pools import plan_pools as judge_pools
 from shardwise.planning.variances import (

@@ -32,7 +32,7 @@ from shardwise.cli.parsing import (
 from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.extras import require_extra
-from shardwise.core.limits import fit_address_space
+from shardwise.core.processes import fit_address_space
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import forget_drafts
 

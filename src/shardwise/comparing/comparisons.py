@@ -32,11 +32,6 @@ from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.student import student_critical
 
-COLUMNS = (
-    *("a", "b", "difference", "lower", "upper"),
-    *("se", "df", "statistic", "p", "p_adjusted", "effect_size"),
-)
-FIGURES = COLUMNS[2:]
 Array = TypeVar("Array", Bools, Floats)
 SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
 """Cohen's words for a standardised difference."""
@@ -256,9 +251,11 @@ class Comparisons(Drawn):
         """
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(alpha=alpha)
-        columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
-                   self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
-        return dict(zip(COLUMNS, columns, strict=True))
+        return {
+            "a": names[self.ia], "b": names[self.ib], "difference": self.difference, "lower": lower, "upper": upper,
+            "se": self.se, "df": self.df, "statistic": self.statistic, "p": self.p, "p_adjusted": self.p_adjusted,
+            "effect_size": self._standardized_effects(),
+        }  # fmt: skip
 
     def list_systems(self, alpha: float) -> dict[str, Any]:
         """Return the columns of `systems`, with the name of each system first.
@@ -449,12 +446,8 @@ class Comparisons(Drawn):
         e = self.estimates
         if kind == "comparison":
             half = self._comparison_half_widths(alpha)
-        elif kind == "sem":
-            half = intervals.sem_half_widths(e, alpha)
-        elif kind == "anova":
-            half = intervals.anova_half_widths(e, alpha)
-        elif kind == "tukey":
-            half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
+        elif kind in intervals.PAPER_KINDS:
+            half = intervals.paper_half_widths(e, kind, len(self._member_systems), alpha)
         else:
             raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
         half = np.where(half > 0.0, half, np.nan)
@@ -733,9 +726,11 @@ class Comparisons(Drawn):
             Systems by systems.
         """
 
-        if column not in FIGURES:
-            raise refuse_unknown("column", column, FIGURES)
-        values: Floats = self.to_frame()[column].to_numpy(dtype=float)
+        frame = self.to_frame()
+        figures = list(frame)[2:]
+        if column not in figures:
+            raise refuse_unknown("column", column, figures)
+        values: Floats = frame[column].to_numpy(dtype=float)
         square = self._square_matrix(values, np.nan)
         turned = -square.T if column in {"difference", "statistic", "effect_size"} else square.T
         square = np.where(np.isnan(square), turned, square)
@@ -857,6 +852,6 @@ def compare_estimates(
         correction = "hsd" if tested.critical is None else "bh"
     pairs = tested.correct(correction, ia, ib, ordered.variance_of_differences)
     by_t = ordered.pairs is None and correction in STEPWISE
-    words = title or "t with " * by_t + corrections.correction_title(correction)
+    words = title or "t with " * by_t + CORRECTIONS[correction].title
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(ordered, ia, ib, pairs, words + against, procedure, directed or bool(bases))

@@ -19,7 +19,7 @@ import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arguments import validate_level
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
@@ -90,14 +90,14 @@ def compare_groups(
             f"{pairs.title} has no standard errors of differences",
             remedy=("use ", Option("method", "moderated")),
         )
-    place = {system: k for k, system in enumerate(pairs.names)}
+    place = {system: k for k, system in enumerate(names)}
     labels = pairs.estimates.labels
     square = np.zeros((len(place), len(place)))
     a = [place[labels[k]] for k in pairs.ia]
     b = [place[labels[k]] for k in pairs.ib]
     square[a, b] = square[b, a] = pairs.se**2
     variances, df = square, float(pairs.df.min())
-    means = np.array([pairs.means[pairs.estimates.labels.index(name)] for name in names])
+    means = np.array([pairs.means[labels.index(name)] for name in names])
     estimate = weights @ means
     estimate = np.where(np.abs(estimate) <= ROUNDING * np.abs(weights) @ np.abs(means), 0.0, estimate)
     resampled = pairs.pairs.resampled
@@ -105,10 +105,24 @@ def compare_groups(
         figures = _resample_contrasts(weights, estimate, resampled, alpha)
     else:
         figures = _draw_contrasts(weights, estimate, variances, df, alpha, seed)
-    critical, known = figures.pop("critical"), (estimate, figures["se"], figures["df"])
-    significant = figures["p_adjusted"] <= alpha
-    lower, upper = _limit_contrasts(pairs, weights, known, critical, significant, alpha)
-    limits = {"estimate": estimate, "lower": lower, "upper": upper}
+    se, half = figures["se"], figures.pop("critical") * figures["se"]
+    # contrasts are differences of two scores of the same range: the groups' means
+    positive, negative = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
+    scale, bounded = positive.sum(axis=1), pairs.estimates.bounded
+    if bounded is not None:
+        chosen = [labels.index(name) for name in names]
+        sides = np.concatenate([positive, negative]) / np.tile(scale, 2)[:, None]
+        bounded = replace(bounded, scores=bounded.scores[:, chosen] @ sides.T, systems=())
+    index = np.arange(len(weights))
+    lower, upper = limit_differences(
+        bounded,
+        (index, index + len(weights)),
+        (estimate / scale, se / scale, figures["df"]),
+        ((estimate - half) / scale, (estimate + half) / scale),
+        figures["p_adjusted"] <= alpha,
+        alpha,
+    )
+    limits = {"estimate": estimate, "lower": scale * lower, "upper": scale * upper}
     table = pd.DataFrame({"contrast": list(groups), **limits, **figures})
     frame = pd.DataFrame(weights, index=pd.Index(list(groups), name="contrast"), columns=list(names))
     return Contrasts(table, frame, level, pairs.claim)
@@ -151,36 +165,6 @@ def _resample_contrasts(
         "p_adjusted": np.maximum(step_down(t, drawn), least),
         "critical": critical,
     }
-
-
-def _limit_contrasts(
-    pairs: Comparisons,
-    weights: Floats,
-    evidence: tuple[Floats, Floats, Floats],
-    critical: Floats,
-    significant: Bools,
-    alpha: float,
-) -> tuple[Floats, Floats]:
-    """Return (K,) limits of contrasts, which are differences of two scores of the same range: the groups' means."""
-    estimate, se, df = evidence
-    half = critical * se
-    positive, negative = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
-    scale = positive.sum(axis=1)
-    bounded = pairs.estimates.bounded
-    if bounded is not None:
-        chosen = [pairs.estimates.labels.index(name) for name in pairs.names]
-        sides = np.concatenate([positive, negative]) / np.tile(scale, 2)[:, None]
-        bounded = replace(bounded, scores=bounded.scores[:, chosen] @ sides.T, systems=())
-    index = np.arange(len(weights))
-    lower, upper = limit_differences(
-        bounded,
-        (index, index + len(weights)),
-        (estimate / scale, se / scale, df),
-        ((estimate - half) / scale, (estimate + half) / scale),
-        significant,
-        alpha,
-    )
-    return scale * lower, scale * upper
 
 
 def _draw_contrasts(

@@ -15,7 +15,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.shown import Drawn
 from shardwise.methods.mixed.posterior import Mixture
-from shardwise.stats.corrections import STEPWISE, correction_title
+from shardwise.stats.corrections import CORRECTIONS, STEPWISE
 from shardwise.stats.student import student_critical
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
@@ -66,7 +66,7 @@ class Equivalence(Drawn):
             "superior": f"better by more than {self.margin:g}",
         }[self.side]
         corrected = (
-            f" with {correction_title(self.correction)}"
+            f" with {CORRECTIONS[self.correction].title}"
             if self.correction != "none" and len(self.table) > 1
             else ""
         )
@@ -132,7 +132,12 @@ def equivalence(
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     validate_level(alpha)
-    pairs = _list_pairs(result)
+    if not isinstance(result, Comparisons):
+        raise InputError(
+            f"a {type(result).__name__} cannot be tested for equivalence",
+            remedy=Either("give the result of compare_instances, compare or paired_tests", "compare systems"),
+        )
+    pairs = result.to_frame()
     correction = result.correction if result.correction in STEPWISE else "holm"
     turned = np.full(len(pairs), side == "lower" and not result.directed)
     edge = margin if side == "superior" else -margin
@@ -143,7 +148,10 @@ def equivalence(
     d, df = evidence.estimate, evidence.df
     p = np.full(len(pairs), np.nan)
     if method == "hpd":
-        lower, upper = _hpd_intervals(result, level, turned)
+        names = np.array(result.estimates.labels, dtype=object)
+        first, second = np.where(turned, result.ib, result.ia), np.where(turned, result.ia, result.ib)
+        known = [result.posterior(*pair) for pair in zip(names[first], names[second], strict=True)]
+        lower, upper = np.array([distribution.interval(level) for distribution in known]).T
     else:
         if not (np.isfinite(evidence.se) & np.isfinite(df)).any():
             raise InputError(
@@ -175,25 +183,6 @@ def equivalence(
     return Equivalence(
         table, margin, side, method, alpha, level, result.claim, correction, result.lower_is_better
     )
-
-
-def _list_pairs(result: Comparisons) -> pd.DataFrame:
-    if not isinstance(result, Comparisons):
-        raise InputError(
-            f"a {type(result).__name__} cannot be tested for equivalence",
-            remedy=Either("give the result of compare_instances, compare or paired_tests", "compare systems"),
-        )
-    return result.to_frame()
-
-
-def _hpd_intervals(result: Comparisons, level: float, turned: Bools) -> tuple[Floats, Floats]:
-    labels = result.estimates.labels
-    ends = [
-        result.posterior(*((labels[int(b)], labels[int(a)]) if turn else (labels[int(a)], labels[int(b)])))
-        for a, b, turn in zip(result.ia, result.ib, turned, strict=True)
-    ]
-    lower, upper = zip(*(distribution.interval(level) for distribution in ends), strict=True)
-    return np.array(lower), np.array(upper)
 
 
 def _judge_interval(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:

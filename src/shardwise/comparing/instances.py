@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shardwise.comparing.compare import run_procedure
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option, Part
@@ -23,7 +23,7 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.paired import statistics as paired
-from shardwise.methods.repeats.method import NOTE, SAMPLES, UNIFIED
+from shardwise.methods.repeats.method import NOTE
 from shardwise.methods.repeats.unified import KINDS
 from shardwise.stats.student import t_statistic, two_sided
 
@@ -249,7 +249,7 @@ def compare_instances(
         reading = reading or ("pooled" if design == "paper" else "averaged")
         compared = _compare_means(both, method, reading, instance, draws)
     elif design == "unified":
-        compared = _run_test(SAMPLES.name if repeats == "samples" else UNIFIED.name, both, draws)
+        compared = _run_test("samples" if repeats == "samples" else "unified", both, draws)
         if find_copies(both).all():
             compared = _compare_deterministic(compared, both, "as both systems are deterministic")
     else:
@@ -324,7 +324,7 @@ def _compare_by_mixed_model(both: Scores, design: str, df: str | None) -> Compar
     fixed = np.asarray(fixed | np.array(alike))
     both = replace(both, deterministic=fixed)
     if fixed.all():
-        compared = _run_test(UNIFIED.name, both, {})
+        compared = _run_test("unified", both, {})
         return _compare_deterministic(
             compared, both, "the limit of the mixed model, as the instances are identical"
         )

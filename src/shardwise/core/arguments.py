@@ -52,25 +52,22 @@ def validate_level(value: float, name: str = "alpha") -> float:
         number = math.nan
     low, high = BETWEEN.get(name, (0.0, 1.0))
     if not low < number < high:
+        # the level that was probably meant: a hundredth of percent, or what is left to 1
+        share = number / 100.0 if 1.0 < number < 100.0 else number
+        meant = next((x for x in (share, 1.0 - share) if low < x < high), None)
+        if meant is not None and not 0.25 < meant < 0.75:
+            remedy = f"did you mean {meant:.6g}?"
+        else:
+            remedy = "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
         raise InputError(
             f"{name} {value:g} is not between {low:g} and {high:g}"
             if math.isfinite(number)
             else f"{value!r} is not a level",
-            remedy=_suggest_level(number, name),
+            remedy=remedy,
             argument=name,
             value=value,
         )
     return number
-
-
-def _suggest_level(number: float, name: str) -> str:
-    """Return the level that was probably meant: a hundredth of percent, or what is left to 1."""
-    share = number / 100.0 if 1.0 < number < 100.0 else number
-    low, high = BETWEEN.get(name, (0.0, 1.0))
-    meant = next((x for x in (share, 1.0 - share) if low < x < high), None)
-    if meant is not None and not 0.25 < meant < 0.75:
-        return f"did you mean {meant:.6g}?"
-    return "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
 
 
 def resolve_alpha(alpha: float | None, level: float | None) -> float:
@@ -124,14 +121,14 @@ def count_processors() -> int:
     return max(1, min(count, math.ceil(quota)) if quota is not None else count)
 
 
-def _read_quota(root: Path = CGROUP) -> float | None:
+def _read_quota() -> float | None:
     """Read how many processors the cgroup grants, None where it sets no limit."""
     try:
-        if (root / "cpu.max").is_file():
-            granted, period = (root / "cpu.max").read_text().split()[:2]
+        if (CGROUP / "cpu.max").is_file():
+            granted, period = (CGROUP / "cpu.max").read_text().split()[:2]
         else:
-            granted = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
+            granted = (CGROUP / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (CGROUP / "cpu" / "cpu.cfs_period_us").read_text().strip()
         share = float(granted) / float(period)
     except (OSError, ValueError, ZeroDivisionError):  # "max", or no cgroup at all
         return None

@@ -127,22 +127,6 @@ class Claim:
         """How the claim is typed: ``topic+shard``, ``these``."""
         return "+".join(self.over) or THESE[0]
 
-    def within(self, dimensions: Iterable[str]) -> Claim:
-        """Return the part of the claim that scores of these dimensions can support.
-
-        Parameters
-        ----------
-        dimensions : iterable of str
-            The dimensions of the scores.
-
-        Returns
-        -------
-        Claim
-            A claim over those of its dimensions that the scores have.
-        """
-        present = set(dimensions)
-        return Claim(*(name for name in self.over if name in present))
-
     def check(self, dimensions: Iterable[str], target: str = "system") -> Claim:
         """Return the claim, or refuse it where scores of these dimensions cannot support it.
 

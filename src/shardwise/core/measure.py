@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,33 +24,13 @@ SCALES = ((1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 10
 
 ERROR, AMOUNT, SPEED = "error", "amount", "speed"
 """Kinds of measures by name: shares of errors, and losses, times and costs, of which less is better; and speeds."""
-KINDS = {
-    ERROR: "wer cer ter mer eer der error errors misclassification brier ece fpr fnr failure failures fid levenshtein",
-    AMOUNT: """loss losses logloss nll perplexity ppl rmse mse mae mape smape mase msle rmsle nmse nrmse crps regret
-        cost costs price prices time times latency latencies duration durations runtime runtimes walltime elapsed delay
-        makespan ttft tpot seconds secs sec milliseconds millisecond msec ms""",
-    SPEED: "speed speedup throughput qps rps tps fps",
-}
-"""The word of a name that decides, by the kind of measure it stands for."""
-PHRASES = {
-    **dict.fromkeys(("edit distance", "hamming distance", "levenshtein distance"), ERROR),
-    **dict.fromkeys(("cross entropy", "bits per", "neg log likelihood", "negative log likelihood"), AMOUNT),
-    "wall clock": AMOUNT,
-}
-"""Words that decide together, wherever they stand."""
-DROPPED = frozenset({
-    "ms", "us", "ns", "s", "sec", "secs", "msec", "usd", "eur", "dollars", "percent", "pct", "rate", "ratio",
-    "count", "number", "num", "mean", "avg", "average", "median", "geomean", "total", "sum", "overall", "min",
-    "max", "std", "norm", "normalized", "normalised", "weighted", "macro", "micro", "test", "train", "val",
-    "valid", "validation", "dev", "eval", "final", "log", "p", "value", "metric", "taken", "spent", "used",
-})  # fmt: skip
-"""Units and statistics, which decide only where a name has nothing else."""
-ENDS = frozenset({"per", "to", "in", "on", "at", "for", "by"})
-"""Words after which a name says no more of the measure: cost *per query*, time *to first token*."""
-CLOCK = frozenset({"second", "seconds", "sec", "s", "minute", "min", "hour", "ms"})
-NEGATIONS = frozenset({"no", "non", "not", "without", "neg", "negative"})
-MEANS = frozenset({"avg", "mean", "average", "median"})
-_WORDS = {word: kind for kind, words in KINDS.items() for word in words.split()}
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+"""Words by which measures and dimensions are known."""
+PHRASES = {phrase: kind for kind, phrases in WORDS["phrases"].items() for phrase in phrases}
+DROPPED, ENDS, CLOCK, NEGATIONS, MEANS = (
+    frozenset(WORDS["parts"][name].split()) for name in ("dropped", "ends", "clock", "negations", "means")
+)
+_WORDS = {word: kind for kind, words in WORDS["kinds"].items() for word in words.split()}
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]")
 
 
@@ -85,8 +67,11 @@ def classify_measure(name: str) -> str:
 
     >>> [classify_measure(name) for name in ("wer", "test_time_ms", "tokens_per_second", "cost_per_query", "accuracy")]
     ['error', 'amount', 'speed', 'amount', '']
+    >>> [classify_measure(name) for name in ("peak_rss_mb", "trans_err_cm", "ERR@20", "nERR")]
+    ['amount', 'error', '', '']
     """
-    tokens = [token.lower() for token in _TOKEN.findall(name)]
+    written = _TOKEN.findall(name)
+    tokens = [token.lower() for token in written]
     text = f" {' '.join(tokens)} "
     if kind := next((kind for phrase, kind in PHRASES.items() if f" {phrase} " in text), ""):
         return kind
@@ -98,6 +83,9 @@ def classify_measure(name: str) -> str:
     if any(_WORDS.get(token) == SPEED for token in tokens):
         return SPEED
     words = [token for token in tokens[:end] if token not in DROPPED] or tokens[:end]
+    if words[-1] == "err" and len(words) > 1 and words[-2] != "n" and "ERR" not in written:
+        # top1_err is an error, nERR and ERR are gains
+        return ERROR
     if words[-1] == "score" and len(words) > 1 and _WORDS.get(words[-2]) == ERROR:
         return ERROR
     of_clock = tokens[end : end + 1] == ["per"] and set(tokens[end + 1 :]) & CLOCK

@@ -31,11 +31,6 @@ def sort_dimensions(dimensions: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(dimensions, key=lambda dimension: (ranks.get(dimension, len(ranks)), dimension)))
 
 
-def list_margins(term: Term) -> list[Term]:
-    """Return the proper, non-empty subsets of a term."""
-    return [frozenset(part) for size in range(1, len(term)) for part in combinations(sorted(term), size)]
-
-
 def _refuse_factors(factors: int) -> InputError:
     return InputError(
         f"an interaction of {factors} factors has {2.0**factors:.3g} terms",
@@ -70,7 +65,9 @@ class Model:
                 raise _refuse_factors(len(term))
             if sets.count(term) > 1:
                 raise InputError(f"the model names {format_term(term)} twice", remedy="name it once")
-            absent = [format_term(margin) for margin in list_margins(term) if margin not in sets]
+            margins = (combinations(sorted(term), size) for size in range(1, len(term)))
+            parts = (frozenset(part) for of_size in margins for part in of_size)
+            absent = [format_term(margin) for margin in parts if margin not in sets]
             if absent:
                 raise InputError(
                     f"the model has {format_term(term)} but not {' and '.join(absent)}, "

@@ -24,23 +24,19 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd, xr
-from shardwise.core.measure import BY_NAME, DECLARED, UNNAMED, MeasureFacts, find_range, is_lower_better
+from shardwise.core.measure import (
+    BY_NAME,
+    DECLARED,
+    UNNAMED,
+    WORDS,
+    MeasureFacts,
+    find_range,
+    is_lower_better,
+)
 
-SYNONYMS = {
-    "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
-              "prompt_id", "example", "example_id", "sample", "sample_id", "doc_id", "problem", "problem_id", "case",
-              "case_id", "test_case", "instance_id"),
-    "system": ("system", "system_id", "system_name", "run", "run_id", "runid", "name", "tag", "model", "model_name",
-               "model_id", "engine", "checkpoint", "retriever"),
-    "shard": ("shard",),
-    "split": ("split",),
-    "instance": ("instance", "replicate", "seed", "epoch", "trial", "trial_id", "repeat", "repetition", "rep",
-                 "attempt", "random_seed"),
-    "task": ("task",),
-}  # fmt: skip
 SECOND_WORDS = ("sample", "sample_id")
 """Words for an item that name repeats where another dimension has the items."""
-ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
+ROLE_OF = {word: role for role, words in WORDS["dimensions"].items() for word in words.split()}
 SUFFIXES = ("_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
 NAMED = (*DIMENSIONS, "cluster")
@@ -811,7 +807,8 @@ def as_scores(
     >>> as_scores(np.eye(2)).labels["system"]
     ('0', '1')
     """
-    if measure is not None and is_sample_measure(measure) and _name_of(data) != measure:
+    known = data.measure.name if isinstance(data, Scores) else getattr(data, "name", None)
+    if measure is not None and is_sample_measure(measure) and known != measure:
         options = {"needs": needs, "only": only, "keep": keep, **({"columns": columns} if columns else {})}
         options |= {"lower_is_better": lower_is_better}
         made: Scores = late.call_bound("sample_measure", data, measure, **options)
@@ -846,13 +843,6 @@ def is_labelled(data: Any) -> bool:
     """Return whether data are a DataArray or Dataset of xarray, which is not loaded to find out."""
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(data, xarray.DataArray | xarray.Dataset)
-
-
-def _name_of(data: Any) -> str | None:
-    """Return the measure that scores are of already."""
-    if isinstance(data, Scores):
-        return data.measure.name
-    return data.name if is_labelled(data) and hasattr(data, "name") else None
 
 
 def _gather_scores(

@@ -19,8 +19,7 @@ from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
 from shardwise.core.libraries import xr
-from shardwise.core.limits import limit_processor
-from shardwise.core.processes import python_command, python_environment
+from shardwise.core.processes import limit_processor, python_command, python_environment
 from shardwise.io.files import most_inside, read_text
 from shardwise.io.tables.sheet import first_line
 

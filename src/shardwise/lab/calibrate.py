@@ -21,9 +21,16 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores
 from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.cases import SimulationSource, cases_of, choose_nulls
 from shardwise.lab.scenarios.from_scores import topic_means
-from shardwise.lab.trial import Figures, Trial, number_baselines, plan_looks
+from shardwise.lab.trial import (
+    Figures,
+    SimulationSource,
+    Trial,
+    cases_of,
+    choose_nulls,
+    number_baselines,
+    plan_looks,
+)
 from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.methods.anova.fit import complete_table, variance_components
 from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
@@ -42,7 +49,7 @@ class Calibration(Drawn):
 
     ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised
     error rate in the scenario ``null``, where it is worst: tilt, vine or margins or normal, permute, flip) and interval
-    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.cases`), each with what is shown of it
+    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.trial`), each with what is shown of it
     (``status``, ``intervals``); ``level`` at which false alarms would be as rare as promised; ``best``, how often the
     top group holds the best; and ``power``.
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +37,7 @@ from shardwise.methods.anova.fit import complete_table
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.stats.balanced import decompose
 from shardwise.stats.student import NOISE
+from shardwise.stats.threads import one_thread
 
 REPLICATES = ("shard", "instance")  # what a third dimension can be
 ERROR = frozenset(("topic", "shard"))  # as a set of what the part varies over
@@ -327,8 +327,7 @@ def split_half(
     axis = dims.index(over)
     per = max(1, min(-(-repeats // count_workers(jobs)), CHUNK // pairs))
 
-    limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-    with limits(1, "blas"):
+    with one_thread():
         chunks = map_parallel(
             partial(_decide_halves, plan, y, axis, repeats, per),
             range(0, repeats, per),

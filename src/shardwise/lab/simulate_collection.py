@@ -170,12 +170,36 @@ def simulate_collection(
     interaction = rng.normal(0.0, interaction_sd, (topics, systems))
     docs = np.empty((systems, topics, depth), dtype=np.int32)
     scores = np.empty((systems, topics, depth), dtype=np.float32)
-    judged = []
+    qrels = []
     for t in range(topics):
         lift = np.maximum(0.0, 1.0 + quality - difficulty[t] + interaction[t])
         rng = make_generator(seed, 1, t)
-        docs[:, t], scores[:, t], pool = _draw_topic(rng, lift, depth, corpus, relevant, grades, pool_depth)
-        judged.append(pool)
+        spread = 0.9
+        n_relevant = int(np.clip(rng.lognormal(np.log(relevant) - spread**2 / 2, spread), 1, corpus // 8))
+        n_candidates = min(corpus, 6 * depth + n_relevant)
+        candidates = rng.choice(corpus, size=n_candidates, replace=False).astype(np.int64)
+        grade_of = np.zeros(n_candidates, dtype=np.int64)
+        grade_of[:n_relevant] = 1 + rng.binomial(grades - 1, 0.35, n_relevant)
+        shared = rng.gumbel(0.0, 1.0, n_candidates).astype(np.float32)
+        look = rng.standard_normal((systems, n_candidates), dtype=np.float32)
+        look += shared
+        look[:, :n_relevant] += (2.0 * lift[:, None] * (0.75 + 0.25 * grade_of[:n_relevant])).astype(
+            np.float32
+        )
+        best = np.argpartition(-look, depth - 1, axis=1)[:, :depth]
+        values = np.take_along_axis(look, best, axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")
+        best = np.take_along_axis(best, order, axis=1)
+        scores[:, t] = np.round(10.0 + np.take_along_axis(values, order, axis=1), 4)
+        docs[:, t] = candidates[best]
+        # at least one relevant document is always judged
+        pool = np.unique(docs[:, t, :pool_depth])
+        ascending = np.argsort(candidates)
+        judged = grade_of[ascending[np.searchsorted(candidates[ascending], pool)]]
+        if not judged.any():
+            highest = int(np.argmax(grade_of))
+            pool, judged = np.append(pool, candidates[highest]), np.append(judged, grade_of[highest])
+        qrels.append((pool.astype(np.int64), judged))
     digits = len(str(systems))
     return SimulatedCollection(
         systems=tuple(f"sys{r + 1:0{digits}d}" for r in range(systems)),
@@ -185,47 +209,10 @@ def simulate_collection(
         interaction=interaction,
         docs=docs,
         scores=scores,
-        qrel_docs=tuple(pair[0] for pair in judged),
-        qrel_grades=tuple(pair[1] for pair in judged),
+        qrel_docs=tuple(pair[0] for pair in qrels),
+        qrel_grades=tuple(pair[1] for pair in qrels),
         corpus=corpus,
     )
-
-
-def _draw_topic(
-    rng: np.random.Generator,
-    lift: Floats,
-    depth: int,
-    corpus: int,
-    relevant: float,
-    grades: int,
-    pool_depth: int,
-) -> tuple[Codes, npt.NDArray[np.float32], tuple[Ints, Ints]]:
-    """(R, depth) documents that systems retrieve for one topic, their scores, and documents judged with grades."""
-    spread = 0.9
-    n_relevant = int(np.clip(rng.lognormal(np.log(relevant) - spread**2 / 2, spread), 1, corpus // 8))
-    n_candidates = min(corpus, 6 * depth + n_relevant)
-    candidates = rng.choice(corpus, size=n_candidates, replace=False).astype(np.int64)
-    grade_of = np.zeros(n_candidates, dtype=np.int64)
-    grade_of[:n_relevant] = 1 + rng.binomial(grades - 1, 0.35, n_relevant)
-    shared = rng.gumbel(0.0, 1.0, n_candidates).astype(np.float32)
-    n_systems = len(lift)
-    look = rng.standard_normal((n_systems, n_candidates), dtype=np.float32)
-    look += shared
-    look[:, :n_relevant] += (2.0 * lift[:, None] * (0.75 + 0.25 * grade_of[:n_relevant])).astype(np.float32)
-    best = np.argpartition(-look, depth - 1, axis=1)[:, :depth]
-    values = np.take_along_axis(look, best, axis=1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    best = np.take_along_axis(best, order, axis=1)
-    scores = np.round(10.0 + np.take_along_axis(values, order, axis=1), 4)
-    docs = candidates[best].astype(np.int32)
-    # at least one relevant document is always judged
-    pool = np.unique(docs[:, :pool_depth])
-    ascending = np.argsort(candidates)
-    judged = grade_of[ascending[np.searchsorted(candidates[ascending], pool)]]
-    if not judged.any():
-        highest = int(np.argmax(grade_of))
-        pool, judged = np.append(pool, candidates[highest]), np.append(judged, grade_of[highest])
-    return docs, scores, (pool.astype(np.int64), judged)
 
 
 def render_files(made: SimulatedCollection) -> Iterator[tuple[str, bytes]]:

@@ -147,7 +147,31 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
     table = y = None
     if not (source is None or isinstance(source, VarianceComponents)):
         table, y = complete_table(source)
-    dims, shape, claim = _resolve_layout(table, asked)
+    # dimensions, sizes and claim are those of the source where nothing else is asked for
+    wanted = {dim: getattr(asked, f"{dim}s") for dim in ("split", "topic", "system", "shard", "instance")}
+    if table is not None:
+        for dim, size in wanted.items():
+            if size is not None and dim not in table.dims:
+                raise InputError(
+                    f"the source has no {pluralize_noun(dim)} to go by",
+                    remedy=(
+                        f"give scores with several {pluralize_noun(dim)}, or variances by ",
+                        Option("sd"),
+                    ),
+                )
+        dims = table.dims
+        sizes = {dim: wanted[dim] or table.sizes[dim] for dim in dims}
+    else:
+        if wanted["shard"] and wanted["instance"]:
+            raise InputError("scores have shards or instances, not both", remedy="leave one out")
+        if wanted["split"] and not wanted["shard"]:
+            raise InputError("splits need shards", remedy="say how many shards each split has")
+        chosen = {**wanted, "topic": wanted["topic"] or TOPICS, "system": wanted["system"] or SYSTEMS}
+        sizes = {dim: size for dim, size in chosen.items() if size is not None}
+        dims = tuple(sizes)
+    claim = Claim.of(asked.generalize, table.nouns if table is not None else None)
+    shape = tuple(sizes[dim] for dim in dims)
+    check_layout(dims, shape, claim)
     axis, flags = dims.index("system"), None
     r = shape[axis]
     if asked.deterministic:
@@ -191,38 +215,6 @@ def build_scenario(source: Any = None, options: SimulationOptions | None = None)
     return margins_scenario(
         means, fits, latent, dims, shape, claim, root=root, deterministic=flags, seed=asked.seed
     )
-
-
-def _resolve_layout(
-    table: Scores | None, asked: SimulationOptions
-) -> tuple[tuple[str, ...], tuple[int, ...], Claim]:
-    """Return dimensions, sizes and claim: those of the source where nothing else is asked for."""
-    # in the order of tables
-    wanted = {dim: getattr(asked, f"{dim}s") for dim in ("split", "topic", "system", "shard", "instance")}
-    if table is not None:
-        for dim, size in wanted.items():
-            if size is not None and dim not in table.dims:
-                raise InputError(
-                    f"the source has no {pluralize_noun(dim)} to go by",
-                    remedy=(
-                        f"give scores with several {pluralize_noun(dim)}, or variances by ",
-                        Option("sd"),
-                    ),
-                )
-        dims = table.dims
-        sizes = {dim: wanted[dim] or table.sizes[dim] for dim in dims}
-    else:
-        if wanted["shard"] and wanted["instance"]:
-            raise InputError("scores have shards or instances, not both", remedy="leave one out")
-        if wanted["split"] and not wanted["shard"]:
-            raise InputError("splits need shards", remedy="say how many shards each split has")
-        usual = {**wanted, "topic": wanted["topic"] or TOPICS, "system": wanted["system"] or SYSTEMS}
-        sizes = {dim: size for dim, size in usual.items() if size is not None}
-        dims = tuple(sizes)
-    claim = Claim.of(asked.generalize, table.nouns if table is not None else None)
-    shape = tuple(sizes[dim] for dim in dims)
-    check_layout(dims, shape, claim)
-    return dims, shape, claim
 
 
 def _draw_systems(n_available: int, asked: SimulationOptions) -> Ints | None:

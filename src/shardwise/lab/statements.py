@@ -23,7 +23,6 @@ from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
-from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.base import Scenario
 from shardwise.lab.scenarios.from_scores import (
     SHARE,
@@ -35,6 +34,7 @@ from shardwise.lab.scenarios.from_scores import (
 from shardwise.lab.trial import (
     FEW_RESAMPLES,
     SAME,
+    Case,
     Figures,
     Trial,
     Truth,
@@ -225,7 +225,7 @@ def _check_margin(
 
 def _bound(table: Floats, bounds: Range | None) -> BoundedScores | None:
     """Return the scores of a table mapped to their range, where it is known."""
-    return None if bounds is None else BoundedScores.map_scores(table, bounds)
+    return None if bounds is None else BoundedScores(bounds.map_scores(table), bounds)
 
 
 def _check_resampled(

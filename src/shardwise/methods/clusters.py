@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import CLUSTER, TASK, Scores, number_labels
@@ -58,6 +58,12 @@ def by_units(scores: Scores, generalize: Claim | str | Iterable[str] | None = No
         _check_clusters(tasks, task, cluster)
         made, names, df = unit_scores(y, cluster, task), clusters_named, unit_df(cluster, task)
     noun, scope = _name_units(table, len(tasks), over_tasks)
+    # residual standard deviation of single items, √MS(topic:system) of their means over all else
+    layers = y.reshape(-1, *y.shape[-2:])
+    present = np.isfinite(layers)
+    count = present.sum(axis=0)
+    means = np.where(present, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
+    square = interaction_mean_square(means) if bool((count > 0).all()) else residual_mean_square(means)
     units = replace(
         table,
         values=np.moveaxis(made, (-2, -1), places),
@@ -67,7 +73,7 @@ def by_units(scores: Scores, generalize: Claim | str | Iterable[str] | None = No
         tasks=None,
         slices={},
         unit_df=float(df),
-        unit_scale=_residual_sd(y),
+        unit_scale=float(np.sqrt(square)),
         unit_scope=scope,
         bounded=None if over_tasks else bound_scores(table),
     )
@@ -103,16 +109,6 @@ def _describe_judged(scores: Scores, generalize: Any) -> Scores:
     if scores.averaged:
         clauses.append(f", for the mean of {scores.averaged}")
     return replace(scores, unit_scope="".join(clauses))
-
-
-def _residual_sd(y: Floats) -> float:
-    """Residual standard deviation of single items, √MS(topic:system) of their means over all else."""
-    layers = y.reshape(-1, *y.shape[-2:])
-    present = np.isfinite(layers)
-    count = present.sum(axis=0)
-    means = np.where(present, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
-    complete = bool((count > 0).all())
-    return float(np.sqrt(interaction_mean_square(means) if complete else residual_mean_square(means)))
 
 
 def _check_clusters(tasks: tuple[str, ...], task: Ints, cluster: Ints) -> None:

@@ -50,17 +50,6 @@ class BoundedScores:
     task: Ints | None = None
     systems: tuple[str, ...] = ()
 
-    @classmethod
-    def map_scores(
-        cls, scores: Floats, bounds: Range, cluster: Ints | None = None, task: Ints | None = None
-    ) -> BoundedScores:
-        """Map scores of a known range to [0, 1].
-
-        >>> BoundedScores.map_scores(np.array([[1.0, 5.0], [2.0, 3.0]]), Range(1.0, 5.0)).scores.tolist()
-        [[0.0, 1.0], [0.25, 0.5]]
-        """
-        return cls(bounds.map_scores(scores), bounds, cluster, task)
-
     def select_systems(self, names: tuple[str, ...]) -> BoundedScores | None:
         """Return the scores of some systems in this order.
 
@@ -112,12 +101,11 @@ class BoundedScores:
         if self.cluster is None and self.task is None:
             return moments.items
         costs = np.maximum(*intervals.failure_costs(moments))
-        return np.concatenate(
-            [
-                moments.items[k] / self._design_effect(self.scores[:, a] - self.scores[:, b], costs[k])
-                for k, (a, b) in _number_blocks(self._split_pairs(ia, ib))
-            ]
-        )
+        effects, start = [], 0
+        for a, b in self._split_pairs(ia, ib):
+            part, start = costs[start : start + len(a)], start + len(a)
+            effects.append(self._design_effect(self.scores[:, a] - self.scores[:, b], part))
+        return np.asarray(moments.items / np.concatenate(effects))
 
     def sum_systems(self) -> BoundedMoments:
         """Sum up the scores of each system.
@@ -174,14 +162,6 @@ class BoundedScores:
         return effects
 
 
-def _number_blocks(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tuple[Ints, Ints]]]:
-    """Blocks of pairs with the places of their pairs."""
-    start = 0
-    for a, b in blocks:
-        yield slice(start, start + len(a)), (a, b)
-        start += len(a)
-
-
 def find_range(scores: Scores) -> Range | None:
     """Return the range of scores with their direction; None where scores are not known to be bounded."""
     measure = scores.measure
@@ -197,8 +177,7 @@ def bound_scores(scores: Scores) -> BoundedScores | None:
     if bounds is None or "task" in scores.dims:
         return None
     values = np.asarray(scores.mean(*scores.others).values, np.float64)
-    mapped = BoundedScores.map_scores(values, bounds, scores.cluster, scores.task)
-    return replace(mapped, systems=scores.systems)
+    return BoundedScores(bounds.map_scores(values), bounds, scores.cluster, scores.task, scores.systems)
 
 
 def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Certainty:
@@ -332,39 +311,23 @@ def halve_critical_difference(estimates: Means, pairs: Pairs, alpha: float) -> F
     return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 
-def tukey_half_widths(estimates: Means, systems: int, alpha: float) -> Floats:
-    """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
-    _needs_variance(estimates, "tukey")
-    return np.asarray(
-        studentized_range.isf(alpha, systems, np.ravel(estimates.error_df)[0])
-        / 2
-        * np.sqrt(estimate_own_variances(estimates))
-    )
-
-
-def sem_half_widths(estimates: Means, alpha: float) -> Floats:
-    """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
-    if estimates.own_sd is None or estimates.own_count is None:
-        raise InputError(
-            "the model did not hand over the systems' own standard deviations",
-            remedy=("use ", Option("kind", "anova")),
-        )
-    n = np.ravel(estimates.own_count)
-    return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
-
-
-def anova_half_widths(estimates: Means, alpha: float) -> Floats:
-    """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
-    _needs_variance(estimates, "anova")
-    return np.asarray(
-        student_critical(alpha, np.ravel(estimates.error_df)[0]) * np.sqrt(estimate_own_variances(estimates))
-    )
-
-
-def _needs_variance(estimates: Means, kind: str) -> None:
-    if not (np.isfinite(estimates.error_variance).all() and np.ravel(estimates.error_df)[0] > 0):
+def paper_half_widths(estimates: Means, kind: str, systems: int, alpha: float) -> Floats:
+    """(R,) half-widths of F19: "tukey" ½·Q·√v (eq. 3), "sem" t·sd/√n of a system's own scores (4), "anova" t·√v (5)."""
+    if kind == "sem":
+        if estimates.own_sd is None or estimates.own_count is None:
+            raise InputError(
+                "the model did not hand over the systems' own standard deviations",
+                remedy=("use ", Option("kind", "anova")),
+            )
+        n = np.ravel(estimates.own_count)
+        return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
+    df = np.ravel(estimates.error_df)[0]
+    if not (np.isfinite(estimates.error_variance).all() and df > 0):
         raise InputError(
             f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
             " lacks",
             remedy=("leave it out, or use ", Option("kind", "sem")),
         )
+    of_range = kind == "tukey"
+    critical = studentized_range.isf(alpha, systems, df) / 2 if of_range else student_critical(alpha, df)
+    return np.asarray(critical * np.sqrt(estimate_own_variances(estimates)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.pairs import JOINT, Means, Pairs
-from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
+from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, Dims, Tables, read_table
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
 
@@ -209,11 +209,6 @@ class Method:
         """Whether no pair's own variance alone can make its statistic explode, so that a calibrated level holds."""
         return self.common_error or self.shrinks
 
-    @property
-    def takes_units(self) -> bool:
-        """Whether clusters and tasks may be its units, as they are where it looks at means."""
-        return self.sound and not self.of_items
-
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
         """Return the layouts of tables that can support a claim.
 
@@ -336,3 +331,30 @@ class Method:
             if self.describe is None
             else self.describe(correction, claim, systems)
         )
+
+
+def read_methods(
+    family: str,
+    pairs: Mapping[str, Callable[..., Pairs]],
+    own_means: Mapping[str, Callable[..., Means]] | None = None,
+    *,
+    means: Callable[..., Means],
+    **functions: Mapping[str, Callable[..., Any]],
+) -> tuple[Method, ...]:
+    """Return the methods of a family: the facts of its `methods.toml`, with their functions by the name of each."""
+    rows = read_table(f"{family}/methods")
+    usual = rows.pop("usual", {})
+    methods = []
+    for name, own in rows.items():
+        facts = usual | own
+        layouts = []
+        for claim, words in facts.pop("claims").items():
+            of_claim = LAYOUTS if words == "all" else tuple(LAYOUT_NAMES[word] for word in words.split())
+            layouts.append((Claim.of(claim), of_claim))
+        for key in ("jointless", "gapless"):
+            facts[key] = tuple(map(Claim.of, facts.get(key, ())))
+        facts["papers"] = tuple(facts.get("papers", {}).items())
+        facts |= {"layouts_by_claim": tuple(layouts), "means": (own_means or {}).get(name, means)}
+        facts |= {key: known[name] for key, known in functions.items() if name in known}
+        methods.append(Method(name=name, pairs=pairs.get(name), **facts))
+    return tuple(methods)

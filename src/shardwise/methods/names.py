@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from shardwise.methods.splits import (
     stack_means,
     stack_pairs,
 )
-from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables, read_table
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 
 AVERAGED = ("", "mean")
@@ -176,15 +177,20 @@ class Procedure:
 
     def _estimate_splits(self, tables: Tables) -> Means:
         """Means of every split averaged, with their variance where the rule averages."""
-        each, splits = tables.each_split(), tables.shape["split"]
-        if each.complete or not self.method.fits_cells:
-            estimates = self.on_one_split.estimate(each)
-        else:
-            # a model with gaps is fitted to one table at a time
-            estimates = stack_means([self.on_one_split.estimate(table) for table in each.single_tables()])
+        splits = tables.shape["split"]
+        estimates = self._take_splits(tables, self.on_one_split.estimate, stack_means)
         if self.rule in AVERAGED:
             return average_splits(estimates, splits)
         return pool_splits(estimates, splits, tables.topic_means())
+
+    def _take_splits(
+        self, tables: Tables, run: Callable[[Tables], Any], stack: Callable[[list[Any]], Any]
+    ) -> Any:
+        """What a function says of all splits together, or one by one where a model is fitted to cells with gaps."""
+        each = tables.each_split()
+        if each.complete or not self.method.fits_cells:
+            return run(each)
+        return stack([run(table) for table in each.single_tables()])
 
     def decide(self, tables: Tables, pairs: tuple[Ints, Ints] | None = None) -> Pairs:
         """Decide pairs of systems of many tables; ``compare`` has a batch of one.
@@ -211,15 +217,11 @@ class Procedure:
             # one decision on each pair out of those on every split
             combined = self.rule in COMBINED
             inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
-            each = tables.each_split()
-
-            def decide_each() -> Pairs:
-                if each.complete or not self.method.fits_cells:
-                    return inner.decide(each, pairs)
-                return stack_pairs([inner.decide(table, pairs) for table in each.single_tables()])
-
             asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
-            each_pair = tables.once(("splits", inner, asked), decide_each)
+            each_pair = tables.once(
+                ("splits", inner, asked),
+                lambda: self._take_splits(tables, lambda each: inner.decide(each, pairs), stack_pairs),
+            )
             return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
         estimates = self.estimate(tables)
         if pairs is None:
@@ -275,8 +277,7 @@ FAMILIES = ("moderated", "paired", "repeats", "anova", "bootstrap", "unpaired", 
 """The packages of methods; a name is looked for in this order, and no further family is loaded once it is found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(NamedTuple):
     """What is used where nobody names a procedure.
 
     Parameters
@@ -290,51 +291,8 @@ class Default:
     procedure: str
     shown: tuple[str, ...]
 
-    @classmethod
-    def list_names(cls, procedure: str, shown: str) -> Default:
-        """Return a default with names between commas."""
-        return cls(procedure, tuple(shown.split(", ")))
 
-
-DEFAULTS: dict[Dims, Default] = {
-    TABLE: Default.list_names(
-        "moderated",
-        (
-            "MD1 hsd topic, MD1 holm topic, MD1 bh topic, banova MD1 difference bh, "
-            "banova MD1 marginal-1 bh, t none, t holm, t bh, unpaired-t none, wilcoxon holm, "
-            "randomization none, tukey, max-t, moderated, moderated holm, moderated bh, moderated none"
-        ),
-    ),
-    SHARDS: Default.list_names(
-        "moderated",
-        (
-            "MD1 hsd topic, MD2 hsd, MD3 hsd, MD3 bh, MD6 hsd, MD6 bh, MD6 hsd topic, MD6 bh topic, "
-            "MD6 hsd topic+shard, banova MD3 marginal-1 bh, banova MD6 difference bh, t holm, max-t, "
-            "moderated, moderated bh, moderated holm these, moderated bh these, moderated topic+shard, "
-            "moderated bh topic+shard, stratified holm"
-        ),
-    ),
-    INSTANCES: Default.list_names(
-        "moderated topic+instance",
-        (
-            "unified none, unified holm, unified bh, joint mixed hsd, mixed paper none, "
-            "mixed satterthwaite none, bootstrap pooled none, bootstrap per-instance none, "
-            "bootstrap none, t none, t-single none, t-independent none, samples holm, "
-            "moderated topic+instance, moderated bh topic+instance, moderated none topic+instance, "
-            "moderated samples"
-        ),
-    ),
-    SPLITS: Default.list_names(
-        "moderated",
-        (
-            "moderated, moderated bh, mean moderated holm these, mean MD6 hsd, mean MD6 hsd topic, "
-            "first MD6 hsd, first banova MD3 marginal-1 bh, unanimous banova MD3 marginal-1 bh, "
-            "unanimous MD3 bh, unanimous MD6 hsd, unanimous MD6 hsd topic, majority MD3 bh, "
-            "majority MD6 hsd topic, harmonic MD3 bh, harmonic MD6 bh topic, cauchy MD3 bh, "
-            "cauchy MD6 bh topic, quantile MD3 bh, quantile MD6 bh topic"
-        ),
-    ),
-}
+DEFAULTS = {LAYOUT_NAMES[name]: Default(**row) for name, row in read_table("defaults").items()}
 """The defaults of each layout."""
 OF_SAMPLES = "moderated samples"
 """The default where instances are samples, drawn anew for each topic."""
@@ -494,7 +452,15 @@ def parse_procedure(
         method = None
     else:
         usual = parse_procedure(default())
-        method = _method_of_correction(correction, usual, dims or TABLE)
+        # a correction alone means the default test, or the ANOVA that it belongs to
+        method = usual.method
+        if correction not in method.corrections:
+            name_of_test = ""
+            if method.takes_single_items:
+                name_of_test = "games-howell" if correction == "hsd" else "welch"
+            elif correction in SIMULTANEOUS and not method.uses_people and not method.uses_votes:
+                name_of_test = "md6" if "shard" in (dims or TABLE) else "md1"
+            method = _find_method(name_of_test) or method
         correction = JOINT if method.corrections == (JOINT,) else correction
     if method is None:
         raise _refuse_unknown_name(str(name), dims, suits)
@@ -518,19 +484,6 @@ def parse_procedure(
         problem = f"{method.name} {correction} cannot take the rule {rule!r}"
         raise InputError(problem, remedy=remedy, argument="method", value=name)
     return Procedure(method, correction, claim, rule)
-
-
-def _method_of_correction(correction: str, default: Procedure, dims: Dims) -> Method:
-    """Return the test that a correction alone means: the default one, or the ANOVA that it belongs to."""
-    method = default.method
-    name = ""
-    if correction in method.corrections:
-        return method
-    if method.takes_single_items:
-        name = "games-howell" if correction == "hsd" else "welch"
-    elif correction in SIMULTANEOUS and not method.uses_people and not method.uses_votes:
-        name = "md6" if "shard" in dims else "md1"
-    return _find_method(name) or method
 
 
 def _refuse_unknown_name(

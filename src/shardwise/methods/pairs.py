@@ -8,7 +8,7 @@ here too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.stats import corrections, student
-from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, correction_title
 from shardwise.stats.dunnett import fit_loadings
 from shardwise.stats.evidence import least_two_sided
 from shardwise.stats.units import WinShare
@@ -30,8 +29,8 @@ JOINT = ""
 """The correction of tests whose joint distribution of all pairs corrects them by construction."""
 KNOWN_DF = 1e7
 """Degrees of freedom of a variance that is known: intervals need a finite number."""
-ARRAYS = ("values", "variance", "df", "scale", "own_sd", "own_count", "mean_se", "mean_df", "topic_sd")
-"""The fields of `Means` with one entry a table."""
+PER_TABLE = {"per_table": True}
+"""What a field of `Means` says that holds an array with one entry a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,21 +137,14 @@ class Pairs:
                 raise InputError("this test needs a correction", remedy="name one, such as holm")
             p_adjusted = np.maximum(self.draws.p_adjusted, self.least_p)
             return replace(self, correction=JOINT, p_adjusted=p_adjusted, systems=systems)
-        if self.critical is not None and correction in SIMULTANEOUS:
-            raise InputError(
-                f"{correction_title(correction)} needs Student's t, but the differences follow {self.words}",
-                remedy=f"choose one of {', '.join(STEPWISE)}",
-                argument="method",
-                value=correction,
-                choices=STEPWISE,
-            )
         loadings = None
         if correction == "dunnett" and variances is not None and len(ia):
             # one of the two systems of every pair is the baseline
             baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
             loadings = fit_loadings(variances(), np.where(ia == baseline, ib, ia), baseline)
         t = np.abs(self.statistic)
-        p_adjusted = corrections.adjust_p(correction, self.p, t, self.df, systems, loadings)
+        follows = "" if self.critical is None else self.words
+        p_adjusted = corrections.adjust_p(correction, self.p, t, self.df, systems, loadings, follows)
         p_adjusted = np.clip(p_adjusted, self.least_p, 1.0)
         return replace(self, correction=correction, p_adjusted=p_adjusted, systems=systems, loadings=loadings)
 
@@ -307,21 +299,23 @@ class Means:
         What differences mean in shares of wins, where means are strengths fitted to votes.
     lower_is_better : bool
         Whether the best system is the one with the lowest mean.
+    of_ranks : bool
+        Whether means and differences are those of ranks, not of scores.
     """
 
     labels: tuple[str, ...]
-    values: Floats
-    variance: Any = float("nan")
-    df: Any = float("nan")
+    values: Floats = field(metadata=PER_TABLE)
+    variance: Any = field(default=float("nan"), metadata=PER_TABLE)
+    df: Any = field(default=float("nan"), metadata=PER_TABLE)
     claim: str = ""
     model: str = ""
     error: str = ""
-    scale: Any = float("nan")
-    own_sd: Floats | None = None
-    own_count: Floats | None = None
-    mean_se: Floats | None = None
-    mean_df: Floats | None = None
-    topic_sd: Floats | None = None
+    scale: Any = field(default=float("nan"), metadata=PER_TABLE)
+    own_sd: Floats | None = field(default=None, metadata=PER_TABLE)
+    own_count: Floats | None = field(default=None, metadata=PER_TABLE)
+    mean_se: Floats | None = field(default=None, metadata=PER_TABLE)
+    mean_df: Floats | None = field(default=None, metadata=PER_TABLE)
+    topic_sd: Floats | None = field(default=None, metadata=PER_TABLE)
     pairs: Callable[[Ints, Ints], Pairs] | None = None
     bounded: BoundedScores | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
@@ -401,24 +395,28 @@ class Means:
         Pairs
             (…, P) figures, with the items behind them, and no p-value below the least that there can be.
         """
-        pairs = self._test_by_variance(ia, ib) if self.pairs is None else self.pairs(ia, ib)
+        if self.pairs is not None:
+            pairs = self.pairs(ia, ib)
+        else:
+            # by the variances of the means
+            variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
+            unequal = self._has_squares(variance)
+            variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
+            df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
+            size = np.abs(self.values)
+            largest = size.max(axis=-1, keepdims=True)
+            # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
+            means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
+            difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
+            # a pooled variance is rounded by the largest scores of all
+            pairs = student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
         if pairs.units is None and self.own_count is not None:
             pairs = replace(pairs, units=np.minimum(self.own_count[..., ia], self.own_count[..., ib]))
         return replace(pairs, p=np.maximum(pairs.p, pairs.least_p))
 
-    def _test_by_variance(self, ia: Ints, ib: Ints) -> Pairs:
-        """Test pairs by the variances of their means."""
-        variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
-        unequal = self._has_squares(variance)
-        variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
-        df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
-        size = np.abs(self.values)
-        largest = size.max(axis=-1, keepdims=True)
-        # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
-        means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
-        difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
-        # a pooled variance is rounded by the largest scores of all
-        return student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
+
+ARRAYS = tuple(each.name for each in fields(Means) if each.metadata)
+"""The fields of `Means` with one entry a table."""
 
 
 def check_systems(labels: Sequence[str], values: Floats) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from math import prod
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -26,7 +27,18 @@ SHARDS: Dims = ("topic", "system", "shard")
 INSTANCES: Dims = ("topic", "system", "instance")
 SPLITS: Dims = ("split", "topic", "system", "shard")
 LAYOUTS = (TABLE, SHARDS, INSTANCES, SPLITS)
+LAYOUT_NAMES = {"table": TABLE, "shards": SHARDS, "instances": INSTANCES, "splits": SPLITS}
+"""Layouts by the words of the tables of data beside this module, where `all` stands for all of them."""
 RESAMPLES = 1_000  # of a test that draws, unless another number is asked for
+
+
+def read_table(name: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of a table of data of this room by name, their lists as tuples."""
+    rows = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text("utf-8"))
+    return {
+        key: {field: tuple(value) if isinstance(value, list) else value for field, value in row.items()}
+        for key, row in rows.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,11 +181,10 @@ class Tables:
 
     def each_split(self) -> Tables:
         """Every split as a table of its own, those of one table next to each other."""
-
-        def compute_value() -> Tables:
-            return replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={})
-
-        return self.once("each split", compute_value)
+        return self.once(
+            "each split",
+            lambda: replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={}),
+        )
 
     def select_systems(self, systems: Ints) -> Tables:
         """Return the tables of some systems only, with the same resamples."""
@@ -187,11 +198,10 @@ class Tables:
 
     def first_split(self) -> Tables:
         """The first split of every table alone."""
-
-        def compute_value() -> Tables:
-            return replace(self, y=np.ascontiguousarray(self.y[:, 0]), dims=SHARDS, _kept={})
-
-        return self.once("first split", compute_value)
+        y = self.y[:, 0]
+        return self.once(
+            "first split", lambda: replace(self, y=np.ascontiguousarray(y), dims=SHARDS, _kept={})
+        )
 
     def single_tables(self) -> list[Tables]:
         """Every table as a batch of one, for models that are fitted to one table at a time."""
@@ -218,7 +228,3 @@ class Tables:
             return decomposition
 
         return self.once(("decomposition", dims), compute_value).of(model.sets)
-
-    def size(self, *dims: str) -> int:
-        """Product of the sizes of dimensions."""
-        return prod(self.shape[d] for d in dims)

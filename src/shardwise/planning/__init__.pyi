@@ -1,21 +1,21 @@
 """How many topics, shards, seeds and judgments: designs, and what they reach and cost."""
 
-from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.design import Design, topics_for_interval, topics_for_power
-from shardwise.planning.loops import plan_loop
-from shardwise.planning.plans import (
+from .design import Design, topics_for_interval, topics_for_power
+from .plans import (
     Plan,
     design_curve,
     design_table,
     plan_budget,
     plan_equivalence,
+    plan_loop,
     plan_repeats,
     plan_shards,
     reach_curve,
 )
-from shardwise.planning.pools import plan_pools
-from shardwise.planning.simulated import simulated_power
-from shardwise.planning.variances import (
+from .pools import plan_pools
+from .simulated import simulated_power
+from .variances import (
+    VarianceComponents,
     VarianceEstimate,
     generalizability,
     pool_variances,

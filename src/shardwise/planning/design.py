@@ -225,16 +225,9 @@ class Design:
     def detectable(self) -> Numbers:
         """Smallest difference that is significant with the power aimed at."""
         self.require_reachable()
-        lam = formulas.find_noncentrality(
-            self._power_of(), np.asarray(self.target), self._guess_noncentrality()
-        )
+        guess = formulas.guess_noncentrality(self.systems, self.alpha, self.target)
+        lam = formulas.find_noncentrality(self._power_of(), np.asarray(self.target), guess)
         return self._shaped(np.sqrt(lam * self._precision()[0]))
-
-    def _guess_noncentrality(self) -> Floats:
-        """Noncentrality that would give the power were the variance known."""
-        return formulas.guess_noncentrality(
-            np.asarray(self.systems) - 1.0, np.asarray(self.alpha), np.asarray(self.target)
-        )
 
     def require_reachable(self) -> None:
         """Refuse a power that is not above the level."""
@@ -255,7 +248,8 @@ class Design:
     def width(self) -> Numbers:
         """Expected width of the confidence interval of one difference (S14 §3.2)."""
         variance, df = self._precision()
-        return self._shaped(formulas.expected_width(np.sqrt(variance), df, np.asarray(self.alpha)))
+        half = special.stdtrit(df, 1.0 - np.asarray(self.alpha) / 2.0) * np.sqrt(variance)
+        return self._shaped(2.0 * half * formulas.mean_of_sd(df))
 
     @property
     def cost(self) -> Numbers:
@@ -299,8 +293,8 @@ class Design:
         """
         if guess is None:
             self.require_reachable()
-            guess = self._guess_noncentrality() * self._precision()[0] * self.topics
-            guess = guess / np.asarray(self.min_diff) ** 2
+            guess = formulas.guess_noncentrality(self.systems, self.alpha, self.target)
+            guess = guess * self._precision()[0] * self.topics / np.asarray(self.min_diff) ** 2
         rule = enough or (lambda design, _: design.power >= design.target)
         flat = np.ravel(np.broadcast_to(guess, self.shape)).astype(float)
         found = find_smallest(lambda n, which: rule(self.take(which, **{size: n}), which), flat)

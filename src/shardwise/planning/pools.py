@@ -219,7 +219,28 @@ def judge_pools(
     names = list(dict.fromkeys(str(parse_measure(estimate)) for estimate in several))
     validate_choice(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
     jobs = count_workers(jobs)
-    kept, notes = _topics_kept(each, names, cuts[0], no_relevant, jobs)
+    # topics that every measure can score in the shallowest pool, and what is to be said of the others
+    kept: list[Bools] = []
+    notes: list[str] = []
+    for collection in each:
+        # a topic is undefined for all systems or for none
+        shallow = cut_pool(collection, cuts[0])
+        scores: xr.Dataset = score(shallow, names, no_relevant="undefined", jobs=jobs).isel(system=0)
+        defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
+        barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]
+        if barren:
+            fate = "were left out at every depth" if no_relevant == "drop" else "score 0 where they have none"
+            shown = ", ".join(barren[:5]) + (", …" if len(barren) > 5 else "")
+            notes.append(
+                f"{len(barren)} of {len(collection.topics)} topics have no relevant document in the pool of depth"
+                f" {cuts[0]} and {fate}: {shown}"
+            )
+        kept.append(defined if no_relevant == "drop" else np.ones_like(defined))
+        if kept[-1].sum() < 2:
+            raise InputError(
+                f"fewer than 2 topics have relevant documents in pools of depth {cuts[0]}",
+                remedy=("leave out the shallowest depth", Either(", or choose no_relevant='zero'", "")),
+            )
     rows, done = [], 0
     for depth in cuts:
         counts = np.zeros(3)
@@ -261,34 +282,3 @@ def judge_pools(
 def cut_pool(collection: Collection, depth: int) -> Collection:
     """Judgments only of documents that a run has among its first ``depth``."""
     return collection.keep_judgments(np.isin(collection.judged_keys, collection.pooled_keys(depth)))
-
-
-def _topics_kept(
-    collections: Sequence[Collection],
-    names: Sequence[str],
-    depth: int,
-    no_relevant: Barren,
-    jobs: int | None,
-) -> tuple[list[Bools], list[str]]:
-    """Topics that every measure can score in the shallowest pool, and what is to be said of the others."""
-    kept, notes = [], []
-    for collection in collections:
-        # a topic is undefined for all systems or for none
-        shallow = cut_pool(collection, depth)
-        scores: xr.Dataset = score(shallow, list(names), no_relevant="undefined", jobs=jobs).isel(system=0)
-        defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
-        barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]
-        if barren:
-            fate = "were left out at every depth" if no_relevant == "drop" else "score 0 where they have none"
-            shown = ", ".join(barren[:5]) + (", …" if len(barren) > 5 else "")
-            notes.append(
-                f"{len(barren)} of {len(collection.topics)} topics have no relevant document in the pool of depth"
-                f" {depth} and {fate}: {shown}"
-            )
-        kept.append(defined if no_relevant == "drop" else np.ones_like(defined))
-        if kept[-1].sum() < 2:
-            raise InputError(
-                f"fewer than 2 topics have relevant documents in pools of depth {depth}",
-                remedy=("leave out the shallowest depth", Either(", or choose no_relevant='zero'", "")),
-            )
-    return kept, notes

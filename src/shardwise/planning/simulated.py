@@ -16,9 +16,8 @@ from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
-from shardwise.lab.cases import Case
 from shardwise.lab.scenarios.from_scores import drawn_scenario
-from shardwise.lab.trial import FEW_RESAMPLES, Trial, estimate_rate
+from shardwise.lab.trial import FEW_RESAMPLES, Case, Trial, estimate_rate
 from shardwise.methods.names import parse_procedure
 from shardwise.planning.design import validate_numbers
 from shardwise.planning.plans import Plan

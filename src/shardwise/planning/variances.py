@@ -20,7 +20,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Drawn
-from shardwise.core.variance_components import VarianceComponents
+from shardwise.core.variance_components import VarianceComponents as VarianceComponents
 from shardwise.methods.anova.fit import components_of, mean_squares
 from shardwise.methods.anova.fit import variance_components as estimate_components
 from shardwise.methods.clusters import by_units

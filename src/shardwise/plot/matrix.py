@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import agreement_matrix
 from shardwise.comparing.rankings import discriminative_power
-from shardwise.comparing.stability import Stability, WithinAcross
+from shardwise.comparing.stability import Stability, WithinAcross, agreement_matrix
 from shardwise.core.errors import InputError
 from shardwise.core.text import shorten_names
 from shardwise.plot import forms

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
-from shardwise.core.limits import read_space_limit
+from shardwise.core.processes import read_space_limit
 from shardwise.core.text import escape_controls, escape_nested, script_json
 from shardwise.io.atomic import write_atomically
 

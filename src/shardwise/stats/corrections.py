@@ -13,7 +13,7 @@ import scipy
 from scipy import special
 
 from shardwise.core.arguments import validate_choice
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
 
@@ -197,15 +197,6 @@ def check_correction(name: str) -> str:
     return str(validate_choice(name, "method", CORRECTIONS))
 
 
-def correction_title(name: str) -> str:
-    """Return the correction in words.
-
-    >>> correction_title("by")
-    'Benjamini–Yekutieli'
-    """
-    return CORRECTIONS[name].title
-
-
 def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
     """Add a correction, which every method that takes corrections of its kind then offers."""
     if isinstance(correction, Stepwise):
@@ -216,7 +207,13 @@ def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
 
 
 def adjust_p(
-    name: str, p: Floats, t: Floats, df: Floats, systems: int, loadings: Floats | None = None
+    name: str,
+    p: Floats,
+    t: Floats,
+    df: Floats,
+    systems: int,
+    loadings: Floats | None = None,
+    follows: str = "",
 ) -> Floats:
     """Correct the p-values (…, P) of a family of pairs, or the p-values of their |t|, of so many distinct systems.
 
@@ -228,8 +225,9 @@ def adjust_p(
     if name in STEPWISE:
         return STEPWISE[name].adjust(p)
     if np.isnan(t).any():
+        lack = f"but the differences follow {follows}" if follows else "which these comparisons lack"
         raise InputError(
-            f"{correction_title(name)} needs Student's t, which these comparisons lack",
+            f"{CORRECTIONS[name].title} needs Student's t, {lack}",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=name,
@@ -254,6 +252,9 @@ def interval_level(name: str, p: Floats, alpha: float) -> Floats:
 
     Those of Holm are Bonferroni's, which hold for all pairs at once; with k of n pairs told apart, those of
     Benjamini–Hochberg have the level αk/n, and hold for the pairs found (Benjamini & Yekutieli 2005).
+
+    >>> [interval_level(name, np.array([0.001, 0.02, 0.3]), 0.06).round(3).item() for name in ("holm", "bh")]
+    [0.02, 0.04]
     """
     return uncorrected_level("bonferroni" if name == "holm" else name, p, alpha)
 
@@ -297,8 +298,8 @@ def cauchy_p(p: Floats) -> Floats:
 
     A p-value above .99 counts as .99, lest it outweigh all others: cot(π) is -∞.
 
-    >>> cauchy_p(np.array([[0.02], [0.02]])).round(4)
-    array([0.02])
+    >>> cauchy_p(np.array([[0.02, 0.001], [0.02, 1.0]])).round(4)
+    array([0.02  , 0.0022])
     """
     p = np.clip(np.asarray(p, np.float64), 1e-300, 0.99)
     small = p < 1e-8
@@ -323,17 +324,3 @@ def quantile_p(p: Floats, least: float = 0.05) -> Floats:
     use = k >= least * j
     quantiles = p[use] * (j / k[use]).reshape(-1, *(1,) * (p.ndim - 1))
     return np.asarray(np.minimum((1.0 - np.log(least)) * np.minimum(quantiles.min(axis=0), 1.0), 1.0))
-
-
-def agreed_p(p: Floats, needed: int) -> Floats:
-    """The p-value that ``needed`` of those along the first axis do not exceed.
-
-    >>> agreed_p(np.array([[0.01], [0.2], [0.03]]), 2)
-    array([0.03])
-    """
-    return np.asarray(np.sort(p, axis=0)[needed - 1])
-
-
-def direct_p(p: Floats, agrees: Bools) -> Floats:
-    """Turn p-values into evidence for one order of a pair: 1 where the other order was observed."""
-    return np.where(agrees, p, 1.0)

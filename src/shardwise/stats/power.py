@@ -58,8 +58,9 @@ def sakai_power(lam: Floats, phi_a: Floats, phi_e: Floats, w: Floats) -> Floats:
         return np.where(spread > 0, special.ndtr(-u / np.sqrt(spread)), np.nan)
 
 
-def guess_noncentrality(phi_a: Floats, alpha: Floats, power: Floats) -> Floats:
+def guess_noncentrality(systems: Floats, alpha: Floats, power: Floats) -> Floats:
     """λ that would give an F test the power were the variance known: where to start searching."""
+    phi_a, power = np.asarray(systems) - 1.0, np.asarray(power)
     lam = special.chndtrinc(special.chdtri(phi_a, alpha), phi_a, 1.0 - power)
     return np.where(np.isfinite(lam) & (lam > 0), lam, 10.0)
 
@@ -106,8 +107,3 @@ def mean_of_sd(df: Floats) -> Floats:
     # the difference of log-gammas cancels
     series = 1.0 - 1.0 / (4.0 * df) + 1.0 / (32.0 * df**2)
     return np.where(df > 1e4, series, np.sqrt(2.0 / df) * np.exp(log_ratio))
-
-
-def expected_width(se: Floats, df: Floats, alpha: Floats) -> Floats:
-    """Expected width of a t interval whose standard error se is estimated on df degrees (S14 §3.2)."""
-    return np.asarray(2.0 * special.stdtrit(df, 1.0 - alpha / 2.0) * se * mean_of_sd(df))

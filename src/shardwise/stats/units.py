@@ -56,10 +56,10 @@ def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
     clusters, tasks = np.bincount(own_stratum), int(task.max()) + 1
     total = len(own_stratum)
     of_task, parts = task_means(y, task)
-    errors = _sum_by_code(parts, cluster) / tasks
+    errors = sum_clusters(parts, cluster, -2) / tasks
     share = 1.0 - 1.0 / clusters[own_stratum]
     errors = errors * np.sqrt(share / _share_left(cluster, task))[:, None]
-    errors = errors - (_sum_by_code(errors, own_stratum) / clusters[:, None])[..., own_stratum, :]
+    errors = errors - (sum_clusters(errors, own_stratum, -2) / clusters[:, None])[..., own_stratum, :]
     # the variance over all rows is to be the sum of the variances within strata
     scale = np.sqrt((1.0 - 1.0 / total) / share)
     return np.asarray(of_task.mean(axis=-2, keepdims=True) + total * scale[:, None] * errors)
@@ -100,7 +100,7 @@ def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
     """
     items = np.bincount(task)
     if np.isfinite(y).all():
-        means = _sum_by_code(y, task) / items[:, None]
+        means = sum_clusters(y, task, -2) / items[:, None]
         return means, (y - means[..., task, :]) / items[task][:, None]
     tables = y.reshape(-1, *y.shape[-2:])
     means = np.full((len(tables), len(items), y.shape[-1]), np.nan)
@@ -151,13 +151,6 @@ def residual_mean_square(y: Floats) -> float:
     return float((_fit_additive(y)[2] ** 2).sum() / max(int(df), 1))
 
 
-def _sum_by_code(y: Floats, code: Ints) -> Floats:
-    """Sum (…, T, R) over the items of each code."""
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(code.max() + 1))
-    return np.asarray(np.add.reduceat(y[..., order, :], starts, axis=-2))
-
-
 def unit_df(cluster: Ints, task: Ints) -> float:
     """Degrees of freedom of the variance of a mean of `unit_scores`: Bell & McCaffrey's within each stratum, pooled.
 
@@ -199,15 +192,16 @@ class ClusterVariance(NamedTuple):
     items: Floats
 
 
-def sum_clusters(values: Floats | Bools, cluster: Ints) -> Floats:
-    """Sum values over the items of each cluster.
+def sum_clusters(values: Floats | Bools, cluster: Ints, axis: int = -1) -> Floats:
+    """Sum values over the items of each cluster, which lie along an axis.
 
     >>> sum_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1])).tolist()
     [2.0, 5.0]
     """
     order = np.argsort(cluster, kind="stable")
     starts = np.searchsorted(cluster[order], np.arange(int(cluster.max()) + 1))
-    return np.asarray(np.add.reduceat(np.asarray(values, np.float64)[..., order], starts, axis=-1))
+    ordered = np.take(np.asarray(values, np.float64), order, axis=axis)
+    return np.asarray(np.add.reduceat(ordered, starts, axis=axis))
 
 
 def satterthwaite_df(sizes: Ints | Floats) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -77,6 +78,16 @@ class Scenario:
             Scores, tables first.
         """
         return self.tables(self, first, count, seed)
+
+
+def draw_each(draw: Callable[[Scenario, np.random.Generator], Floats]) -> Callable[..., Floats]:
+    """Make a function that draws one table draw a batch: table i by the generator of (seed, i) alone."""
+
+    @wraps(draw)
+    def draw_batch(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+        return np.stack([draw(scenario, make_generator(seed, first + i)) for i in range(count)])
+
+    return draw_batch
 
 
 def normal_scenario(

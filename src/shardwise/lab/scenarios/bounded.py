@@ -37,7 +37,7 @@ from shardwise.lab.scenarios.base import (
     inside_of,
 )
 from shardwise.lab.scenarios.kernels import draw_quantiles, to_scores
-from shardwise.lab.scenarios.margins import Margins, Tails, expected_given, fit_margins, guide_quantiles
+from shardwise.lab.scenarios.margins import Margins, Tails, expected_given, fit_margins
 from shardwise.stats.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z
@@ -111,7 +111,7 @@ def margins_scenario(
         )
     else:
         shift = owner_margins.solve_shifts(means[owner])
-    cut, guide = guide_quantiles(owner_margins.cell_probabilities(np.arange(owner_margins.size), shift))
+    cut, guide = owner_margins.guide(shift)
     row = np.broadcast_to(np.arange(owner_margins.size).reshape(layout), shape).ravel()
     facts = {
         "margins": margins,
@@ -211,7 +211,7 @@ def hermite_coefficients(margins: Margins) -> Floats:
     """(R, HERMITE + 1) coefficients of the standardised quantile functions in normalised Hermite polynomials."""
     z = np.linspace(-8.0, 8.0, 4001)
     rows = np.arange(margins.size)
-    cut, guide = guide_quantiles(margins.cell_probabilities(rows, np.zeros(margins.size)))
+    cut, guide = margins.guide(np.zeros(margins.size))
     y = np.tile(z, (margins.size, 1)).T.copy()
     to_scores(y, rows, cut, guide, margins.low, margins.high)
     weight = np.exp(-(z**2) / 2.0)
@@ -272,9 +272,7 @@ def vine_scenario(
     ).ravel()
     columns = y.reshape(len(y), -1)
     distributions = fit_margins(columns, "auto").replace_unsuited(target)
-    cut, guide = guide_quantiles(
-        distributions.cell_probabilities(np.arange(distributions.size), distributions.solve_shifts(target))
-    )
+    cut, guide = distributions.guide(distributions.solve_shifts(target))
     facts = {"margins": distributions, "vine": vine_of(columns), "cut": cut, "guide": guide}
     return Scenario("vine", dims, shape, Claim("topic"), truth, _draw_vine, facts)
 

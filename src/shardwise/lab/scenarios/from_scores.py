@@ -22,10 +22,10 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arguments import validate_choice, validate_count
-from shardwise.core.arrays import Floats, make_generator
+from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.lab.scenarios.base import Scenario, check_layout
+from shardwise.lab.scenarios.base import Scenario, check_layout, draw_each
 
 KINDS = ("permute", "flip", "resample")
 STEPS = 200  # of Newton's method; a dozen are usual
@@ -36,19 +36,17 @@ SHARE = (
 )
 
 
-def draw_rows(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+@draw_each
+def draw_rows(scenario: Scenario, rng: np.random.Generator) -> Floats:
     """Shuffle the systems within each topic, or draw topics with replacement; then move systems to their true means."""
     axes = scenario.dims.index("topic"), scenario.dims.index("system")
     y = np.moveaxis(scenario.facts["scores"], axes, (0, 1))
     t, r = y.shape[:2]
-    out = np.empty((count, *y.shape))
-    for k in range(count):
-        rng = make_generator(seed, first + k)
-        if scenario.kind == "permute":
-            out[k] = y[np.arange(t)[:, None], rng.permuted(np.tile(np.arange(r), (t, 1)), axis=1)]
-        else:
-            out[k] = y[rng.integers(t, size=t)]
-    return _add_effects(scenario, np.moveaxis(out, (1, 2), (1 + axes[0], 1 + axes[1])))
+    if scenario.kind == "permute":
+        y = y[np.arange(t)[:, None], rng.permuted(np.tile(np.arange(r), (t, 1)), axis=1)]
+    else:
+        y = y[rng.integers(t, size=t)]
+    return _add_effects(scenario, np.moveaxis(y, (0, 1), axes))
 
 
 def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
@@ -62,29 +60,26 @@ def drawn_scenario(scores: Floats, topics: int, truth: Floats) -> Scenario:
     return Scenario("resample", ("topic", "system"), shape, Claim("topic"), truth, _draw_systems, facts)
 
 
-def _draw_systems(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+@draw_each
+def _draw_systems(scenario: Scenario, rng: np.random.Generator) -> Floats:
     """Draw systems without replacement and topics with, then move the systems to their true means."""
     scores = scenario.facts["scores"]
-    out = np.empty((count, *scenario.shape))
-    for k in range(count):
-        rng = make_generator(seed, first + k)
-        systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
-        out[k] = scores[rng.integers(0, len(scores), size=scenario.shape[0])][:, systems]
-    return out + scenario.truth
+    systems = rng.permutation(scores.shape[1])[: scenario.shape[1]]
+    rows = rng.integers(0, len(scores), size=scenario.shape[0])
+    return np.asarray(scores[rows][:, systems] + scenario.truth)
 
 
-def _draw_flipped(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+@draw_each
+def _draw_flipped(scenario: Scenario, rng: np.random.Generator) -> Floats:
     """Draw random signs for what each random dimension did to systems, and move these to their true means.
 
     A score is a sum of effects; those of system with a dimension held fixed stay as they are, those with a random one
     take the sign of its level. Effects are centred, which shrinks them by √(1 - 1/levels); this is undone.
     """
-    out = np.repeat(scenario.facts["fixed"][None], count, axis=0)
-    for k in range(count):
-        rng = make_generator(seed, first + k)
-        for effect, axes in scenario.facts["flipped"]:
-            size = [n if axis in axes else 1 for axis, n in enumerate(scenario.shape)]
-            out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
+    out = scenario.facts["fixed"]
+    for effect, axes in scenario.facts["flipped"]:
+        size = [n if axis in axes else 1 for axis, n in enumerate(scenario.shape)]
+        out = out + effect * (2.0 * rng.integers(2, size=size) - 1.0)
     return _add_effects(scenario, out)
 
 
@@ -196,14 +191,14 @@ def _undo_centring(levels: int) -> float:
     return float(np.sqrt(levels / (levels - 1)))
 
 
-def _add_effects(scenario: Scenario, batch: Floats) -> Floats:
-    """Add to (B, *dims) scores what the true means differ by."""
+def _add_effects(scenario: Scenario, table: Floats) -> Floats:
+    """Add to scores (*dims) what the true means differ by."""
     effects = scenario.truth - scenario.truth.mean()
     if np.any(effects):
-        shape = [1] * batch.ndim
-        shape[1 + scenario.dims.index("system")] = effects.size
-        batch = batch + effects.reshape(shape)
-    return batch
+        shape = [1] * table.ndim
+        shape[scenario.dims.index("system")] = effects.size
+        table = table + effects.reshape(shape)
+    return table
 
 
 def tilted_scenario(
@@ -246,15 +241,13 @@ def tilted_scenario(
     return Scenario("tilt", dims, shape, Claim("topic"), centre + shift, _draw_tilted, facts)
 
 
-def _draw_tilted(scenario: Scenario, first: int, count: int, seed: int) -> Floats:
+@draw_each
+def _draw_tilted(scenario: Scenario, rng: np.random.Generator) -> Floats:
     """Draw topics with replacement with their chances, scores as they are."""
     edges = np.cumsum(scenario.facts["weights"])
     edges[-1] = 1.0
-    drawn = [
-        np.searchsorted(edges, make_generator(seed, first + k).random(scenario.shape[0]), side="right")
-        for k in range(count)
-    ]
-    return np.stack([scenario.facts["scores"][rows] for rows in drawn])
+    rows = np.searchsorted(edges, rng.random(scenario.shape[0]), side="right")
+    return np.asarray(scenario.facts["scores"][rows])
 
 
 def topic_means(scores: Floats, dims: tuple[str, ...]) -> Floats:

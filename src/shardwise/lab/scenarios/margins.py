@@ -109,6 +109,10 @@ class Margins:
         """(n,) exact means."""
         return np.asarray(self.cell_probabilities(rows, shift) @ self.middle)
 
+    def guide(self, shift: Floats) -> tuple[Floats, Ints]:
+        """Return cumulated probabilities and the guide of `guide_quantiles` of margins moved by their shifts."""
+        return guide_quantiles(self.cell_probabilities(np.arange(self.size), shift))
+
     def solve_shifts(self, target: Floats, mean: Callable[[Ints, Floats], Floats] | None = None) -> Floats:
         """Solve for (R,) shifts at which a mean, increasing in the shift, meets the target (default: the margin)."""
         mean_function = mean or self.means
@@ -285,17 +289,9 @@ def _fit_continuous(y: Floats, kind: Kind) -> Margins:
     smooth = np.column_stack([zeros / n, (inner / n)[:, None] * shares, ones / n])
     base = _with_moments(smooth, (low + high) / 2.0, mean, y.var(axis=0, ddof=1))
     base = (1.0 - TAIL) * base + TAIL * (high > low) / CELLS
-    distributions = Margins(
-        low,
-        high,
-        np.zeros(r, dtype=bool),
-        base,
-        mean,
-        concentration,
-        np.column_stack([y.min(axis=0), y.max(axis=0)]),
-    )
-    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
-    akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
+    reach = np.column_stack([y.min(axis=0), y.max(axis=0)])
+    distributions = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, reach)
+    akaike = _fit_parametric(distributions, counts, slice(1, -1))
     # a beta distribution never gives exactly 0 or 1
     kernel = (akaike <= predicted) | (zeros > 0) | (ones > 0)
     return replace(distributions, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
@@ -344,21 +340,18 @@ def _fit_discrete(y: Floats, values: Floats, trials: int) -> Margins:
     )
     mean, concentration = _match_moments(y, trials)
     base = (1.0 - TAIL) * _with_moments(smooth, values, mean, y.var(axis=0, ddof=1)) + TAIL / k
-    plain = Margins(
-        values,
-        values,
-        np.ones(r, dtype=bool),
-        base,
-        mean,
-        concentration,
-        np.column_stack([y.min(axis=0), y.max(axis=0)]),
-    )
+    reach = np.column_stack([y.min(axis=0), y.max(axis=0)])
+    plain = Margins(values, values, np.ones(r, dtype=bool), base, mean, concentration, reach)
     if trials < 2:
         return replace(plain, concentration=np.full(r, np.nan))
-    distributions = replace(plain, kernel=np.zeros(r, dtype=bool))
-    p = distributions.cell_probabilities(np.arange(r), np.zeros(r))
-    akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
-    return replace(distributions, kernel=akaike <= best)
+    akaike = _fit_parametric(replace(plain, kernel=np.zeros(r, dtype=bool)), counts, slice(None))
+    return replace(plain, kernel=akaike <= best)
+
+
+def _fit_parametric(margins: Margins, counts: Floats, cells: slice) -> Floats:
+    """(R,) log-likelihoods of some cells by parametric distributions, less their two parameters (Akaike)."""
+    p = margins.cell_probabilities(np.arange(margins.size), np.zeros(margins.size))[:, cells]
+    return np.asarray(special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0)
 
 
 def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Floats:

@@ -60,7 +60,31 @@ class AnovaFit(Drawn):
     @property
     def table(self) -> pd.DataFrame:
         """One row a term, the error and the total: ss, df, ms, F, p, omega_sq with its size, partial_eta_sq."""
-        return _build_table(self.squares, self.df)
+        ss, df = self.squares, self.df
+        # error and total come last
+        squares, dfs = (np.array([*figures.values()], np.float64)[:-2] for figures in (ss, df))
+        n = df["total"] + 1
+        ms = squares / dfs
+        ms_error = ss[ERROR] / df[ERROR]  # F19 eq. 1
+        with np.errstate(divide="ignore", invalid="ignore"):  # no error at all: F is infinite, or 0/0
+            f = ms / np.float64(ms_error)
+            p = np.where(np.isinf(f), 0.0, special.fdtrc(dfs, df[ERROR], np.where(np.isinf(f), 1.0, f)))
+            omega = np.maximum(1.0 - n / (dfs * (f - 1.0) + n), 0.0)  # F19 eq. 6
+            eta = squares / (squares + ss[ERROR])
+        blank = [np.nan, np.nan]
+        return pd.DataFrame(
+            {
+                "ss": [*ss.values()],
+                "df": [*df.values()],
+                "ms": [*ms, ms_error, np.nan],
+                "F": [*f, *blank],
+                "p": [*p, *blank],
+                "omega_sq": [*omega, *blank],
+                "size": [*(_name_size(value) for value in omega), "", ""],
+                "partial_eta_sq": [*eta, *blank],
+            },
+            index=pd.Index([*ss], name="term"),
+        )
 
     @property
     def effects(self) -> dict[str, xr.DataArray]:
@@ -160,7 +184,14 @@ class AnovaFit(Drawn):
             raise InputError(
                 f"two {pluralize_noun(of)} are named {twice!r}", remedy="give them different names"
             )
-        counts, sds = own_spread(self.scores, of)
+        # how many scores each level has, and their sample standard deviation (F19 eq. 4)
+        axes = tuple(axis for axis, d in enumerate(self.scores.dims) if d != of)
+        y, present = self.scores.values, ~np.isnan(self.scores.values)
+        number = present.sum(axis=axes, keepdims=True)
+        centred = y - np.where(present, y, 0.0).sum(axis=axes, keepdims=True) / number
+        counts = np.asarray(number.reshape(-1), np.float64)
+        squares = np.asarray((np.where(present, centred, 0.0) ** 2).sum(axis=axes), np.float64)
+        sds = np.sqrt(np.divide(squares, counts - 1.0, out=np.full(counts.shape, np.nan), where=counts > 1))
         if self.parts is not None:
             estimates = estimates_of(self.parts, self.model, claim, of)
         else:
@@ -179,31 +210,10 @@ class AnovaFit(Drawn):
 
     def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Means:
         """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
-        effects, unit, shares = self._effects_of(of, signs)
-        squares = {name: self.squares[name] / df for name, df in self.df.items()}
-        dfs = {name: float(df) for name, df in self.df.items()}
-        variance, freedom, words = combine_squares(signs, unit, shares, squares, dfs)
-        uniform = unit.ndim == 0
-        if not uniform:
-            np.fill_diagonal(variance, 0.0)
-        others = np.broadcast_to(freedom, (levels, levels))[~np.eye(levels, dtype=bool)]
-        return Means(
-            labels=(),
-            values=self.grand_mean + effects,
-            variance=float(variance) / 2.0 if uniform else variance,
-            df=float(others.mean()) if uniform or np.ptp(others) < 1e-9 else freedom,
-            model=self.model.title,
-            error=f"{words} (unbalanced data)",
-            scale=sqrt(squares[ERROR]),
-        )
-
-    def _effects_of(
-        self, target: str, signs: dict[str, int]
-    ) -> tuple[Floats, Floats, dict[str, float] | None]:
-        """Effects, variance of a difference per unit of error variance, and shares of the mean squares."""
+        # effects, variance of a difference per unit of error variance, and shares of the mean squares
         assert self.incomplete is not None
-        effects, unit = self.incomplete.adjusted_effects(target)
-        if target in self.incomplete.even:
+        effects, unit = self.incomplete.adjusted_effects(of)
+        if of in self.incomplete.even:
             unit = np.array(unit[0, 1])
         else:
             np.fill_diagonal(unit, unit.sum() / (unit.size - len(unit)))
@@ -222,9 +232,23 @@ class AnovaFit(Drawn):
                         ", or do not generalise",
                     ),
                 )
-            levels = prod(self.scores.sizes[d] for d in term if d != target)
-            shares[name] = 2.0 / levels / weight
-        return effects, unit, shares
+            shares[name] = 2.0 / prod(self.scores.sizes[d] for d in term if d != of) / weight
+        squares = {name: self.squares[name] / df for name, df in self.df.items()}
+        dfs = {name: float(df) for name, df in self.df.items()}
+        variance, freedom, words = combine_squares(signs, unit, shares, squares, dfs)
+        uniform = unit.ndim == 0
+        if not uniform:
+            np.fill_diagonal(variance, 0.0)
+        others = np.broadcast_to(freedom, (levels, levels))[~np.eye(levels, dtype=bool)]
+        return Means(
+            labels=(),
+            values=self.grand_mean + effects,
+            variance=float(variance) / 2.0 if uniform else variance,
+            df=float(others.mean()) if uniform or np.ptp(others) < 1e-9 else freedom,
+            model=self.model.title,
+            error=f"{words} (unbalanced data)",
+            scale=sqrt(squares[ERROR]),
+        )
 
     def summary(self) -> str:
         """Return the table and what was done, as text.
@@ -378,33 +402,6 @@ def _list_squares(
     return squares | {ERROR: ss_error, "total": ss_total}, dfs | {ERROR: df_error, "total": n - 1}
 
 
-def _build_table(ss: dict[str, float], df: dict[str, int]) -> pd.DataFrame:
-    # error and total come last
-    squares, dfs = (np.array([*figures.values()], np.float64)[:-2] for figures in (ss, df))
-    n = df["total"] + 1
-    ms = squares / dfs
-    ms_error = ss[ERROR] / df[ERROR]  # F19 eq. 1
-    with np.errstate(divide="ignore", invalid="ignore"):  # no error at all: F is infinite, or 0/0
-        f = ms / np.float64(ms_error)
-        p = np.where(np.isinf(f), 0.0, special.fdtrc(dfs, df[ERROR], np.where(np.isinf(f), 1.0, f)))
-        omega = np.maximum(1.0 - n / (dfs * (f - 1.0) + n), 0.0)  # F19 eq. 6
-        eta = squares / (squares + ss[ERROR])
-    blank = [np.nan, np.nan]
-    return pd.DataFrame(
-        {
-            "ss": [*ss.values()],
-            "df": [*df.values()],
-            "ms": [*ms, ms_error, np.nan],
-            "F": [*f, *blank],
-            "p": [*p, *blank],
-            "omega_sq": [*omega, *blank],
-            "size": [*(_name_size(value) for value in omega), "", ""],
-            "partial_eta_sq": [*eta, *blank],
-        },
-        index=pd.Index([*ss], name="term"),
-    )
-
-
 def _name_size(omega_sq: float) -> str:
     if np.isnan(omega_sq):
         return ""
@@ -436,19 +433,6 @@ def _write_notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
             "the level of the means is that of the defined scores, as some cells of the model are empty"
         )
     return tuple(notes)
-
-
-def own_spread(scores: Scores, of: str) -> tuple[Floats, Floats]:
-    """Return how many scores each level has, and their sample standard deviation (F19 eq. 4)."""
-    axes = tuple(axis for axis, d in enumerate(scores.dims) if d != of)
-    present = ~np.isnan(scores.values)
-    counts = present.sum(axis=axes)
-    kept = np.where(present, scores.values, 0.0)
-    means = kept.sum(axis=axes, keepdims=True) / present.sum(axis=axes, keepdims=True)
-    squares = (np.where(present, scores.values - means, 0.0) ** 2).sum(axis=axes)
-    count, square = np.asarray(counts, np.float64), np.asarray(squares, np.float64)
-    sds = np.sqrt(np.divide(square, count - 1.0, out=np.full(count.shape, np.nan), where=count > 1))
-    return count, sds
 
 
 def check_design(scores: Scores, model: Model) -> None:

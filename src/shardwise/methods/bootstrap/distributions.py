@@ -109,16 +109,12 @@ class Draws:
     weights: Floats
     counts: Floats
 
-    def subtract_mean(self, systems: int) -> Draws:
-        """Return the effect of this mean: itself less the mean of as many such means as there are systems."""
-        own_weight, others = 1.0 - 1.0 / systems, -1.0 / systems
+    def contrast(self, null: str, systems: int) -> Draws:
+        """Return the difference of two such means, or a system's effect: itself less the mean of all."""
+        own_weight, others = (1.0, -1.0) if null == "difference" else (1.0 - 1.0 / systems, -1.0 / systems)
         weights = np.concatenate([own_weight * self.weights, others * self.weights])
-        return Draws(self.pool, weights, np.concatenate([self.counts, (systems - 1.0) * self.counts]))
-
-    def difference_of_two(self) -> Draws:
-        """Return the difference of two such means."""
-        weights = np.concatenate([self.weights, -self.weights])
-        return Draws(self.pool, weights, np.concatenate([self.counts, self.counts]))
+        times = 1.0 if null == "difference" else systems - 1.0
+        return Draws(self.pool, weights, np.concatenate([self.counts, times * self.counts]))
 
     @property
     def variance(self) -> float:
@@ -599,10 +595,15 @@ def smooth_draws(draws: Floats, n: int) -> Smoothed:
     return Smoothed(low, step, pdf / step, np.minimum(cdf, 1.0), h)
 
 
-def resample_means(
-    draws: Draws, systems: int, n_resamples: int, seed: int, jobs: int | None, progress: Progress | None
+def resample_errors(
+    draws: Draws,
+    systems: int,
+    n_resamples: int,
+    seed: int,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Floats:
-    """Return (n_resamples, systems) means of residuals drawn anew; memory never holds more than that and the pool."""
+    """Return (n_resamples, systems) errors of the systems' effects: means of residuals drawn anew, less their mean."""
     if n_resamples < 1 or seed < 0:
         raise InputError((Option("n_resamples"), " must be at least 1 and ", Option("seed"), " at least 0"))
     if draws.pool.values.size >= 1 << 31:
@@ -620,7 +621,7 @@ def resample_means(
     )
     out = np.empty((n_resamples, systems))
     for (first, stop), part in zip(ranges, parts, strict=True):
-        out[first:stop] = part
+        out[first:stop] = part - part.mean(axis=1, keepdims=True)
     return out
 
 

@@ -37,7 +37,7 @@ from shardwise.methods.bootstrap.distributions import (
     Sample,
     Spread,
     ideal_distribution,
-    resample_means,
+    resample_errors,
     smooth_distribution,
     smooth_draws,
 )
@@ -318,9 +318,7 @@ class BootstrapFit(Shown):
         validate_choice(density, "density", ("exact", "kde"))
         systems = len(self.means.labels)
         if self.replicates is None:
-            draws = (
-                self.draws.difference_of_two() if null == "difference" else self.draws.subtract_mean(systems)
-            )
+            draws = self.draws.contrast(null, systems)
             return (
                 smooth_distribution(draws, PAPER_RESAMPLES) if density == "kde" else ideal_distribution(draws)
             )
@@ -392,23 +390,8 @@ def bootstrap_anova(
         )
     if n_resamples is not None:
         with lend_executor(executor):
-            errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
-        replicates = errors
+            replicates = resample_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
-
-
-def drawn_errors(
-    draws: Draws,
-    systems: int,
-    n_resamples: int,
-    seed: int,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Floats:
-    """(n_resamples, systems) resampled errors of the systems' effects."""
-    means = resample_means(draws, systems, n_resamples, seed, jobs, progress)
-    means -= means.mean(axis=1, keepdims=True)
-    return means
 
 
 def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | None = None) -> Spread:
@@ -574,42 +557,31 @@ def bootstrap_means(model: Model, reading: str, drawn: bool, tables: Tables, cla
         ]
 
     draws = tables.once(("draws", model.short), compute_draws)
-    spreads = tuple(_error_spreads(model, drawn, tables, draws, null, density))
-    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
-    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
-    distribution = PairDistribution(spreads, tails, scale, f"{kind}, {WORDS[reading]}", variance)
-    return distribution.describe_means(estimates_of(parts, model, claim))
-
-
-def _error_spreads(
-    model: Model, drawn: bool, tables: Tables, draws: list[Draws], null: Null, density: Density
-) -> list[Spread]:
-    """The distribution of an error in each table: of a difference, or of one system's effect."""
+    # the distribution of an error in each table: of a difference, or of one system's effect
     if drawn:
         errors = tables.once(
             ("errors", model.short),
             lambda: [
-                drawn_errors(item, tables.systems, tables.n_resamples, seed)
+                resample_errors(item, tables.systems, tables.n_resamples, seed)
                 for item, seed in zip(draws, tables.seeds, strict=True)
             ],
         )
-        return [drawn_spread(item, null, density) for item in errors]
-    contrasts = [
-        item.difference_of_two() if null == "difference" else item.subtract_mean(tables.systems)
-        for item in draws
-    ]
-    plain = tables.once(
-        ("distributions", model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
-    )
-    if density == "exact":
-        return plain
-    return tables.once(
-        ("smoothed distributions", model.short, null),
-        lambda: [
-            smooth_distribution(item, PAPER_RESAMPLES, distribution)
-            for item, distribution in zip(contrasts, plain, strict=True)
-        ],
-    )
+        spreads = [drawn_spread(item, null, density) for item in errors]
+    else:
+        contrasts = [item.contrast(null, tables.systems) for item in draws]
+        spreads = tables.once(
+            ("distributions", model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
+        )
+    if density != "exact" and not drawn:
+        plain = zip(contrasts, spreads, strict=True)
+        spreads = tables.once(
+            ("smoothed distributions", model.short, null),
+            lambda: [smooth_distribution(item, PAPER_RESAMPLES, known) for item, known in plain],
+        )
+    kind = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})" if drawn else "ideal bootstrap"
+    variance = np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws])
+    distribution = PairDistribution(tuple(spreads), tails, scale, f"{kind}, {WORDS[reading]}", variance)
+    return distribution.describe_means(estimates_of(parts, model, claim))
 
 
 MODELS = (MD1, MD2, MD3, MD6)

@@ -25,8 +25,8 @@ from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import DIMENSIONS, BalancedFit, Design
-from shardwise.methods.mixed.reml import Convergence
-from shardwise.methods.mixed.restricted import (
+from shardwise.methods.mixed.reml import (
+    Convergence,
     RestrictedFigures,
     describe_figures,
     fit_restricted,
@@ -358,18 +358,6 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
     return row[:1]
 
 
-def list_observations(y: Floats, counts: Sequence[int], fixed: Bools, design: Design) -> Observations:
-    """List the (L, M, N) scores that are there, of systems with so many instances, some of them deterministic."""
-    system, instance, topic = np.nonzero(np.isfinite(y))
-    values = y[system, instance, topic]
-    if design == "nested":
-        starts = np.concatenate(([0], np.cumsum(np.where(fixed, 0, counts))))
-        instance = np.where(fixed[system], -1, starts[system] + instance)
-    present = np.isfinite(y).any(axis=1)  # (L, N)
-    code = np.cumsum(present).reshape(present.shape) - 1
-    return Observations(values, system, topic, code[system, topic], instance)
-
-
 def mixed(
     scores: Any,
     design: Design | None = None,
@@ -436,14 +424,37 @@ def mixed(
                 " for deterministic systems",
             ),
         )
-    data = list_observations(y, counts, fixed, design)
+    # a row a score that is there
+    system, instance, topic = np.nonzero(np.isfinite(y))
+    values = y[system, instance, topic]
+    if design == "nested":
+        starts = np.concatenate(([0], np.cumsum(np.where(fixed, 0, counts))))
+        instance = np.where(fixed[system], -1, starts[system] + instance)
+    present = np.isfinite(y).any(axis=1)  # (L, N)
+    code = np.cumsum(present).reshape(present.shape) - 1
+    data = Observations(values, system, topic, code[system, topic], instance)
     complete = np.isfinite(y).all() and not (design == "nested" and fixed.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
-    parts, closed = (
-        _closed_form(y, design)
-        if complete
-        else (fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), l), None)
-    )
+    if complete:
+        centre = y.mean()
+        lines = balanced.split_lines(y - centre, design)
+        refuse_without_error(float(lines.ms[balanced.E]), float(lines.ms.max()))
+        closed = balanced.restricted_maximum(lines)
+        square = np.ones((l, l))
+        var = float(closed.difference_variance) * (square - np.eye(l))
+        parts = RestrictedFigures(
+            values=lines.means + centre,
+            variances=closed.components,
+            log_likelihood=float(closed.log_likelihood),
+            difference_variance=var,
+            small_sample_variance=var,
+            satterthwaite=float(closed.satterthwaite()) * square,
+            kenward_roger=float(closed.kenward_roger()) * square,
+            convergence=Convergence("closed form"),
+        )
+    else:
+        closed = None
+        parts = fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), l)
     components = VarianceComponents(
         dict(zip(names, map(float, parts.variances), strict=True)),
         mean=float(parts.values.mean()),
@@ -481,26 +492,6 @@ def _write_claim(
     counts = sorted(set(np.array(instances)[~fixed].tolist()))
     some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"{new}, any {instance} ({some} seen of each {system})"
-
-
-def _closed_form(y: Floats, design: Design) -> tuple[RestrictedFigures, BalancedFit]:
-    centre = y.mean()
-    lines = balanced.split_lines(y - centre, design)
-    refuse_without_error(float(lines.ms[balanced.E]), float(lines.ms.max()))
-    fit = balanced.restricted_maximum(lines)
-    square = np.ones((y.shape[0], y.shape[0]))
-    var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    parts = RestrictedFigures(
-        values=lines.means + centre,
-        variances=fit.components,
-        log_likelihood=float(fit.log_likelihood),
-        difference_variance=var,
-        small_sample_variance=var,
-        satterthwaite=float(fit.satterthwaite()) * square,
-        kenward_roger=float(fit.kenward_roger()) * square,
-        convergence=Convergence("closed form"),
-    )
-    return parts, fit
 
 
 def _write_notes(

@@ -1,7 +1,7 @@
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
-from shardwise.methods.moderated.joint import Centred, Limit, TableByPairs, Targets
+from shardwise.methods.moderated.method import Centred, Limit, TableByPairs, Targets
 from shardwise.methods.moderated.statistics import Noise
 
 BLOCK_SIZE: int

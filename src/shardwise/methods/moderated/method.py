@@ -1,95 +1,379 @@
-"""The moderated test: each pair's variance shrunk towards the pooled one, and the joint distribution of all pairs."""
+"""The moderated test: each pair's variance shrunk towards the pooled one, and the joint distribution of all pairs.
+
+Joint distribution of the largest t² over resampled tables without differences: step-down p-values and maxima.
+
+The joint distribution of all moderated t where there are so many topics that their resampling has reached its limit.
+
+Means of topics drawn with replacement tend to normal ones with the covariances of the systems over topics, and the
+variances in the denominators of t to those of the table. Both follow from the cross-products of the systems alone.
+
+The joint distribution of all moderated t of a table: topics drawn with replacement.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shardwise.core.arguments import CHUNKS, borrow_executor, count_workers, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.method import TOPICS, Clause, Method
-from shardwise.methods.moderated.joint import (
-    ResampledDistribution,
-    normal_limit,
-    resample_single,
-    resample_topics,
+from shardwise.methods.method import TOPICS, Clause, read_methods
+from shardwise.methods.moderated.draws import (
+    BLOCK_SIZE,
+    count_draws,
+    count_incomplete,
+    count_normal,
+    largest_gaps,
 )
 from shardwise.methods.moderated.statistics import (
     FEWEST_COMMON,
+    NO_NOISE,
     Noise,
     Statistics,
     batch_noise,
     cell_statistics,
+    doubly_centred,
+    find_common,
     has_gaps,
+    moderate_variances,
     moderated_statistics,
     of_cells,
     of_instances,
     of_shards,
     of_shards_with_gaps,
     over_splits,
+    pool_pairs,
     run_stratified,
 )
-from shardwise.methods.moments.gram import compute_gram
+from shardwise.methods.moments.gram import Gram, compute_gram, interaction_square, pair_variances
 from shardwise.methods.paired.method import describe_resamples, estimate_means
 from shardwise.methods.pairs import JOINT, JointDraws, Means, Pairs, ResampledUnits, student_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
-    UNIFIED,
     add_effect_sizes,
     require_runs,
     unified_posterior,
 )
-from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Tables
+from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats import student
+from shardwise.stats.intervals import ROUNDING
+from shardwise.stats.moderation import own_share, shrink_variances
+from shardwise.stats.resampling import topic_counts
+from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_targets
+from shardwise.stats.student import NOISE
+
+
+class Targets(NamedTuple):
+    """Observed statistics that resampled ones are compared with, pairs by falling |t|."""
+
+    ia: Ints  # (P,)
+    ib: Ints
+    pairs: Floats  # (P,) t²
+
+
+# adds to the last but one argument, (P,), the draws in which the largest t² of a pair and all later ones is as large
+Count = Callable[[Targets, np.uint64, int, int, Ints, Floats], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResampledDistribution:
+    """Joint distribution of the pairs of one table."""
+
+    p_adjusted: Floats  # (P,) step-down
+    maxima: Floats  # (B,) largest t² of all pairs in every draw, ascending
+
+    def critical(self, alpha: float) -> float:
+        """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws."""
+        return math.sqrt(find_critical(self.maxima, alpha) / (1.0 - TIE))
+
+
+def distribution_of(
+    counting: Callable[[Ints, Ints], Count],
+    ia: Ints,
+    ib: Ints,
+    t: Floats,
+    key: np.uint64,
+    n_resamples: int,
+    jobs: int | None,
+) -> ResampledDistribution:
+    """Draw from a scenario without differences, and hold its pairs against their observed t (P,).
+
+    An executor that was lent draws, or else threads; with one job neither, as the work is shared out already.
+
+    ``counting`` says how draws are counted for pairs in the order given to it, by falling |t|. Pairs whose t is NaN are
+    left out.
+    """
+    order, least = order_targets(t**2)
+    targets = Targets(ia[order], ib[order], least)
+    count = counting(targets.ia, targets.ib)
+    executor = None if jobs == 1 else borrow_executor()
+    blocks = -(-n_resamples // BLOCK_SIZE)
+    step = max(1, -(-blocks // (4 * count_workers(jobs) if executor is None else CHUNKS)))
+    ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
+    work = partial(_count_blocks, count, targets, key, n_resamples)
+    counts, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
+    p_adjusted = adjust_counts(np.sum(counts, axis=0), order, n_resamples, t.size)
+    return ResampledDistribution(p_adjusted, np.sort(np.concatenate(peaks)))
+
+
+def _count_blocks(
+    count: Count, targets: Targets, key: np.uint64, n_resamples: int, blocks: tuple[int, int]
+) -> tuple[Ints, Floats]:
+    """Count some blocks of draws, and return the largest t² of each of these."""
+    maxima = np.empty(n_resamples)  # of which only the pages of these blocks are ever touched
+    falling = np.zeros(targets.ia.size, dtype=np.int64)
+    count(targets, key, blocks[0], blocks[1], falling, maxima)
+    return falling, maxima[blocks[0] * BLOCK_SIZE : blocks[1] * BLOCK_SIZE].copy()
+
+
+class Limit(NamedTuple):
+    """A scenario without differences whose means are normal, as compiled code takes it."""
+
+    root: Floats  # (R, R) a square root of the covariances of the means
+    precision: Floats  # (R, R) 1 / the variance of each difference that t is measured by; 0 without any
+
+
+def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float | None = None) -> Statistics:
+    """Moderated statistics of pairs out of cross-products: those of the table itself, but for rounding.
+
+    >>> from shardwise.methods.moments.gram import compute_gram
+    >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
+    >>> gram_statistics(compute_gram(y.T), np.array([0, 0, 1]), np.array([1, 2, 2])).t.round(3)
+    array([-2.496, -1.183,  1.124])
+    """
+    systems, df = len(gram.mean), gram.n - 1.0
+    every = np.full(ia.size, df)
+    return moderate_variances(
+        gram.mean[ia] - gram.mean[ib],
+        np.full(ia.size, float(gram.n)),
+        every,
+        pair_variances(gram, ia, ib),
+        np.asarray(2.0 * interaction_square(gram) / (df * (systems - 1.0))),
+        every * (systems - 2.0),
+        d0,
+    )
+
+
+def normal_limit(
+    gram: Gram,
+    ia: Ints,
+    ib: Ints,
+    statistics: Statistics,
+    key: np.uint64,
+    n_resamples: int,
+    jobs: int | None = None,
+) -> ResampledDistribution:
+    """What `resampled` says of the pairs of a table with very many topics; draw i depends on (key, i) only.
+
+    >>> from shardwise.methods.moments.gram import compute_gram
+    >>> from shardwise.stats.resampling import key_of
+    >>> y = np.random.default_rng(1).normal(size=(3000, 3)) + [0.0, 0.0, 2.0]
+    >>> ia, ib = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> moments = compute_gram(y.T)
+    >>> normal_limit(moments, ia, ib, gram_statistics(moments, ia, ib), key_of(1), 999).p_adjusted
+    array([0.288, 0.001, 0.001])
+    """
+    systems = len(gram.mean)
+    values, vectors = np.linalg.eigh(gram.products / (gram.n * (gram.n - 1.0)))
+    precision = np.zeros((systems, systems))
+    precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
+    precision[ib, ia] = precision[ia, ib]
+    root = (
+        vectors * np.sqrt(np.maximum(values, 0.0))
+    ) @ vectors.T  # the one that is symmetric: there is no other
+    scenario = Limit(np.ascontiguousarray(root), precision)
+    count = partial(count_normal, scenario)
+    return distribution_of(lambda ia, ib: count, ia, ib, statistics.t, key, n_resamples, jobs)
+
+
+class Centred(NamedTuple):
+    """A scenario without differences, as compiled code takes it; scores are below 1 in size."""
+
+    z: Floats  # (R, T) scores without system means, and without topic means or those of the common system
+    floor: float  # differences up to this are rounding
+    share: float  # weight of a pair's own variance in its moderated one
+    noise: Noise  # of no systems where there is none
+    pooling: (
+        float  # times the sum of the variances of all systems is the mean variance of the pairs asked for
+    )
+
+
+class TableByPairs(NamedTuple):
+    """A table with holes, or of scores of very different size, as compiled code takes it."""
+
+    y: Floats  # (R, T), NaN where a score is missing
+    floors: Floats  # (R,) differences of two systems up to the larger of theirs are rounding
+    pooled: tuple[Ints, Ints]  # the pairs over which the common variance is a mean
+    d0: float
+
+
+UNEVEN = 1e6
+"""Largest score of a system, in that of another, from which on the mean of a topic takes digits of the smaller."""
+
+
+def resample_topics(
+    y: Floats,
+    ia: Ints,
+    ib: Ints,
+    statistics: Statistics,
+    key: np.uint64,
+    n_resamples: int,
+    *,
+    noise: Noise | None = None,
+    jobs: int | None = None,
+) -> ResampledDistribution:
+    """Resample the topics of a (T, R) table: adjusted p-values, and maxima for intervals.
+
+    p_adjusted is Romano & Wolf's (2005) step-down: pairs by falling |t|, (1 + #{max over it and later pairs of
+    |t*| ≥ |t|}) / (B + 1), made monotone. Only the pairs given enter maxima.
+
+    Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
+    those that both have, topics being drawn with their gaps; pairs that are not tested have NaN.
+
+    ``statistics`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
+
+    >>> from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
+    >>> from shardwise.stats.resampling import key_of
+    >>> y = np.random.default_rng(1).normal(size=(30, 3)) + [0.0, 0.0, 2.0]
+    >>> ia, ib = pairs_of(3)
+    >>> distribution = resample_topics(y, ia, ib, moderated_statistics(y), key_of(1), 999)
+    >>> distribution.p_adjusted
+    array([0.892, 0.001, 0.001])
+    """
+    y = y[~np.isnan(y).all(axis=1)]
+    sizes, gaps = np.nanmax(np.abs(y), axis=0, initial=0.0), bool(np.isnan(y).any())
+    drawn = (ia, ib, statistics.t, key, n_resamples, jobs)
+    if gaps and noise is not None:
+        raise InputError(
+            "scores are missing: effects of shards or instances need full tables",
+            remedy="leave out the topics that some system lacks",
+        )
+    uneven = sizes.max() > UNEVEN * sizes.min(where=sizes > 0.0, initial=np.inf)
+    if gaps or (uneven and noise is None):
+        table = TableByPairs(np.ascontiguousarray(y.T), NOISE * sizes, pool_pairs(y, ia, ib), statistics.d0)
+        return distribution_of(lambda ia, ib: partial(count_incomplete, table), *drawn)
+    z, pooling = centre_pairs(y, ia, ib)
+    unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
+    scenario = Centred(
+        np.ascontiguousarray(unit * z.T),
+        unit * NOISE * float(sizes.max()),
+        float(own_share(len(y) - 1.0, prior_df=statistics.d0)),
+        NO_NOISE if noise is None else noise.scaled(unit),
+        pooling,
+    )
+    return distribution_of(
+        lambda ia, ib: partial(count_draws, scenario, largest_gaps(scenario, ia, ib)), *drawn
+    )
+
+
+def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:
+    """Centre a table so that the variances of its systems tell the mean variance of the pairs asked for.
+
+    All pairs: without topic means the mean over pairs is 2/(R - 1) times the sum over systems. All pairs with one
+    common system: less that system, it is 1/(R - 1) times.
+
+    >>> z, pooling = centre_pairs(np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 5.0]]), np.array([0, 2]), np.array([1, 1]))
+    >>> float((z**2).sum(axis=0).sum() * pooling)  # of differences 1, 2 and 3, 5
+    1.25
+    """
+    common = find_common(ia, ib)
+    if common is None:
+        return doubly_centred(y), 2.0 / (y.shape[1] - 1.0)
+    z = y - y[:, [common]]
+    z = z - z.mean(axis=0)
+    floor = NOISE * float(np.abs(y).max(initial=0.0))
+    return np.where(np.abs(z) <= floor, 0.0, z), 1.0 / len(ia)
+
+
+MOST_SINGLE = 5e6
+"""Statistics of single pairs that are resampled at most."""
+SINGLE_BLOCK = 4_000_000
+"""Numbers held at a time."""
+
+
+def resample_single(
+    y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
+) -> Floats | None:
+    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`."""
+    if np.isnan(y).any() or float(t.size) * n_resamples > MOST_SINGLE:
+        return None
+    target, hits = t**2 * (1.0 - TIE), np.zeros(t.size)
+    for squared in draw_squares(y, ia, ib, key, n_resamples, d0):
+        hits += (squared >= target).sum(axis=0)
+    return np.asarray((1.0 + hits) / (n_resamples + 1.0))
+
+
+def draw_squares(
+    y: Floats, ia: Ints, ib: Ints, key: np.uint64, n_resamples: int, d0: float | None = None
+) -> Iterator[Floats]:
+    """Yield blocks (B, P) of the t² of all pairs in the resamples of `resample_topics`; no score is missing."""
+    z, pooling = centre_pairs(y, ia, ib)
+    topics = len(z)
+    share = float(own_share(topics - 1.0, prior_df=d0))
+    squares = z**2
+    floors = NOISE * np.abs(y).max(axis=0)
+    size = max(1, SINGLE_BLOCK // max(topics, BLOCK_SIZE))
+    for first in range(0, n_resamples, BLOCK_SIZE):
+        counts = topic_counts(topics, key, first, min(BLOCK_SIZE, n_resamples - first)).astype(np.float64)
+        means = counts @ z / topics
+        sums = counts @ squares
+        squared_sums = sums - topics * means**2
+        common = (
+            np.where(squared_sums > ROUNDING * sums, squared_sums, 0.0).sum(axis=1) * pooling / (topics - 1.0)
+        )
+        drawn = np.empty((len(counts), ia.size))
+        for start in range(0, ia.size, size):
+            a, b = ia[start : start + size], ib[start : start + size]
+            # not those of z, which may have lost their digits to the mean of a topic
+            differences = y[:, a] - y[:, b]
+            differences = differences - differences.mean(axis=0)
+            differences[np.abs(differences) <= np.maximum(floors[a], floors[b])] = 0.0
+            gap = counts @ differences / topics
+            total = counts @ differences**2
+            pair = total - topics * gap**2
+            pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
+            variance = shrink_variances(pair, common[:, None], share) / topics
+            with np.errstate(divide="ignore", invalid="ignore"):
+                drawn[:, start : start + size] = np.where(
+                    variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0)
+                )
+        yield drawn
+
+
+def resample_together(
+    tables: Sequence[tuple[Floats, Ints, Ints, Floats]], key: np.uint64, n_resamples: int
+) -> ResampledDistribution:
+    """The joint distribution of the pairs of several tables of the same topics, each (T, R) with ia, ib and its t (P,).
+
+    A topic that is drawn is drawn for all of them. p-values step down over the pairs of all tables.
+    """
+    t = np.concatenate([table[3] for table in tables])
+    order, targets = order_targets(t**2)
+    falling, maxima = np.zeros(order.size), []
+    draws = [draw_squares(y, ia, ib, key, n_resamples) for y, ia, ib, _ in tables]
+    for blocks in zip(*draws, strict=True):
+        squared = np.concatenate(blocks, axis=1)[:, order]
+        # the largest of each pair and all less extreme ones
+        largest = np.maximum.accumulate(squared[:, ::-1], axis=1)[:, ::-1]
+        falling += (largest >= targets).sum(axis=0)
+        maxima.append(largest[:, 0])
+    return ResampledDistribution(
+        adjust_counts(falling, order, n_resamples, t.size), np.sort(np.concatenate(maxima))
+    )
+
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 CELLS = Claim()
-MANY_SYSTEMS = 150
 MANY_TOPICS = 5_000
 """Topics from which on the joint distribution is its normal limit."""
-
-
-def _distribution_of_topics(
-    y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
-) -> ResampledDistribution:
-    """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
-    if len(y) < MANY_TOPICS or np.isnan(y).any():
-        return resample_topics(y, *drawn, jobs=jobs)
-    ia, ib, statistics, key, n_resamples = drawn
-    return normal_limit(compute_gram(np.ascontiguousarray(y.T)), ia, ib, statistics, key, n_resamples, jobs)
-
-
-def _with_noise(
-    y: Floats,
-    noise: Noise,
-    drawn: tuple[Ints, Ints, Statistics, np.uint64, int],
-    jobs: int | None,
-    sign: int = 1,
-) -> ResampledDistribution:
-    """The distribution with chance effects on the systems, which are drawn in the order of their means, not of the
-    table.
-
-    Where a system lacks topics, the distribution is that of the topics that all have, for the statistics of all topics.
-    """
-    ia, ib, statistics, key, n_resamples = drawn
-    common = np.isfinite(y).all(axis=1)
-    if common.sum() < max(2.0, COMMON * len(y)):
-        raise InputError(
-            f"only {int(common.sum())} of {len(y)} topics have scores of all systems, too few for a joint test",
-            remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
-        )
-    y = y[common]
-    order = np.argsort(-sign * y.mean(axis=0), kind="stable")
-    position = np.argsort(order)
-    moved = noise.select_part(order)
-    return resample_topics(
-        y[:, order], position[ia], position[ib], statistics.drawn, key, n_resamples, noise=moved, jobs=jobs
-    )
 
 
 def _of_table(statistics: Statistics, i: int) -> Statistics:
@@ -114,13 +398,27 @@ def _draw_jointly(
         distributions = []
         for i, key in enumerate(tables.keys):
             of_table = _of_table(statistics, i)
-            if noise is None:
-                # few or unequal clusters: t counts for less than resamples would have it
-                drawn = (ia, ib, of_table.drawn, key, tables.n_resamples)
-                distributions.append(_distribution_of_topics(tables_y[i], drawn, jobs))
+            # few or unequal clusters: t counts for less than resamples would have it
+            table, drawn = tables_y[i], (ia, ib, of_table.drawn, key, tables.n_resamples)
+            if noise is not None:
+                # effects of systems are drawn in the order of their means, not of the table
+                common = np.isfinite(table).all(axis=1)
+                if common.sum() < max(2.0, COMMON * len(table)):
+                    raise InputError(
+                        f"only {int(common.sum())} of {len(table)} topics have scores of all systems, too few for a"
+                        " joint test",
+                        remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
+                    )
+                table = table[common]
+                order = np.argsort(-tables.sign * table.mean(axis=0), kind="stable")
+                position, moved = np.argsort(order), noise.select_part(i).select_part(order)
+                drawn = (position[ia], position[ib], of_table.drawn, key, tables.n_resamples)
+                distributions.append(resample_topics(table[:, order], *drawn, noise=moved, jobs=jobs))
+            elif len(table) < MANY_TOPICS or np.isnan(table).any():
+                distributions.append(resample_topics(table, *drawn, jobs=jobs))
             else:
-                drawn = (ia, ib, of_table, key, tables.n_resamples)
-                distributions.append(_with_noise(tables_y[i], noise.select_part(i), drawn, jobs, tables.sign))
+                gram = compute_gram(np.ascontiguousarray(table.T))
+                distributions.append(normal_limit(gram, *drawn, jobs))
         return tuple(distributions)
 
     def adjust() -> Floats:
@@ -202,21 +500,16 @@ def moderated_means(tables: Tables, claim: Claim) -> Means:
     if claim == CELLS and not tables.complete:
         # means are adjusted for the topics and shards of what is not there
         estimates = replace(estimates, values=of_cells(tables.y).means)
-    if claim != BOTH:
-        return replace(estimates, notes=(*estimates.notes, *_undefined_note(tables)))
-    return add_effect_sizes(estimates, tables)
-
-
-def _undefined_note(tables: Tables) -> tuple[str, ...]:
-    """How many cells of topics and shards no system has."""
+    if claim == BOTH:
+        return add_effect_sizes(estimates, tables)
     if "shard" not in tables.dims or tables.complete:
-        return ()
+        return estimates
+    # cells of topics and shards that no system has
     gone = np.isnan(tables.y).all(axis=1 + tables.dims.index("system"))
     few = int(gone.sum())
     verb = "is" if few == 1 else "are"
-    return (
-        (f"{few:,} of {gone.size:,} cells of topics and shards {verb} undefined and left out",) if few else ()
-    )
+    note = f"{few:,} of {gone.size:,} cells of topics and shards {verb} undefined and left out"
+    return replace(estimates, notes=(*estimates.notes, note)) if few else estimates
 
 
 def stratified_pairs(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
@@ -260,85 +553,20 @@ def share_posterior(tables: Tables, labels: tuple[str, ...], claim: Claim) -> An
     return unified_posterior(tables, labels, claim) if "instance" in claim else None
 
 
-ADDED = " + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems"
-SHRUNK = "v = ((T − 1)·s² + d0·s̄²)/(T − 1 + d0), d0 = {d0}, t = d/√(v/T)"
-POOLED = (
-    "s² a pair's variance over topics, s̄² its mean over all pairs; p-values step down by the"
-    " largest |t*| of resampled topics"
-)
-EXTRA = "new shards add 2·max(0, MS(system:shard) − MS(error))/(T·S) to Var(d)"
-MEASURED = "False alarms in 4.6% of tables on average in 744 designs (above 5% beyond chance in 9)."
-RESAMPLES = (9_999, 1_999, MANY_SYSTEMS)
-MODERATED = Method(
-    name="moderated",
-    title="moderated paired t-test",
-    layouts_by_claim=(
-        (TOPICS, LAYOUTS),
-        (Claim("topic", "shard"), (SHARDS, SPLITS)),
-        (BOTH, (INSTANCES,)),
-        (CELLS, (SHARDS,)),
-    ),
+METHODS = read_methods(
+    "moderated",
+    {
+        "moderated": moderated_pairs,
+        "moderated samples": partial(moderated_pairs, samples=True),
+        "unified max-t": partial(moderated_pairs, shrinks=False),
+        "stratified": stratified_pairs,
+    },
+    {"stratified": stratified_means},
     means=moderated_means,
-    pairs=moderated_pairs,
-    describe=describe_moderated,
-    reason="holds its error rate even when some {systems} are more variable than others",
-    equation=f"{SHRUNK}; {POOLED}; {EXTRA}, seeds{ADDED.removeprefix(' +')}",
-    limits=(
-        f"{MEASURED} `moderated holm` exceeds 5% below ten topics (9 to 11% with 5 to 8). A few topics that carry"
-        " most of a difference make it unstable, like every test of means (up to 40% with four runs near 0)."
-    ),
-    joint=True,
-    jointless=(CELLS,),
-    shrinks=True,
-    drawn=True,
-    takes_gaps=True,
-    gapless=(CELLS, Claim("topic", "shard")),
-    takes_common_gaps=True,
-    repeats_kind="seeds",
-    resamples=RESAMPLES,
-    posterior=share_posterior,
-)
-METHODS: tuple[Method, ...] = (
-    MODERATED,
-    replace(
-        MODERATED,
-        name="moderated samples",
-        title="moderated paired t-test of samples",
-        layouts_by_claim=((BOTH, (INSTANCES,)),),
-        pairs=partial(moderated_pairs, samples=True),
-        describe=partial(describe_moderated, samples=True),
-        equation=f"{SHRUNK} on means over samples; {POOLED}",
-        limits=(
-            f"{MEASURED} Only for answers sampled independently for each question: with seeds 15% false"
-            " alarms."
-        ),
-        repeats_kind="samples",
-        posterior=None,
-    ),
-    replace(
-        MODERATED,
-        name="unified max-t",
-        title=f"{UNIFIED.title}, step-down max-t",
-        layouts_by_claim=((BOTH, (INSTANCES,)),),
-        pairs=partial(moderated_pairs, shrinks=False),
-        describe=partial(describe_moderated, shrinks=False),
-        equation=f"Var(d) = s²/T{ADDED}; the largest |t| of all pairs, topics and repeat effects resampled",
-        limits="Each pair by its own variance alone, which is unstable with few topics.",
-        stepwise=False,
-        shrinks=False,
-    ),
-    Method(
-        name="stratified",
-        title="t-test with topics as strata",
-        layouts_by_claim=((CELLS, (SHARDS,)),),
-        means=stratified_means,
-        pairs=stratified_pairs,
-        text="t-tests with a separate variance of each pair on every {topic} (Satterthwaite's degrees of freedom)",
-        citations=("Satterthwaite1946",),
-        reason="each pair with a variance of its own on every {topic}",
-        equation=(
-            "Var(d) = Σ s²_t/S / T², s²_t the pair's variance over the S shards of topic t; Satterthwaite's df"
-        ),
-        limits="Needs more than a few shards: 19% false alarms with two. Applies to exactly these topics.",
-    ),
+    describe={
+        "moderated": describe_moderated,
+        "moderated samples": partial(describe_moderated, samples=True),
+        "unified max-t": partial(describe_moderated, shrinks=False),
+    },
+    posterior=dict.fromkeys(("moderated", "unified max-t"), share_posterior),
 )

@@ -18,7 +18,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
-from shardwise.methods.moderated.joint import ResampledDistribution, gram_statistics, normal_limit
+from shardwise.methods.moderated.method import ResampledDistribution, gram_statistics, normal_limit
 from shardwise.methods.moments.gram import Gram, Room, gram_of, interaction_square, merge_moments
 from shardwise.methods.pairs import JointDraws, Means, Pairs
 from shardwise.stats.resampling import key_of

@@ -59,15 +59,6 @@ class Room:
 Whole = Callable[[Floats, int], Floats]
 
 
-def piece_rows(columns: int) -> int:
-    """Rows of so many columns that are best taken at a time.
-
-    >>> piece_rows(500), piece_rows(100_000)
-    (1048, 512)
-    """
-    return max(SHORTEST, PIECE // max(columns, 1))
-
-
 def compute_gram(columns: Floats) -> Gram:
     """Statistics of (R, n) columns.
 
@@ -109,7 +100,14 @@ def gram_of(
         else:
             # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
             cross += np.matmul(centred, centred.T, out=product)
-    n, mean, apart = _piece_means(parts, columns)
+    # means of all, and (R, pieces) how far the pieces' own are from them, times √ of their rows
+    if not parts:
+        parts = [(0, np.zeros(columns))]
+    counts = np.array([rows for rows, _ in parts], dtype=np.float64)
+    means, n = np.stack([mean for _, mean in parts], axis=1), int(counts.sum())
+    first = means[:, :1]
+    mean = (first + ((means - first) @ counts / max(n, 1))[:, None])[:, 0]
+    apart = (means - mean[:, None]) * np.sqrt(counts)
     if margins:
         squares += (apart * apart).sum(axis=1)
         return Gram(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()), None)
@@ -123,7 +121,7 @@ def _center_pieces(
     """Means of each piece and what is left of it, in memory that is used again, laid out as the piece is."""
     rows = 0
     for columns in pieces:
-        step = piece_rows(len(columns))
+        step = max(SHORTEST, PIECE // max(len(columns), 1))
         for first in range(0, columns.shape[1], step):
             piece = columns[:, first : first + step]
             before, rows = rows, rows + piece.shape[1]
@@ -139,23 +137,14 @@ def _center_pieces(
             yield mean, np.subtract(piece, mean[:, None], out=out)
 
 
-def _piece_means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Floats, Floats]:
-    """Number of rows, means of all, and (R, pieces) how far the pieces' own are from them, times √ of their rows."""
-    if not parts:
-        return 0, np.zeros(columns), np.zeros((columns, 1))
-    counts = np.array([n for n, _ in parts], dtype=np.float64)
-    means = np.stack([mean for _, mean in parts], axis=1)
-    first = means[:, :1]
-    mean = (first + ((means - first) @ counts / counts.sum())[:, None])[:, 0]
-    return int(counts.sum()), mean, (means - mean[:, None]) * np.sqrt(counts)
-
-
 def merge_moments(first: Gram, second: Gram) -> Gram:
     """Statistics of the rows of both (Chan, Golub & LeVeque 1983).
 
     >>> a, b = compute_gram(np.array([[1.0, 3.0]])), compute_gram(np.array([[8.0]]))
     >>> merge_moments(a, b).mean.tolist(), merge_moments(a, b).cross.tolist()
     ([4.0], [[26.0]])
+    >>> merge_moments(a._replace(cross=None), b._replace(cross=None)).squares.tolist()
+    [26.0]
     """
     if not first.n or not second.n:
         return first if second.n == 0 else second

@@ -14,14 +14,16 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
 from shardwise.core.shown import Note
-from shardwise.methods.method import TOPICS, Method
+from shardwise.methods.method import TOPICS, Method, read_methods
 from shardwise.methods.moderated.statistics import moderated_statistics
+from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
 from shardwise.methods.pairs import JointDraws, Means, Pairs, ranked_pairs, student_pairs
-from shardwise.methods.tables import LAYOUTS, TABLE, Tables
+from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.intervals import PairMoments, Precision, difference_limits
+from shardwise.stats.stepdown import find_critical
 
 
 def describe_resamples(tables: Tables) -> str:
@@ -37,15 +39,20 @@ def paired_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
 
 def unpaired_t(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Student's two-sample t with pooled variance, as if the systems had met different topics (V17 Table 2)."""
-    mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
-    se = paired.unpaired_errors(tables.topic_means(), ia, ib)
+    y = tables.topic_means()
+    mean, _ = paired.pair_moments(y, ia, ib)
+    variance = y.var(axis=1, ddof=1)
+    se = paired.free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / tables.topics), y, ia, ib)
     return student_pairs(mean, se, np.full((len(mean), 1), 2.0 * tables.topics - 2.0))
 
 
 def run_wilcoxon(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     """Signed ranks without the zero differences."""
-    mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
-    return ranked_pairs(mean, *paired.wilcoxon_p(tables.topic_means(), ia, ib))
+    y = np.ascontiguousarray(tables.topic_means(), dtype=np.float64)
+    mean, _ = paired.pair_moments(y, ia, ib)
+    smaller, p = np.empty(mean.shape), np.empty(mean.shape)
+    kernels.wilcoxon(y, paired.coarse_of(y, ia, ib), ia, ib, paired.rank_laws(), smaller, p)
+    return ranked_pairs(mean, smaller, p)
 
 
 def run_sign(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
@@ -100,10 +107,15 @@ def randomised_tukey(tables: Tables, claim: Claim, ia: Ints, ib: Ints) -> Pairs:
     y, members = tables.topic_means(), np.union1d(ia, ib)
     mean, _ = paired.pair_moments(y, ia, ib)
     ranges, noise = paired.permuted_ranges(y[:, :, members], tables.keys, tables.n_resamples, tables.sign)
-    p = paired.range_p(ranges, np.abs(mean), noise)
+    # permutations whose range is at least as large as a difference
+    sizes = zip(ranges, np.abs(mean) - noise[:, None], strict=True)
+    p = (tables.n_resamples - np.stack([np.searchsorted(*row) for row in sizes]) + 1) / (
+        tables.n_resamples + 1
+    )
 
     def half_width(alpha: float) -> Floats:
-        return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
+        critical = [find_critical(row, alpha) + 2.0 * slack for row, slack in zip(ranges, noise, strict=True)]
+        return np.broadcast_to(np.array(critical)[:, None], p.shape)
 
     pairs = ranked_pairs(mean, mean, p, draws=JointDraws(lambda: p, half_width))
     return replace(pairs, words=describe_resamples(tables))
@@ -194,191 +206,20 @@ def rank_means(test: str, tables: Tables, claim: Claim) -> Means:
     )
 
 
-def classic_test(name: str, title: str, pairs: Any, **facts: Any) -> Method:
-    """Return a classic test on topics; what else varies is averaged out first."""
-    usual: dict[str, Any] = {
-        "layouts_by_claim": ((TOPICS, LAYOUTS),),
-        "normal": False,
-        "means": estimate_means,
-    }
-    return Method(name=name, title=title, pairs=pairs, needs_all=True, **(usual | facts))
-
-
-METHODS: tuple[Method, ...] = (
-    classic_test(
-        "t",
-        "paired t-test",
-        paired_t,
-        text="paired t-tests over {topics}",
-        reason="each pair by its own variance over {topics}",
-        papers=(("none", "V17"),),
-        symmetric=True,
-        normal=True,
-        equation="t = d/√(s²/T), s² the variance of the differences of the pair, T − 1 df",
-        limits=(
-            "With Holm's correction 9 to 15% false alarms on TREC-8: near-duplicate systems have tiny"
-            " variances by chance."
-        ),
-    ),
-    classic_test(
-        "unpaired-t",
-        "unpaired t-test",
-        unpaired_t,
-        text="two-sample t-tests that ignore the pairing of {topics}",
-        reason="ignores that the {systems} answered the same {topics}",
-        papers=(("none", "V17"),),
-        symmetric=True,
-        normal=True,
-        equation="t = d/√(2·s²/T), s² the pooled variance of the two systems, 2T − 2 df",
-        limits=(
-            "Ignores that topics are shared and loses much power: a third fewer pairs than the paired"
-            " test on TREC-8."
-        ),
-    ),
-    classic_test(
-        "wilcoxon",
-        "Wilcoxon signed-rank test",
-        run_wilcoxon,
-        text="Wilcoxon signed-rank tests over {topics}",
-        reason="ranks of differences, not their means",
-        citations=("Wilcoxon1945",),
-        papers=(("none", "V17"),),
-        sound=False,
-        equation=(
-            "smaller sum of signed ranks, zero differences left out; exact up to 50 differences, ties"
-            " included, then normal"
-        ),
-        limits=(
-            "Not a test of means: up to 27% false alarms with Holm's correction where differences are skewed."
-        ),
-    ),
-    classic_test(
-        "sign",
-        "sign test",
-        run_sign,
-        text="sign tests over {topics}",
-        reason="{topics} won and lost, not means",
-        sound=False,
-        equation="topics won by the first system ~ Binomial(topics won or lost, ½)",
-        limits="Not a test of means; ignores how large differences are.",
-    ),
-    classic_test(
-        "mcnemar",
-        "McNemar's exact test",
-        run_mcnemar,
-        text="McNemar's exact tests over {topics}",
-        reason="{topics} that only one of the two gets right",
-        citations=("McNemar1947", "Tango1998"),
-        of_items=True,
-        layouts_by_claim=((TOPICS, (TABLE,)),),
-        equation=(
-            "items that only the first gets right ~ Binomial(items that only one gets right, ½);"
-            " Tango's score intervals"
-        ),
-        limits=(
-            "Scores of 0 and 1 only. More conservative than the default: 3.6% false alarms where that"
-            " has 5.3%."
-        ),
-    ),
-    classic_test(
-        "randomization",
-        "Fisher's randomization test",
-        run_randomization,
-        text="Fisher's randomization tests of the mean difference over {topics}",
-        reason="each pair by swapping its two {systems} on each {topic}",
-        citations=("Fisher1935",),
-        drawn=True,
-        symmetric=True,
-        equation=(
-            "|d| against its values with the two scores of each topic swapped at random; all swaps up"
-            " to 20 differences"
-        ),
-        limits=(
-            "No p-value below 1/(resamples + 1): with 1,000 resamples Holm's correction finds nothing"
-            " among over 50 pairs."
-        ),
-    ),
-    classic_test(
-        "bootstrap",
-        "studentised bootstrap",
-        run_bootstrap,
-        text="studentised bootstrap tests over {topics}",
-        reason="each pair by resampling {topics}",
-        citations=("JayasingheEtAl2015",),
-        papers=(("none", "J15"),),
-        drawn=True,
-        equation="|t| against t* of resampled topics, recentred by the mean of all bootstrap means",
-        limits="No p-value below 1/(resamples + 1).",
-    ),
-    classic_test(
-        "tukey",
-        "randomised Tukey HSD",
-        randomised_tukey,
-        text="the randomised Tukey HSD test, with {resamples} permutations of the {systems} on each {topic}",
-        reason="all pairs at once, permuting the {systems} on each {topic}",
-        citations=("Carterette2012",),
-        joint=True,
-        stepwise=False,
-        drawn=True,
-        common_error=True,
-        equation=(
-            "|d| against the largest difference of all systems after permuting the systems within each topic"
-        ),
-        limits="Assumes equally variable systems: 5.0 to 15.3% false alarms in four scenarios like TREC-8.",
-    ),
-    classic_test(
-        "max-t",
-        "step-down max-t by sign flips",
-        largest_t,
-        text="step-down tests of the largest |t| of all pairs under {resamples} random sign flips of {topics}",
-        reason="all pairs at once, flipping the signs of {topics}",
-        citations=("WestfallYoung1993",),
-        joint=True,
-        stepwise=False,
-        drawn=True,
-        equation=(
-            "|t| of each pair against the largest |t*| of the pairs not yet rejected, signs of topics"
-            " flipped for all systems"
-        ),
-        limits=(
-            "Real differences are skewed, flipped ones symmetric: 4.4 to 13.6% false alarms in"
-            " scenarios like TREC-8."
-        ),
-    ),
-    classic_test(
-        "friedman nemenyi",
-        "Friedman's ranks with Nemenyi's test",
-        None,
-        means=partial(rank_means, "nemenyi"),
-        text="Nemenyi's test of the mean ranks of the {systems} over {topics}",
-        reason="mean ranks of the {systems} over {topics}, all pairs at once",
-        citations=("Demsar2006",),
-        of_ranks=True,
-        sound=False,
-        common_error=True,
-        simultaneous=("hsd",),
-        stepwise=False,
-        equation="P(q_{R,∞} > √2·|d|/√(R(R + 1)/(6T))), d the difference of mean ranks",
-        limits="Not a test of means. The rank of a system depends on which other systems take part.",
-    ),
-    classic_test(
-        "friedman conover",
-        "Friedman's ranks with Conover's test",
-        None,
-        means=partial(rank_means, "conover"),
-        text="Conover's t-tests of the mean ranks of the {systems} over {topics}",
-        reason="mean ranks of the {systems} over {topics}, each pair by itself",
-        citations=("Conover1999",),
-        of_ranks=True,
-        sound=False,
-        common_error=True,
-        simultaneous=("hsd",),
-        default_correction="holm",
-        equation=(
-            "t = d/√(2·(A − ΣS²/T)/(T·(T − 1)(R − 1))), A the sum of squared ranks, S the sums of ranks of the"
-            " systems, (T − 1)(R − 1) df"
-        ),
-        limits="Not a test of means. The rank of a system depends on which other systems take part.",
-    ),
+METHODS = read_methods(
+    "paired",
+    {
+        "t": paired_t,
+        "unpaired-t": unpaired_t,
+        "wilcoxon": run_wilcoxon,
+        "sign": run_sign,
+        "mcnemar": run_mcnemar,
+        "randomization": run_randomization,
+        "bootstrap": run_bootstrap,
+        "tukey": randomised_tukey,
+        "max-t": largest_t,
+    },
+    {name: partial(rank_means, name.split()[-1]) for name in ("friedman nemenyi", "friedman conover")},
+    means=estimate_means,
 )
 TESTS = {method.name: method for method in METHODS if not method.of_ranks}

@@ -27,11 +27,6 @@ from shardwise.stats.stepdown import TIE, adjust_counts, find_critical, order_ta
 from shardwise.stats.student import NOISE, t_statistic
 
 
-def sizes_of(y: Floats) -> Floats:
-    """(B, R) largest absolute score of every system."""
-    return np.asarray(np.abs(y).max(axis=1))
-
-
 def units_of(size: Floats) -> Floats:
     """For every size a power of ten far below any difference that matters; decimal, as most scores are.
 
@@ -41,14 +36,15 @@ def units_of(size: Floats) -> Floats:
     return np.asarray(10.0 ** (np.ceil(np.log10(np.where(size > 0.0, size, 1.0))) - 12.0))
 
 
-def larger_figure(each: Floats, ia: Ints, ib: Ints) -> Floats:
-    """(B, P) the larger figure of the two systems of a pair: a pair is judged on its own scale, not on another's."""
+def sizes_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
+    """(B, P) largest absolute score of the two systems of a pair, which is judged on its own scale alone."""
+    each = np.abs(y).max(axis=1)
     return np.ascontiguousarray(np.maximum(each[:, ia], each[:, ib]))
 
 
 def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the step to which the differences of a pair are rounded so that ties show."""
-    return 100.0 * units_of(larger_figure(sizes_of(y), ia, ib))
+    return 100.0 * units_of(sizes_of(y, ia, ib))
 
 
 def whole_units(y: Floats, unit: Floats) -> Ints:
@@ -58,7 +54,7 @@ def whole_units(y: Floats, unit: Floats) -> Ints:
 
 def free_of_noise(se: Floats, y: Floats, ia: Ints, ib: Ints) -> Floats:
     """Standard errors with those of mere rounding set to 0."""
-    return np.where(se <= NOISE * larger_figure(sizes_of(y), ia, ib), 0.0, se)
+    return np.where(se <= NOISE * sizes_of(y, ia, ib), 0.0, se)
 
 
 def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
@@ -75,25 +71,9 @@ def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     return mean, free_of_noise(se, y, ia, ib)
 
 
-def unpaired_errors(y: Floats, ia: Ints, ib: Ints) -> Floats:
-    """Standard errors of Student's two-sample t with pooled variance, 2T - 2 df (V17 Table 2)."""
-    variance = y.var(axis=1, ddof=1)
-    return free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / y.shape[1]), y, ia, ib)
-
-
-def wilcoxon_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-    """Smaller rank sum and p-value of signed ranks without the zero differences.
-
-    Exact up to 50 differences, beyond by the normal distribution with the variance of tied ranks.
-    """
-    y = np.ascontiguousarray(y, dtype=np.float64)
-    smaller, p = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
-    kernels.wilcoxon(y, coarse_of(y, ia, ib), ia, ib, _rank_laws(), smaller, p)
-    return smaller, p
-
-
 @lru_cache(maxsize=1)
-def _rank_laws() -> Floats:
+def rank_laws() -> Floats:
+    """Distributions of the smaller rank sum, of every number of differences."""
     return kernels.rank_sum_laws()
 
 
@@ -114,7 +94,7 @@ def randomization_p(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int
     together, whatever the scale of others.
     """
     p = np.empty((len(y), ia.size))
-    for i, unit in enumerate(units_of(larger_figure(sizes_of(y), ia, ib))):
+    for i, unit in enumerate(units_of(sizes_of(y, ia, ib))):
         for number in np.unique(unit):
             pairs = np.flatnonzero(unit == number)
             members, columns = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
@@ -145,26 +125,11 @@ def permuted_ranges(y: Floats, keys: Words, n_resamples: int, sign: int = 1) -> 
     The shuffles depend on the order of systems, which is that of their means, the best first.
     """
     order = np.argsort(-sign * y.mean(axis=1), axis=1, kind="stable")
-    unit = units_of(sizes_of(y).max(axis=1))
+    unit = units_of(np.abs(y).max(axis=(1, 2)))
     units = whole_units(np.take_along_axis(y, order[:, None, :], axis=2), unit)
     out = np.empty((len(y), n_resamples), dtype=np.int64)
     kernels.ranges(units, keys, n_resamples, out)
     return np.sort(out, axis=1) * unit[:, None] / y.shape[1], 2.0 * unit
-
-
-def range_p(ranges: Floats, size: Floats, noise: Floats) -> Floats:
-    """(r + 1) / (B + 1), r the permutations whose range is at least as large as a difference."""
-    below = np.stack([np.searchsorted(row, d) for row, d in zip(ranges, size - noise[:, None], strict=True)])
-    n = ranges.shape[1]
-    return np.asarray((n - below + 1) / (n + 1))
-
-
-def range_critical(ranges: Floats, noise: Floats, alpha: float) -> Floats:
-    """(B, 1) smallest differences significant at alpha; ∞ if there are too few permutations for it."""
-    k = math.floor(alpha * (ranges.shape[1] + 1) * (1 + 1e-12))
-    if k < 1:
-        return np.full((len(ranges), 1), np.inf)
-    return np.asarray(ranges[:, -k] + 2.0 * noise)[:, None]
 
 
 FEWEST = 256  # flips that are worth a task of their own

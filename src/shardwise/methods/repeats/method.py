@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.methods.method import TOPICS, Method
+from shardwise.methods.method import TOPICS, read_methods
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.balanced import draw_ordered
 from shardwise.methods.moderated.moments import pair_moments
@@ -28,7 +29,7 @@ from shardwise.methods.repeats.unified import (
     run_unified,
     unified_order,
 )
-from shardwise.methods.tables import INSTANCES, Tables
+from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.student import NOISE
 
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 
 TINY = 1e-12  # a mean square this small against the others is rounding
 NUMBERS = 4_000_000  # of one block of pairs
-FREEDOMS = {
-    "paper": "J15's df",
-    "satterthwaite": "Satterthwaite's df",
-    "auto": "Satterthwaite's or Kenward and Roger's df",
-}
 BOTH = Claim("topic", "instance")
 
 
@@ -181,19 +177,13 @@ def add_effect_sizes(estimates: Means, tables: Tables) -> Means:
     Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
     """
     unlike = np.sqrt(2.0) * estimates.scale  # of per-topic differences, J15 eq. 8
-    residual = np.sqrt(np.nan_to_num(residual_of(tables)))
+    residual = np.zeros(len(tables))
+    if tables.y.shape[-1] > 1:
+        with suppress(InputError):  # single runs alone
+            # variance of scores around topics and instances
+            residual = np.sqrt(np.nan_to_num(spread_of(tables).residual_variance))
     scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
     return replace(estimates, scale=scale, topic_sd=topic_sd(tables))
-
-
-def residual_of(tables: Tables) -> Floats:
-    """(B,) variance of scores around topics and instances, NaN where no system has two instances."""
-    if tables.y.shape[-1] < 2:
-        return np.full(len(tables), np.nan)
-    try:
-        return spread_of(tables).residual_variance
-    except InputError:  # single runs alone
-        return np.full(len(tables), np.nan)
 
 
 def topic_sd(tables: Tables) -> Floats:
@@ -259,122 +249,6 @@ def unified_posterior(
     return posterior
 
 
-MIXED_LIMITS = {
-    "paper": "Degrees of freedom are too many: 11.1% false alarms against a deterministic system."
-}
-VARIES = "each pair by itself; {topics} and {instances} are both random"
-AS_THEY_ARE = "each pair by itself, for these {instances} only"
-J15 = (("none", "J15"),)
-SAMPLED, AVERAGED = ((BOTH, (INSTANCES,)),), ((TOPICS, (INSTANCES,)),)
-"""Layouts by claim: instances are a sample too, or averaged."""
-
-
-def repeats_test(name: str, title: str, pairs: Any, layouts_by_claim: Any = SAMPLED, **facts: Any) -> Method:
-    """Return a test of systems that give another result each time, every pair by itself."""
-    known = {"reason": VARIES, "citations": ("JayasingheEtAl2015",), "repeats_kind": "seeds"}
-    return Method(
-        name=name,
-        title=title,
-        layouts_by_claim=layouts_by_claim,
-        means=estimate_repeats,
-        pairs=pairs,
-        **(known | facts),
-    )
-
-
-UNIFIED = repeats_test(
-    "unified",
-    "unified test of instances and topics",
-    unified_test,
-    text="t-tests with the variance over {topics} and over each {system}'s own {instances}"
-    " (Satterthwaite's degrees of freedom)",
-    posterior=unified_posterior,
-    citations=("JayasingheEtAl2015", "Satterthwaite1946"),
-    takes_gaps=True,
-    equation="Var(d) = s²/T + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems",
-    limits="With two seeds 9 to 13% false alarms with Holm's correction, 25% with ten systems.",
-)
-SAMPLES = repeats_test(
-    "samples",
-    "paired t-test of samples",
-    samples_test,
-    text="paired t-tests of means over {instances}",
-    papers=J15,
-    repeats_kind="samples",
-    takes_gaps=True,
-    equation="t = d/√(s²/T) of means over samples (J15 equation 7)",
-    limits="Only for answers sampled independently for each question: with seeds 15% false alarms.",
-)
-PAIRWISE = (
-    UNIFIED,
-    SAMPLES,
-    *(
-        repeats_test(
-            f"mixed {df}",
-            f"mixed model of each pair, {words}",
-            partial(mixed_test, df=df),
-            text=f"a mixed model of each pair of {{systems}}, {words}",
-            papers=J15 if df == "paper" else (),
-            warned=df == "paper",
-            equation=(
-                "score = system + topic + system:topic + repeat + error by restricted maximum likelihood,"
-                " a pair at a time"
-            ),
-            limits=MIXED_LIMITS.get(df, "Assumes the same variances in both systems."),
-        )
-        for df, words in FREEDOMS.items()
-    ),
-    repeats_test(
-        "bootstrap pooled",
-        "J15 Algorithm 2, t of the averages against resamples of every instance",
-        partial(run_pooled, own_t=False),
-        AVERAGED,
-        text="J15's bootstrap, holding the t of averaged differences against resamples of every {instance}",
-        reason=AS_THEY_ARE,
-        drawn=True,
-        papers=J15,
-        equation="t of the averaged differences against t* of resampled topics of every repeat",
-        limits="Leaves out the variance of repeats: 9.2% false alarms with five.",
-        warned=True,
-    ),
-    repeats_test(
-        "bootstrap per-instance",
-        "J15 Algorithm 2, each instance's t against its resamples",
-        partial(run_pooled, own_t=True),
-        AVERAGED,
-        text="J15's bootstrap, holding the t of each {instance} against its own resamples",
-        reason=AS_THEY_ARE,
-        drawn=True,
-        papers=J15,
-        equation="t of each repeat against t* of its own resampled topics",
-        limits="Conservative: 1.5% false alarms with five repeats.",
-    ),
-    repeats_test(
-        "t-single",
-        "paired t-test on the first instance",
-        one_instance,
-        AVERAGED,
-        text="paired t-tests on the first {instance} alone",
-        reason=AS_THEY_ARE,
-        papers=J15,
-        equation="t = d/√(s²/T) of the first repeat",
-        limits="Says nothing about other seeds: 22.6% false alarms for a claim about any seed.",
-        warned=True,
-    ),
-    repeats_test(
-        "t-independent",
-        "paired t-test on all instances and topics as if independent",
-        run_independent,
-        AVERAGED,
-        text="paired t-tests on all {instances} and {topics} as if they were independent",
-        reason=AS_THEY_ARE,
-        equation="t = d/√(s²/(T·M)) of all T·M differences",
-        limits="Counts the repeats of a topic as independent topics. J15 warns against it.",
-        warned=True,
-    ),
-)
-
-
 def estimate_jointly(tables: Tables, claim: Claim) -> Means:
     """Estimate system means by one mixed model of all, with the variance that it gives a difference."""
     if spread_of(tables).fixed.any():
@@ -394,18 +268,18 @@ def estimate_jointly(tables: Tables, claim: Claim) -> Means:
     )
 
 
-JOINT_MIXED = Method(
-    name="joint mixed",
-    title="mixed model of all systems, nested instances",
-    layouts_by_claim=SAMPLED,
-    means=estimate_jointly,
-    text="a mixed model of all {systems} with nested {instances}",
-    citations=("JayasingheEtAl2015",),
-    reason="one error variance for all pairs; {topics} and {instances} are both random",
-    equation="score = system + topic + system:topic + system:repeat + error by restricted maximum likelihood",
-    limits="Assumes the same variances in all systems; refuses deterministic systems.",
-    simultaneous=("hsd", "scheffe"),
-    common_error=True,
-    repeats_kind="seeds",
+METHODS = read_methods(
+    "repeats",
+    {
+        "unified": unified_test,
+        "samples": samples_test,
+        **{f"mixed {df}": partial(mixed_test, df=df) for df in ("paper", "satterthwaite", "auto")},
+        "bootstrap pooled": partial(run_pooled, own_t=False),
+        "bootstrap per-instance": partial(run_pooled, own_t=True),
+        "t-single": one_instance,
+        "t-independent": run_independent,
+    },
+    {"joint mixed": estimate_jointly},
+    means=estimate_repeats,
+    posterior={"unified": unified_posterior},
 )
-METHODS: tuple[Method, ...] = (JOINT_MIXED, *PAIRWISE)

@@ -16,9 +16,9 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores, as_scores
-from shardwise.methods.method import TOPICS, Method
+from shardwise.methods.method import read_methods
 from shardwise.methods.pairs import Means, Pairs, student_pairs
-from shardwise.methods.tables import INSTANCES, TABLE, Tables
+from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.stepdown import TIE
 from shardwise.stats.units import cluster_variance
@@ -252,32 +252,4 @@ def unpaired_means(tables: Tables, claim: Claim) -> Means:
     )
 
 
-FACTS: dict[str, Any] = {
-    "layouts_by_claim": ((TOPICS, (TABLE, INSTANCES)),),
-    "means": unpaired_means,
-    "pairs": welch_pairs,
-    "takes_gaps": True,
-    "takes_single_items": True,
-    "limits": "Loses much power where systems share their items: use the default there.",
-    "reason": "each {system} has {topics} and a variance of its own",
-}
-METHODS: tuple[Method, ...] = (
-    Method(
-        name="welch",
-        title="Welch's unpaired t-test",
-        text="Welch's t-tests of unpaired scores, each {system} with a variance of its own",
-        citations=("Welch1947",),
-        equation="t = d/√(s²_a/n_a + s²_b/n_b), Welch's df; clusters: CR2 variances",
-        **FACTS,
-    ),
-    Method(
-        name="games-howell",
-        title="Games–Howell test of unpaired scores",
-        text="Games and Howell's test of unpaired scores, each {system} with a variance of its own",
-        citations=("GamesHowell1976",),
-        equation="P(q_{R,df} > |t|√2), t and df as Welch's; clusters: CR2 variances",
-        simultaneous=("hsd",),
-        stepwise=False,
-        **FACTS,
-    ),
-)
+METHODS = read_methods("unpaired", {"welch": welch_pairs, "games-howell": welch_pairs}, means=unpaired_means)

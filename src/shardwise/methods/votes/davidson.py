@@ -122,11 +122,11 @@ class VoteFit:
         squares = np.zeros((q, q))
         squares[:r, :r] = _assemble(a, b, own**2, r)
         if self.has_position:
-            squares[r, :r] = squares[:r, r] = np.bincount(a, own**2, r) - np.bincount(b, own**2, r)
+            squares[r, :r] = squares[:r, r] = _net(a, b, own**2, r)
             squares[r, r] = own @ own
         if self.has_ties:
             mixed = own * tied
-            squares[-1, :r] = squares[:r, -1] = np.bincount(a, mixed, r) - np.bincount(b, mixed, r)
+            squares[-1, :r] = squares[:r, -1] = _net(a, b, mixed, r)
             squares[-1, -1] = tied @ tied
             if self.has_position:
                 squares[-1, r] = squares[r, -1] = mixed.sum()
@@ -166,9 +166,14 @@ def tells_position(ballots: Ballots) -> bool:
     a, b = pairs // r, pairs % r
     every = np.ones(len(pairs))
     laplacian = _assemble(a, b, every, r)
-    net = np.bincount(a, every, r) - np.bincount(b, every, r)
+    net = _net(a, b, every, r)
     potential = np.linalg.pinv(laplacian, hermitian=True) @ net
     return bool(np.abs(potential[a] - potential[b] - 1.0).max() > 1e-8)
+
+
+def _net(a: Ints, b: Ints, weight: Floats, r: int) -> Floats:
+    """(r,) sums of weights of the votes in which a system is shown first, less those in which it is second."""
+    return np.asarray(np.bincount(a, weight, r) - np.bincount(b, weight, r))
 
 
 def _assemble(a: Ints, b: Ints, weight: Floats, r: int) -> Floats:
@@ -193,11 +198,27 @@ def _fit_wins(ballots: Ballots, position: bool, ridge: float) -> VoteFit:
     theta, delta = np.zeros(r), 0.0
     kappa = float(np.log(2.0 * ties / max(n - ties, 1.0))) if has_ties else -np.inf
     value = _log_likelihood(theta[a] - theta[b] + delta, kappa, counts) - ridge / 2.0 * float(theta @ theta)
-    curvature = np.zeros((q, q))
+    curvature, total = np.zeros((q, q)), counts.sum(axis=1)
     for _ in range(STEPS):
-        gradient, curvature = _derivatives(
-            theta[a] - theta[b] + delta, kappa, counts, a, b, q, position, has_ties
-        )
+        # gradient (q,) and information (q, q) of the log-likelihood
+        win, tie, loss = _probabilities(theta[a] - theta[b] + delta, kappa)
+        lead = win - loss
+        slope = (counts[:, 2] - counts[:, 0] - total * lead) / 2.0
+        weight = total * (win + loss - lead**2) / 4.0
+        gradient, curvature = np.zeros(q), np.zeros((q, q))
+        gradient[:r] = _net(a, b, slope, r)
+        curvature[:r, :r] = _assemble(a, b, weight, r)
+        mixed = -total * tie * lead / 2.0
+        if position:
+            gradient[r] = slope.sum()
+            curvature[r, :r] = curvature[:r, r] = _net(a, b, weight, r)
+            curvature[r, r] = weight.sum()
+        if has_ties:
+            gradient[-1] = (counts[:, 1] - total * tie).sum()
+            curvature[-1, :r] = curvature[:r, -1] = _net(a, b, mixed, r)
+            curvature[-1, -1] = (total * tie * (1.0 - tie)).sum()
+            if position:
+                curvature[-1, r] = curvature[r, -1] = mixed.sum()
         gradient[:r] -= ridge * theta
         curvature[np.arange(r), np.arange(r)] += ridge
         if np.abs(gradient).max() <= EXACT * n:
@@ -250,14 +271,9 @@ def _fit_grades(ballots: Ballots, position: bool, ridge: float) -> VoteFit:
     cross = np.zeros((q, q))
     cross[:r, :r] = _assemble(ballots.first, ballots.second, np.ones(n), r)
     right = np.zeros(q)
-    right[:r] = np.bincount(ballots.first, ballots.outcome, r) - np.bincount(
-        ballots.second, ballots.outcome, r
-    )
+    right[:r] = _net(ballots.first, ballots.second, ballots.outcome, r)
     if position:
-        net = (np.bincount(ballots.first, minlength=r) - np.bincount(ballots.second, minlength=r)).astype(
-            np.float64
-        )
-        cross[r, :r] = cross[:r, r] = net
+        cross[r, :r] = cross[:r, r] = _net(ballots.first, ballots.second, np.ones(n), r)
         cross[r, r], right[r] = n, ballots.outcome.sum()
     cross[np.arange(r), np.arange(r)] += ridge
     inverse = _invert(cross, r)
@@ -283,33 +299,6 @@ def _log_likelihood(eta: Floats, kappa: float, counts: Floats) -> float:
     ties = counts[:, 1].sum()
     tied = float(kappa * ties) if ties else 0.0
     return float((counts[:, 2] - counts[:, 0]) @ eta / 2.0 + tied - counts.sum(axis=1) @ total)
-
-
-def _derivatives(
-    eta: Floats, kappa: float, counts: Floats, a: Ints, b: Ints, q: int, position: bool, has_ties: bool
-) -> tuple[Floats, Floats]:
-    """Gradient (q,) and information (q, q) of the log-likelihood."""
-    win, tie, loss = _probabilities(eta, kappa)
-    total = counts.sum(axis=1)
-    lead = win - loss
-    slope = (counts[:, 2] - counts[:, 0] - total * lead) / 2.0
-    weight = total * (win + loss - lead**2) / 4.0
-    r = q - position - has_ties
-    gradient, curvature = np.zeros(q), np.zeros((q, q))
-    gradient[:r] = np.bincount(a, slope, r) - np.bincount(b, slope, r)
-    curvature[:r, :r] = _assemble(a, b, weight, r)
-    mixed = -total * tie * lead / 2.0
-    if position:
-        gradient[r] = slope.sum()
-        curvature[r, :r] = curvature[:r, r] = np.bincount(a, weight, r) - np.bincount(b, weight, r)
-        curvature[r, r] = weight.sum()
-    if has_ties:
-        gradient[-1] = (counts[:, 1] - total * tie).sum()
-        curvature[-1, :r] = curvature[:r, -1] = np.bincount(a, mixed, r) - np.bincount(b, mixed, r)
-        curvature[-1, -1] = (total * tie * (1.0 - tie)).sum()
-        if position:
-            curvature[-1, r] = curvature[r, -1] = mixed.sum()
-    return gradient, curvature
 
 
 def _with_constraint(curvature: Floats, r: int) -> Floats:

@@ -27,10 +27,10 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.method import TOPICS, Clause, Method
+from shardwise.methods.method import Clause, read_methods
 from shardwise.methods.paired.method import describe_resamples
 from shardwise.methods.pairs import JOINT, JointDraws, Means, Pairs, student_pairs
-from shardwise.methods.tables import TABLE, Tables
+from shardwise.methods.tables import Tables
 from shardwise.stats import student
 from shardwise.stats.moderation import own_share, shrink_variances, spread_share
 from shardwise.stats.resampling import key_of, topic_counts
@@ -237,27 +237,7 @@ def describe_votes(correction: str, claim: Claim, systems: int) -> Clause:
     return Clause(text + steps, (*sources, "RomanoWolf2005"))
 
 
-BRADLEY_TERRY = Method(
-    name="bradley-terry",
-    title="Bradley–Terry model with ties",
-    layouts_by_claim=((TOPICS, (TABLE,)),),
-    means=vote_means,
-    pairs=vote_pairs,
-    describe=describe_votes,
-    reason="strengths of {systems} from votes, ties and position included",
-    equation=(
-        "P(a wins) ∝ e^(η/2), P(tie) ∝ e^κ, P(b wins) ∝ e^(−η/2), η = θ_a − θ_b + position;"
-        " t = (θ_a − θ_b)/√v, v = V⁰·(w·e + (1 − w)·ē), e = V/V⁰ the design effect of the pair, ē its mean,"
-        " V over prompts + voters − cells, w = (G − 1)/(G − 1 + {d0})"
-    ),
-    limits=(
-        "Needs votes, five prompts or five voters; fewer of one kind are held fixed, and the claim says so."
-        " Careful with fewer than about 10 voters (false alarms 1 to 3% at nominal 5%)."
-    ),
-    joint=True,
-    drawn=True,
-    uses_votes=True,
-    resamples=(9_999, 1_999, 60),
+METHODS = read_methods(
+    "votes", {"bradley-terry": vote_pairs}, means=vote_means, describe={"bradley-terry": describe_votes}
 )
-METHODS: tuple[Method, ...] = (BRADLEY_TERRY,)
 """Votes on pairs of systems."""

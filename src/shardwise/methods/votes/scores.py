@@ -77,17 +77,30 @@ def score_votes(votes: Votes, *, ridge: float = 0.0) -> dict[str, Scores]:
     except InputError as error:
         raise InputError(error.problem, where=votes.source, remedy=error.remedy) from None
     lead, other, scope = _choose_ways(votes)
-    units = _make_units(ballots, fit, lead, other)
+    # influence of the units of both ways, many of them in groups
+    crossed: dict[str, Floats] = {}
+    if other is not None:
+        cell, cells = _number_cells(lead, other)
+        crossed["other"], crossed["other_counts"] = _influence(ballots, fit, other)
+        crossed["shared"] = fit.sum_squares(ballots, cell, cells)
+    r = ballots.systems
+    units = VoteUnits(*_influence(ballots, fit, lead), fit.inverse[:r, :r], None, **crossed)
     noun, names, scope = _name_units(lead, len(units.lead), scope)
     same = np.eye(ballots.systems)
     share = None if votes.graded else WinShare(fit.tie)
     measures = {PRIMARY: (fit.strengths, same, share)}
     if share is not None:
         measures["elo"] = (1000.0 + ELO * fit.strengths, ELO * same, WinShare(fit.tie, ELO))
-        measures["win_rate"] = (*_win_rates(fit.strengths, share), None)
-    position_se = _position_error(fit, ballots, lead)
+        # expected win shares averaged over the other systems, and their derivatives by the strengths
+        gap, step = np.subtract.outer(fit.strengths, fit.strengths), 1e-5
+        wins = share.of_difference(gap)
+        slope = (share.of_difference(gap + step) - share.of_difference(gap - step)) / (2.0 * step)
+        np.fill_diagonal(slope, 0.0)
+        np.fill_diagonal(wins, 0.0)
+        jacobian = (np.diag(slope.sum(axis=1)) - slope) / (r - 1.0)
+        measures["win_rate"] = (wins.sum(axis=1) / (r - 1.0), jacobian, None)
     scores = {}
-    described = "; ".join([votes.describe(), *_describe_fit(votes, fit, position_se)])
+    described = "; ".join([votes.describe(), *_describe_fit(votes, fit, ballots, lead)])
     for name, (values, jacobian, meaning) in measures.items():
         own = units.scale_systems(jacobian, meaning)
         rows = values + len(own.lead) * own.lead
@@ -186,19 +199,6 @@ def _number_cells(first: Way, second: Way) -> tuple[Ints, int]:
     return cell.astype(np.int64), len(distinct)
 
 
-def _make_units(ballots: Ballots, fit: VoteFit, lead: Way, other: Way | None) -> VoteUnits:
-    """Influence of the units of both ways, many of them in groups."""
-    r = ballots.systems
-    model = fit.inverse[:r, :r]
-    own, counts = _influence(ballots, fit, lead)
-    if other is None:
-        return VoteUnits(own, counts, model)
-    cell, cells = _number_cells(lead, other)
-    crossed, crossed_counts = _influence(ballots, fit, other)
-    squares = fit.sum_squares(ballots, cell, cells)
-    return VoteUnits(own, counts, model, other=crossed, other_counts=crossed_counts, shared=squares)
-
-
 def group_units(codes: Ints, units: int, pairs: int) -> tuple[Ints, int]:
     """Put units into groups at random where there are many of them."""
     samples = 9_999 if pairs <= 11_175 else 1_999
@@ -226,38 +226,20 @@ def _influence(ballots: Ballots, fit: VoteFit, way: Way) -> tuple[Floats, Floats
     return table - table.mean(axis=0), counts.reshape(units, r).astype(np.float64)
 
 
-def _describe_fit(votes: Votes, fit: VoteFit, position_se: float) -> list[str]:
+def _describe_fit(votes: Votes, fit: VoteFit, ballots: Ballots, way: Way) -> list[str]:
     """Say how often votes are ties, and what being shown first is worth."""
     lines = []
     if fit.has_ties:
         lines.append(f"{float((votes.outcome == 0.0).mean()):.0%} ties")
     if fit.has_position:
-        low, high = fit.position - 1.96 * position_se, fit.position + 1.96 * position_se
+        # by the cluster-robust standard error
+        unit, units = group_units(way.codes, int(way.codes.max()) + 1, 1)
+        own = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, ballots.systems]
+        half = 1.96 * float(np.sqrt((own**2).sum() * units / (units - 1.0)))
+        low, high = fit.position - half, fit.position + half
         noun = votes.system_noun
         lines.append(
             f"the {noun} shown first gains {fit.position:.2f} in strength (95% CI {low:.2f} to {high:.2f}), which is"
             " taken out"
         )
     return lines
-
-
-def _win_rates(strengths: Floats, meaning: WinShare) -> tuple[Floats, Floats]:
-    """(R,) expected win shares averaged over the other systems, and their derivatives by the strengths."""
-    r = len(strengths)
-    gap = strengths[:, None] - strengths[None, :]
-    share = meaning.of_difference(gap)
-    step = 1e-5
-    slope = (meaning.of_difference(gap + step) - meaning.of_difference(gap - step)) / (2.0 * step)
-    np.fill_diagonal(slope, 0.0)
-    np.fill_diagonal(share, 0.0)
-    jacobian = (np.diag(slope.sum(axis=1)) - slope) / (r - 1.0)
-    return share.sum(axis=1) / (r - 1.0), jacobian
-
-
-def _position_error(fit: VoteFit, ballots: Ballots, way: Way) -> float:
-    """Cluster-robust standard error of the position effect."""
-    if not fit.has_position:
-        return math.nan
-    unit, units = group_units(way.codes, int(way.codes.max()) + 1, 1)
-    own = fit.sum_scores(ballots, unit, units) @ fit.inverse[:, ballots.systems]
-    return float(np.sqrt((own**2).sum() * units / (units - 1.0)))
